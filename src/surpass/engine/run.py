@@ -1,0 +1,215 @@
+"""Run an agent on many instances in compiled code, on all cores."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from surpass.agents.agent import Agent, FullViewAgent
+from surpass.engine.batch import Batch, allocate, grow_stack
+from surpass.engine.lookup import Lookup
+from surpass.engine.specialise import specialise
+from surpass.errors import InstanceError, SettingError
+from surpass.machine.state import SCORE, Outcome
+from surpass.tasks.task import Instances, Limit, Task
+
+__all__ = ["Results", "core_count", "raise_bad_observation", "run", "stack_limit"]
+
+Ints = npt.NDArray[np.int64]
+Reals = npt.NDArray[np.float64]
+Progress = Callable[[int], None]
+
+MEMORY_WORDS = 1 << 25
+"""About how many 8-byte words the episodes of one round may take: 256 MB."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """What became of each instance, all arrays [B]."""
+
+    sizes: Ints
+    steps: Ints
+    outcomes: Ints
+    scores: Reals
+    rewards: Reals
+
+    @property
+    def solved(self) -> npt.NDArray[np.bool_]:
+        """Whether each instance was solved."""
+        return self.outcomes == Outcome.SOLVED
+
+    def reasons(self) -> dict[str, int]:
+        """Return how many instances ended for each reason."""
+        kinds, counts = np.unique(self.outcomes, return_counts=True)
+        return {Outcome(kind).reason: int(count) for kind, count in zip(kinds, counts, strict=True)}
+
+
+def run(
+    agent: Agent | FullViewAgent,
+    instances: Instances,
+    *,
+    limit: Limit | None = None,
+    lookup: Lookup | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Results:
+    """Run an agent on every instance and return what became of each.
+
+    `lookup` keeps what the agent answered from one call to the next; `progress` is told how many instances have ended.
+    """
+    task = agent.task
+    limits = (limit or Limit.parse(task.limit)).steps(instances.sizes)
+    widest = int(instances.sizes.max(initial=0))
+    if instances.items.shape[1] < task.item_width(widest) or instances.reals.shape[1] < task.real_width(widest):
+        raise InstanceError(f"these instances do not have the memory that task {task.name} needs for size {widest}")
+    runner = _FullView(agent, limits) if isinstance(agent, FullViewAgent) else _Tabular(agent, lookup, threads)
+    words = task.item_width(widest) + task.real_width(widest) + task.register_count + 64
+    chunk = max(1, MEMORY_WORDS // words)
+    parts = []
+    for first in range(0, instances.count, chunk):
+        part = instances.part(first, first + chunk)
+        report = (lambda ended, done=first: progress(done + ended)) if progress else None
+        batch = runner.finish(part, limits[first : first + chunk], report)
+        parts.append(_judge(task, part, batch))
+    return Results(instances.sizes, *(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _judge(task: Task, instances: Instances, batch: Batch) -> tuple[Ints, Ints, Reals, Reals]:
+    """Return steps, outcomes, scores and rewards; a claimed solution that does not hold becomes a wrong answer."""
+    outcomes = batch.outcomes.copy()
+    if task.measure == "reward":
+        # Where the score counts, the step limit is a budget: to spend it is no failure.
+        outcomes[outcomes == Outcome.STEP_LIMIT] = Outcome.SOLVED
+    claimed = outcomes == Outcome.SOLVED
+    if claimed.any():
+        wrong = task.find_wrong(instances, batch.registers, batch.items, batch.reals)
+        outcomes[claimed & wrong] = Outcome.WRONG_ANSWER
+    scores = batch.reals[:, SCORE].copy()
+    reward = task.reward
+    rewards = (
+        reward.progress * scores - reward.step_cost * batch.steps - reward.wrong_cost * (outcomes == Outcome.WRONG_ANSWER)
+    )
+    return batch.steps.copy(), outcomes, scores, rewards
+
+
+class _Tabular:
+    """Runs an agent by its table: episodes that meet something new wait until the agent has answered for all of them."""
+
+    def __init__(self, agent: Agent, lookup: Lookup | None, threads: int | None) -> None:
+        if lookup is not None and lookup.agent is not agent:
+            raise SettingError(f"this table belongs to {lookup.agent.name}, not to {agent.name}")
+        self.task = agent.task
+        self.lookup = lookup or Lookup(agent)
+        self.threads = core_count() if threads is None else threads
+        if self.threads < 1:
+            raise SettingError(f"threads is {threads}; it must be 1 or more")
+
+    def finish(self, instances: Instances, limits: Ints, progress: Progress | None) -> Batch:
+        kernels = specialise(self.task)
+        batch = allocate(self.task, instances.count, int(instances.sizes.max(initial=0)))
+        kernels.reset(batch, *map(np.ascontiguousarray, instances), np.arange(instances.count))
+        limits = np.ascontiguousarray(limits)
+        with ThreadPoolExecutor(self.threads) as pool:
+            while (batch.outcomes <= Outcome.RUNNING).any():
+                self._run_round(pool, batch, limits, progress)
+                batch = self._serve(batch)
+        return batch
+
+    def _run_round(self, pool: ThreadPoolExecutor, batch: Batch, limits: Ints, progress: Progress | None) -> None:
+        """Run every episode until it ends or waits."""
+        lookup, count = self.lookup, len(batch.steps)
+        rows = self.task.interface.action_rows
+        slice_size = max(1, -(-count // (self.threads * 16)))
+        jobs: set[Future[None]] = set()
+        for first in range(0, count, slice_size):
+            last = min(first + slice_size, count)
+            if (batch.outcomes[first:last] <= Outcome.RUNNING).any():
+                arguments = (batch, lookup.keys, lookup.values, rows, limits, first, last)
+                jobs.add(pool.submit(lookup.kernels.run, *arguments))
+        while jobs:
+            done, jobs = wait(jobs, timeout=0.5)
+            for job in done:
+                job.result()
+            if progress:
+                progress(int((batch.outcomes > Outcome.RUNNING).sum()))
+
+    def _serve(self, batch: Batch) -> Batch:
+        """Give waiting episodes what they wait for: an action in the table, or a larger stack."""
+        raise_bad_observation(self.task, batch)
+        waiting = batch.outcomes == Outcome.UNKNOWN_OBSERVATION
+        if waiting.any():
+            self.lookup.extend(np.unique(batch.pending[waiting]))
+        full = batch.outcomes == Outcome.STACK_FULL
+        if full.any():
+            batch = make_room(self.task, batch, full)
+        batch.outcomes[batch.outcomes < Outcome.RUNNING] = Outcome.RUNNING
+        return batch
+
+
+def make_room(task: Task, batch: Batch, full: npt.NDArray[np.bool_]) -> Batch:
+    """Return the batch with a larger stack; end the `full` episodes that are beyond the stack limit."""
+    most = stack_limit(int(batch.registers[:, 0].max())) + 1
+    depth = batch.stack.shape[1] // task.frame_size
+    if depth >= most:
+        batch.outcomes[full] = Outcome.STACK_LIMIT
+        return batch
+    return grow_stack(batch, min(2 * depth, most) * task.frame_size)
+
+
+def stack_limit(size: int) -> int:
+    """Return how many calls may be open at once on an instance of a size: 2n + 1000."""
+    return 2 * size + 1000
+
+
+def raise_bad_observation(task: Task, batch: Batch) -> None:
+    """Raise `ObservationError` if an episode stopped because `observe` returned a value out of range."""
+    bad = np.flatnonzero(batch.outcomes == Outcome.BAD_OBSERVATION)
+    if bad.size:
+        digits = np.zeros((len(batch.steps), len(task.interface.features)), np.int64)
+        specialise(task).look(batch, digits)
+        task.interface.pack_digits(digits[bad])
+
+
+class _FullView:
+    """Runs an agent that sees whole lists, all lists of a batch at once."""
+
+    def __init__(self, agent: FullViewAgent, limits: Ints) -> None:
+        self.agent = agent
+
+    def finish(self, instances: Instances, limits: Ints, progress: Progress | None) -> Batch:
+        kernels = specialise(self.agent.task)
+        batch = allocate(self.agent.task, instances.count, int(instances.sizes.max(initial=0)))
+        kernels.reset(batch, *map(np.ascontiguousarray, instances), np.arange(instances.count))
+        met: list[set[bytes]] = [set() for _ in range(instances.count)]
+        rows = np.zeros((instances.count, 3), np.int64)
+        while (batch.outcomes == Outcome.RUNNING).any():
+            running = np.flatnonzero(batch.outcomes == Outcome.RUNNING)
+            for b in running:
+                # A function of the list that meets a list again will go round for ever.
+                before = batch.items[b].tobytes()
+                if before in met[b]:
+                    batch.outcomes[b], batch.steps[b] = Outcome.LOOP, limits[b]
+                met[b].add(before)
+            running = running[batch.outcomes[running] == Outcome.RUNNING]
+            for size in np.unique(instances.sizes[running]):
+                chosen = running[instances.sizes[running] == size]
+                rows[chosen, 1:] = self.agent.pointers(batch.items[chosen, :size])
+            kernels.step(batch, np.zeros(instances.count, np.int64), rows, np.ascontiguousarray(limits))
+            if progress:
+                progress(int((batch.outcomes > Outcome.RUNNING).sum()))
+        return batch
+
+
+def core_count() -> int:
+    """Return how many cores this process may use: SURPASS_THREADS if set, else those the system grants."""
+    named = os.environ.get("SURPASS_THREADS")
+    if named is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if not named.isdigit() or int(named) < 1:
+        raise SettingError(f"SURPASS_THREADS is {named!r}; it must be a number of 1 or more")
+    return int(named)

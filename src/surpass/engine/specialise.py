@@ -1,0 +1,184 @@
+"""The compiled loops of a task: a copy of `kernels.py` with the task's own kernels inlined, cached on disk.
+
+Numba's cache does not notice a change in a function that a cached one calls, and it does not cache closures. So the copy lies in a
+folder named after a fingerprint of everything that goes into it, and Numba keeps its cache beside it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import inspect
+import os
+import shutil
+import sys
+import tempfile
+import types
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+import numpy as np
+from numba import int64
+from numba.core.errors import NumbaError
+
+from surpass.engine import kernels
+from surpass.engine.batch import Batch
+from surpass.errors import DeclarationError
+from surpass.machine.interface import Interface
+from surpass.tasks.task import Task
+
+__all__ = ["Kernels", "cache_folder", "specialise"]
+
+_I1, _I2, _F2 = numba.int64[::1], numba.int64[:, ::1], numba.float64[:, ::1]
+_BATCH = numba.types.NamedTuple([_I2, _I2, _F2, _I2, _I1, _I1, _I1], Batch)
+_SIGNATURES = {
+    "reset": (_BATCH, _I1, _I2, _F2, _I1),
+    "insert": (_I1, _I1, _I1, _I1),
+    "run": (_BATCH, _I1, _I1, _I2, _I1, int64, int64),
+    "step": (_BATCH, _I1, _I2, _I1),
+    "look": (_BATCH, _I2),
+}
+
+
+class Kernels:
+    """The compiled loops of one task; each is compiled, or loaded from the cache, when it is first asked for."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._module = _load(task)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name not in _SIGNATURES:
+            raise AttributeError(name)
+        try:
+            compiled = self._compile(name)
+        except NumbaError as error:
+            raise DeclarationError(f"a kernel of task {self._task.name!r} does not compile: {_gist(error)}") from error
+        except Exception:
+            # A damaged cache file makes Numba fail in many ways; compiling afresh is always right.
+            shutil.rmtree(Path(str(self._module.__file__)).parent, ignore_errors=True)
+            self._module = _load(self._task)
+            compiled = self._compile(name)
+        setattr(self, name, compiled)
+        return compiled
+
+    def _compile(self, name: str) -> Callable[..., Any]:
+        dispatcher = getattr(self._module, name)
+        if not numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+            dispatcher.compile(_SIGNATURES[name])
+        compiled: Callable[..., Any] = dispatcher
+        return compiled
+
+
+@cache
+def specialise(task: Task) -> Kernels:
+    """Return the compiled loops of a task."""
+    return Kernels(task)
+
+
+def _load(task: Task) -> types.ModuleType:
+    """Return a copy of the kernels module that works on `task`."""
+    template = Path(kernels.__file__).read_text()
+    unrolled = _write_unrolled(task.interface)
+    key = hashlib.sha256()
+    for part in (template, unrolled, str(task.frame_size), numba.__version__, llvmlite.__version__, sys.version):
+        key.update(part.encode() + b"\0")
+    for function in (task.start, task.observe, task.act):
+        _fingerprint(function, key, set())
+
+    path = cache_folder() / f"{task.name}-{key.hexdigest()[:16]}" / "kernels.py"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh = path.with_suffix(f".{os.getpid()}")
+        fresh.write_text(template)
+        fresh.replace(path)
+    name = f"surpass.engine.kernels_{task.name.replace('-', '_')}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    module.__dict__.update(_declare(task, unrolled))
+    # Numba finds the globals of a cached function through its module's name.
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _declare(task: Task, written: str) -> dict[str, Any]:
+    """Return the names that the copy needs: the task's kernels, its packing and its numbers."""
+    declared: dict[str, Any] = {"start": task.start, "act": task.act, "FRAME_SIZE": task.frame_size}
+    if task.observe is not None:
+        declared["observe"] = task.observe
+    names: dict[str, Any] = {}
+    exec(written, names)  # the text below, made of the interface's numbers only
+    for name in ("operands_of", "pack", "in_range"):
+        if name in names:
+            declared[name] = numba.njit(forceinline=True)(names[name])
+    return declared
+
+
+def _write_unrolled(interface: Interface) -> str:
+    """Return the source of what depends on the interface's numbers only.
+
+    Operands go by tuple, since a view into an array would be reference-counted at every step; packing is unrolled, since a loop
+    over a tuple goes through memory.
+    """
+    operands = [f"rows[k, {1 + at}]" for at in range(max(1, interface.most_operands))]
+    source = f"def operands_of(rows, k):\n    return ({', '.join(operands)},)\n\n"
+    if interface.is_full_view:
+        return source
+    terms = [f"seen[{k}] * {stride}" for k, stride in enumerate(interface.strides)]
+    tests = [f"(0 <= seen[{k}]) & (seen[{k}] < {radix})" for k, radix in enumerate(interface.radices)]
+    return (
+        f"{source}def pack(seen):\n    return {' + '.join(terms)}\n\n"
+        f"def in_range(seen):\n    return {' & '.join(tests)}\n"
+    )
+
+
+def _fingerprint(thing: Any, key: Any, seen: set[int]) -> None:
+    """Feed a function, the functions it calls and the constants it reads into a hash."""
+    function = getattr(thing, "py_func", thing)
+    if id(function) in seen:
+        return
+    seen.add(id(function))
+    if not inspect.isfunction(function):
+        if isinstance(thing, int | float | str | bytes | tuple | np.ndarray):
+            key.update(repr(thing).encode())
+        return
+    try:
+        key.update(inspect.getsource(function).encode())
+    except (OSError, TypeError):
+        key.update(function.__code__.co_code + repr(function.__code__.co_consts).encode())
+    cells = inspect.getclosurevars(function)
+    for name, value in sorted({**cells.globals, **cells.nonlocals}.items()):
+        key.update(name.encode())
+        if inspect.ismodule(value):
+            for attribute in sorted(set(function.__code__.co_names) & set(vars(value))):
+                _fingerprint(vars(value)[attribute], key, seen)
+        else:
+            _fingerprint(value, key, seen)
+
+
+@cache
+def cache_folder() -> Path:
+    """Return the folder for compiled code: SURPASS_CACHE_DIR, the user's cache folder, or a temporary one."""
+    named = os.environ.get("SURPASS_CACHE_DIR")
+    user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    flavour = "checked" if numba.config.BOUNDSCHECK else "compiled"  # type: ignore[attr-defined]
+    for folder in (Path(named),) if named else (user / "surpass",):
+        try:
+            (folder / flavour).mkdir(parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(folder / flavour, os.W_OK):
+            return folder / flavour
+    return Path(tempfile.mkdtemp(prefix="surpass-"))
+
+
+def _gist(error: Exception) -> str:
+    """Return the lines of a Numba error that tell what is wrong, as one."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return " ".join(lines[:6])

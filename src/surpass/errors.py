@@ -1,0 +1,68 @@
+"""Everything surpass refuses, as one tree.
+
+SurpassError
+├── DeclarationError        a task, feature, instruction or kernel is declared wrongly
+│   └── ObservationError    an `observe` returned a value that its feature does not have
+├── UnknownNameError        a name that is not in a registry
+├── InstanceError           an input that does not fit its task
+├── DataFileError           a file of lists that cannot be read
+├── TraceError              a text that is not a trace, or a trace that does not replay
+├── SettingError            an option with an impossible value
+└── WrongAnswerError        a checked result is not the right one
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+__all__ = [
+    "DataFileError",
+    "DeclarationError",
+    "InstanceError",
+    "ObservationError",
+    "SettingError",
+    "SurpassError",
+    "TraceError",
+    "UnknownNameError",
+    "WrongAnswerError",
+]
+
+
+class SurpassError(Exception):
+    """The base of every error that surpass raises on purpose; its text is one sentence."""
+
+
+class DeclarationError(SurpassError):
+    """A task, feature, instruction or kernel is declared wrongly."""
+
+
+class ObservationError(DeclarationError):
+    """An `observe` returned a value that its feature does not have."""
+
+
+class UnknownNameError(SurpassError):
+    """A name that is not in a registry; the message lists the known ones."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        listing = ", ".join(known) or "none"
+        super().__init__(f"unknown {kind} {name!r}; known: {listing}")
+
+
+class InstanceError(SurpassError):
+    """An input that does not fit its task."""
+
+
+class DataFileError(SurpassError):
+    """A file of lists that cannot be read."""
+
+
+class TraceError(SurpassError):
+    """A text that is not a trace, or a trace that does not replay."""
+
+
+class SettingError(SurpassError):
+    """An option with an impossible value."""
+
+
+class WrongAnswerError(SurpassError):
+    """A checked result is not the right one."""

@@ -1,0 +1,49 @@
+"""Function calls: a stack of frames `[function, previous action, receiver, locals...]`."""
+
+from __future__ import annotations
+
+from surpass.machine.kernel import kernel
+from surpass.machine.state import DEPTH, FIRST, FUNCTION, PREVIOUS, State
+
+__all__ = ["FRAME", "enter", "leave"]
+
+FRAME = 3
+"""The words of a frame beside its locals."""
+
+NO_RECEIVER = -1
+
+
+@kernel
+def enter(state: State, function: int, local_count: int, receiver: int) -> None:
+    """Open a call in place: save the scope and its first `local_count` registers, forget the previous action.
+
+    The saved previous action is the call itself, since `act` runs with it in the register already.
+    """
+    registers, stack = state.registers, state.stack
+    base = registers[DEPTH] * (FRAME + local_count)
+    stack[base] = registers[FUNCTION]
+    stack[base + 1] = registers[PREVIOUS]
+    stack[base + 2] = receiver
+    for k in range(local_count):
+        stack[base + FRAME + k] = registers[FIRST + k]
+    registers[DEPTH] += 1
+    registers[FUNCTION] = function
+    registers[PREVIOUS] = 0
+
+
+@kernel
+def leave(state: State, local_count: int, result: int) -> bool:
+    """Close the newest call in place and write `result` to its receiver; return False when no call is open."""
+    registers, stack = state.registers, state.stack
+    if registers[DEPTH] == 0:
+        return False
+    registers[DEPTH] -= 1
+    base = registers[DEPTH] * (FRAME + local_count)
+    registers[FUNCTION] = stack[base]
+    registers[PREVIOUS] = stack[base + 1]
+    for k in range(local_count):
+        registers[FIRST + k] = stack[base + FRAME + k]
+    receiver = stack[base + 2]
+    if receiver >= 0:
+        registers[FIRST + receiver] = result
+    return True

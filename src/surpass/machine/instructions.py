@@ -1,0 +1,101 @@
+"""Instructions: the named operations with typed operands, and the actions made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from surpass.errors import DeclarationError
+
+__all__ = ["Action", "Instruction", "Operand", "binary", "integer", "pointer", "variables"]
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A choice that an instruction needs: binary, integer, or a pointer to any position of the list."""
+
+    name: str
+    kind: Literal["binary", "integer", "pointer"]
+    values: tuple[Hashable, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", tuple(self.values))
+        if self.kind == "pointer":
+            if self.values:
+                raise DeclarationError(f"pointer operand {self.name!r} takes no values: a list's positions are its values")
+            return
+        if not self.values:
+            raise DeclarationError(f"operand {self.name!r} has no values")
+        if len(set(self.values)) < len(self.values):
+            raise DeclarationError(f"operand {self.name!r} lists a value twice: {self.values}")
+        if self.kind == "binary" and len(self.values) != 2:
+            raise DeclarationError(f"binary operand {self.name!r} has {len(self.values)} values instead of 2")
+
+    @property
+    def input_size(self) -> int:
+        """How many network inputs encode this operand: one for a binary, one per value for an integer."""
+        return 1 if self.kind == "binary" else len(self.values)
+
+
+def binary(name: str, values: tuple[Hashable, Hashable]) -> Operand:
+    """Return an operand with two values, encoded as one bit (1 for the second)."""
+    return Operand(name, "binary", values)
+
+
+def integer(name: str, values: tuple[Hashable, ...]) -> Operand:
+    """Return an operand with a few values, encoded one-hot."""
+    return Operand(name, "integer", values)
+
+
+def variables(name: str, count: int) -> Operand:
+    """Return an operand that names one of `count` index variables, 1 to `count`."""
+    return Operand(name, "integer", tuple(range(1, count + 1)))
+
+
+def pointer(name: str) -> Operand:
+    """Return an operand that names any position of the list, so that its number of values is the list's size."""
+    return Operand(name, "pointer")
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """A named operation and its operands."""
+
+    name: str
+    operands: tuple[Operand, ...] = ()
+
+    def __init__(self, name: str, *operands: Operand) -> None:
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "operands", operands)
+        if not name.isidentifier():
+            raise DeclarationError(f"instruction name {name!r} is not a plain word")
+        names = [operand.name for operand in operands]
+        for operand in operands:
+            if names.count(operand.name) > 1:
+                raise DeclarationError(f"instruction {name} has two operands named {operand.name!r}")
+
+
+class Action(NamedTuple):
+    """An instruction with the values of its operands, such as `MoveVar(1, +1)`."""
+
+    instruction: str
+    operands: tuple[Hashable, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.instruction}({', '.join(map(_show_operand, self.operands))})"
+
+
+def _show_operand(value: Hashable) -> str:
+    # A step of +1 reads better with its sign; variables and functions count from 1 and carry none.
+    return str(value) if not isinstance(value, Step) else f"{int(value):+d}"
+
+
+class Step(int):
+    """A move by +1 or -1; equal to the plain number, printed with its sign."""
+
+    def __repr__(self) -> str:
+        return f"{int(self):+d}"
+
+
+STEPS = (Step(-1), Step(+1))

@@ -1,0 +1,336 @@
+"""Interfaces: what a program may see and do, and everything that follows from the declaration."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from surpass.errors import DeclarationError, ObservationError, UnknownNameError
+from surpass.machine.features import Feature, PreviousAction
+from surpass.machine.instructions import Action, Instruction
+
+__all__ = ["Decision", "Interface", "Slot"]
+
+Ints = npt.NDArray[np.int64]
+
+
+class Slot(NamedTuple):
+    """A place where actions differ: the instruction (slot 0), or one operand of one instruction."""
+
+    name: str
+    instruction: int
+    """The instruction's index, or -1 for slot 0."""
+    operand: int
+    """The operand's index, or -1 for slot 0."""
+    kind: str
+    choices: int
+    """How many choices there are; 0 for a pointer, whose choices are the list's positions."""
+
+
+class Decision(NamedTuple):
+    """One choice inside an action, given the operands chosen before it."""
+
+    slot: int
+    prefix: tuple[int, ...]
+    choice: int
+
+
+@dataclass(frozen=True)
+class Interface:
+    """The features and the instructions of a task, declared once.
+
+    An observation is packed into one integer, the first feature least significant. Actions are numbered instruction by
+    instruction in the order of their declaration, the first operand most significant.
+    An interface with pointer operands is a full view: its observation is the whole list and has no number.
+    """
+
+    features: tuple[Feature | PreviousAction, ...]
+    instructions: tuple[Instruction, ...]
+
+    def __init__(
+        self, features: Iterable[Feature | PreviousAction], instructions: Iterable[Instruction]
+    ) -> None:
+        object.__setattr__(self, "features", tuple(features))
+        object.__setattr__(self, "instructions", tuple(instructions))
+        self._refuse_repeated("feature", [feature.name for feature in self.features])
+        self._refuse_repeated("instruction", [instruction.name for instruction in self.instructions])
+        if not self.instructions:
+            raise DeclarationError("an interface needs at least one instruction")
+        if self.is_full_view:
+            if self.features:
+                raise DeclarationError(
+                    f"feature {self.features[0].name!r} stands beside a pointer operand: a full view has no features"
+                )
+            return
+        if not self.features:
+            raise DeclarationError("an interface without pointer operands needs at least one feature")
+        product = 1
+        for feature, radix in zip(self.features, self.radices, strict=True):
+            product *= radix
+            if product >= 2**63:
+                raise DeclarationError(
+                    f"feature {feature.name!r} takes the number of observations to {product:.3g}, beyond 63 bits"
+                )
+
+    @staticmethod
+    def _refuse_repeated(kind: str, names: Sequence[str]) -> None:
+        for name in names:
+            if names.count(name) > 1:
+                raise DeclarationError(f"two {kind}s are named {name!r}")
+
+    # Sizes
+
+    @property
+    def is_full_view(self) -> bool:
+        """Whether the agent sees the whole list and points into it."""
+        return any(o.kind == "pointer" for i in self.instructions for o in i.operands)
+
+    @cached_property
+    def action_count(self) -> int:
+        """The number of distinct actions (the paper's |A|); it needs operands of fixed size."""
+        self._need_table("the number of actions")
+        return sum(math.prod(len(o.values) for o in i.operands) for i in self.instructions)
+
+    @cached_property
+    def radices(self) -> tuple[int, ...]:
+        """The number of values of each feature."""
+        return tuple(
+            self.action_count + 1 if isinstance(f, PreviousAction) else len(f.values) for f in self.features
+        )
+
+    @cached_property
+    def strides(self) -> tuple[int, ...]:
+        """What one step of each feature adds to a packed observation."""
+        strides, product = [], 1
+        for radix in self.radices:
+            strides.append(product)
+            product *= radix
+        return tuple(strides)
+
+    @cached_property
+    def observation_count(self) -> int:
+        """The number of packed observations (the paper's |S|)."""
+        self._need_table("the number of observations")
+        return math.prod(self.radices)
+
+    @cached_property
+    def input_size(self) -> int:
+        """How many inputs a network has."""
+        return sum(block.shape[1] for block in self._encodings)
+
+    @property
+    def search_space(self) -> str:
+        """The number of distinct programs |A|^|S|, as text."""
+        return f"{self.action_count}^({self.observation_count:.3g})"
+
+    def _need_table(self, what: str) -> None:
+        if self.is_full_view:
+            raise DeclarationError(f"{what} of a full view depends on the list's size")
+
+    # Observations
+
+    @cached_property
+    def feature_index(self) -> dict[str, int]:
+        """The position of each feature by name."""
+        return {feature.name: k for k, feature in enumerate(self.features)}
+
+    def feature_values(self, k: int) -> tuple[Hashable, ...]:
+        """Return the values of feature `k`; for the previous action None and then every action."""
+        feature = self.features[k]
+        return (None, *self.actions) if isinstance(feature, PreviousAction) else feature.values
+
+    def pack_observation(self, values: Sequence[Hashable]) -> int:
+        """Return the integer of the observation with these feature values, given in the order of the features."""
+        if len(values) != len(self.features):
+            raise ObservationError(f"{len(values)} values were given for {len(self.features)} features")
+        packed = 0
+        for k, value in enumerate(values):
+            allowed = self.feature_values(k)
+            if value not in allowed:
+                raise ObservationError(
+                    f"feature {self.features[k].name!r} has no value {value!r}; allowed: {_listing(allowed)}"
+                )
+            packed += allowed.index(value) * self.strides[k]
+        return packed
+
+    def unpack_observation(self, observation: int) -> tuple[Hashable, ...]:
+        """Return the feature values of a packed observation."""
+        digits = self.digits(np.array([observation]))[0]
+        return tuple(self.feature_values(k)[d] for k, d in enumerate(digits.tolist()))
+
+    def digits(self, observations: Ints) -> Ints:
+        """Return the value numbers [m, F] of packed observations [m]."""
+        observations = np.asarray(observations, np.int64)
+        if observations.size and (observations.min() < 0 or observations.max() >= self.observation_count):
+            raise ObservationError(f"an observation lies outside 0..{self.observation_count - 1}")
+        return observations[:, None] // np.array(self.strides) % np.array(self.radices)
+
+    def pack_digits(self, digits: Ints) -> Ints:
+        """Return the packed observations [m] of value numbers [m, F]."""
+        for k, feature in enumerate(self.features):
+            column = digits[:, k]
+            bad = column[(column < 0) | (column >= self.radices[k])]
+            if bad.size:
+                raise ObservationError(
+                    f"observe returned {bad[0]} for feature {feature.name!r}; allowed: 0 to {self.radices[k] - 1}"
+                )
+        packed: Ints = digits @ np.array(self.strides, np.int64)
+        return packed
+
+    def describe(self, observation: int) -> str:
+        """Return an observation in words: every feature with its value."""
+        values = self.unpack_observation(observation)
+        return ", ".join(f.condition(v) for f, v in zip(self.features, values, strict=True))
+
+    @cached_property
+    def conditions(self) -> dict[str, tuple[int, frozenset[int]]]:
+        """Each condition that can be asked, as a feature's position and the value numbers that make it true."""
+        found: dict[str, tuple[int, frozenset[int]]] = {}
+        for k, feature in enumerate(self.features):
+            for number, value in enumerate(self.feature_values(k)):
+                found[feature.condition(value)] = (k, frozenset([number]))
+            if "?" in feature.name:
+                for sign in ("<=", ">=", "!="):
+                    true = [i for i, v in enumerate(feature.values) if _admits(sign, v)]
+                    found[feature.name.replace("?", sign)] = (k, frozenset(true))
+        return found
+
+    # Actions
+
+    @cached_property
+    def offsets(self) -> tuple[int, ...]:
+        """The number of each instruction's first action."""
+        counts = [math.prod(len(o.values) for o in i.operands) for i in self.instructions]
+        return tuple(sum(counts[:k]) for k in range(len(counts)))
+
+    @cached_property
+    def actions(self) -> tuple[Action, ...]:
+        """Every action, in the order of their numbers."""
+        self._need_table("the list of actions")
+        return tuple(self._enumerate_actions())
+
+    def _enumerate_actions(self) -> Iterator[Action]:
+        for instruction in self.instructions:
+            shape = [len(o.values) for o in instruction.operands]
+            for choice in np.ndindex(*shape):
+                values = (o.values[c] for o, c in zip(instruction.operands, choice, strict=True))
+                yield Action(instruction.name, tuple(values))
+
+    @cached_property
+    def _action_numbers(self) -> dict[Action, int]:
+        return {action: number for number, action in enumerate(self.actions)}
+
+    @cached_property
+    def _action_texts(self) -> dict[str, int]:
+        return {str(action).replace(" ", ""): number for number, action in enumerate(self.actions)}
+
+    def pack_action(self, action: Action) -> int:
+        """Return the number of an action."""
+        try:
+            return self._action_numbers[action]
+        except (KeyError, TypeError):
+            raise UnknownNameError("action", str(action), self._signatures()) from None
+
+    def unpack_action(self, number: int) -> Action:
+        """Return the action with this number."""
+        return self.actions[number]
+
+    def parse_action(self, text: str) -> int:
+        """Return the number of the action written as text, such as `MoveVar(1, +1)`."""
+        try:
+            return self._action_texts[text.replace(" ", "")]
+        except KeyError:
+            raise UnknownNameError("action", text, self._signatures()) from None
+
+    def _signatures(self) -> list[str]:
+        return [f"{i.name}({', '.join(o.name for o in i.operands)})" for i in self.instructions]
+
+    @cached_property
+    def action_rows(self) -> Ints:
+        """[A, 1 + most operands]: each action's instruction and operand choices as indices, padded with 0."""
+        rows = np.zeros((self.action_count, 1 + max(1, self.most_operands)), np.int64)
+        at = 0
+        for number, instruction in enumerate(self.instructions):
+            for choice in np.ndindex(*[len(o.values) for o in instruction.operands]):
+                rows[at, 0] = number
+                rows[at, 1 : 1 + len(choice)] = choice
+                at += 1
+        return rows
+
+    @property
+    def most_operands(self) -> int:
+        """The largest number of operands of an instruction."""
+        return max(len(i.operands) for i in self.instructions)
+
+    # Decisions
+
+    @cached_property
+    def slots(self) -> tuple[Slot, ...]:
+        """Every place where actions differ: the instruction first, then each instruction's operands."""
+        found = [Slot("instruction", -1, -1, "integer", len(self.instructions))]
+        for i, instruction in enumerate(self.instructions):
+            for k, operand in enumerate(instruction.operands):
+                found.append(Slot(f"{instruction.name}.{operand.name}", i, k, operand.kind, len(operand.values)))
+        return tuple(found)
+
+    def decisions(self, number: int) -> tuple[Decision, ...]:
+        """Return the choices that make up an action, in order: the instruction, then each operand."""
+        instruction, *choices = self.action_rows[number].tolist()
+        found = [Decision(0, (), instruction)]
+        for index, slot in enumerate(self.slots):
+            if slot.instruction == instruction:
+                found.append(Decision(index, tuple(choices[: slot.operand]), choices[slot.operand]))
+        return tuple(found)
+
+    # Network inputs
+
+    @cached_property
+    def _encodings(self) -> tuple[npt.NDArray[np.float32], ...]:
+        """For each feature, the network inputs [values, width] of each of its values."""
+        blocks = []
+        for feature in self.features:
+            if isinstance(feature, PreviousAction):
+                blocks.append(self._encode_actions())
+            elif feature.encoding == "number":
+                blocks.append(np.array(feature.values, np.float32)[:, None])
+            else:
+                blocks.append(np.eye(len(feature.values), dtype=np.float32))
+        return tuple(blocks)
+
+    def _encode_actions(self) -> npt.NDArray[np.float32]:
+        """[A + 1, width]: None first; the instruction one-hot, every instruction's operands, and a bit for None."""
+        widths = [sum(o.input_size for o in i.operands) for i in self.instructions]
+        kinds = len(self.instructions)
+        table = np.zeros((self.action_count + 1, kinds + sum(widths) + 1), np.float32)
+        table[0, -1] = 1
+        for number, (instruction, *choices) in enumerate(self.action_rows.tolist()):
+            row = table[number + 1]
+            row[instruction] = 1
+            at = kinds + sum(widths[:instruction])
+            for operand, choice in zip(self.instructions[instruction].operands, choices, strict=False):
+                if operand.kind == "binary":
+                    row[at] = choice
+                else:
+                    row[at + choice] = 1
+                at += operand.input_size
+        return table
+
+    def encode(self, observations: Ints) -> npt.NDArray[np.float32]:
+        """Return the network inputs [m, input_size] of packed observations [m]."""
+        digits = self.digits(observations)
+        return np.concatenate([block[digits[:, k]] for k, block in enumerate(self._encodings)], axis=1)
+
+
+def _admits(sign: str, value: Hashable) -> bool:
+    return value in {"<=": ("<", "="), ">=": (">", "="), "!=": ("<", ">")}[sign]
+
+
+def _listing(values: tuple[Hashable, ...], most: int = 8) -> str:
+    shown = ", ".join(str(v) for v in values[:most])
+    return shown if len(values) <= most else f"{shown}, ... ({len(values)} in all)"

@@ -1,0 +1,62 @@
+"""One episode's memory, and how an episode can stand or end.
+
+Every task keeps its episode in the four arrays of a `State`. The first registers belong to the machine;
+a task's own registers follow, in the order of its declaration, from `FIRST` on.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["DEPTH", "FIRST", "FUNCTION", "PREVIOUS", "SCORE", "SIZE", "Outcome", "State"]
+
+SIZE = 0
+"""Register: the size n of the instance."""
+PREVIOUS = 1
+"""Register: 0 for None, else 1 + the previous action. While `act` runs it already holds the action itself."""
+FUNCTION = 2
+"""Register: the current function, 0 for the outermost scope."""
+DEPTH = 3
+"""Register: how many calls are open."""
+FIRST = 4
+"""The task's first own register."""
+
+SCORE = 0
+"""Real: the progress that a task counts, such as neighbours in order or the best value so far."""
+
+
+class State(NamedTuple):
+    """The memory of one episode; kernels change it in place."""
+
+    registers: npt.NDArray[np.int64]
+    """[R] the machine's registers, then the task's."""
+    items: npt.NDArray[np.int64]
+    """[W] the instance's integers (for lists: the ranks of the values), then the task's own."""
+    reals: npt.NDArray[np.float64]
+    """[X] the score, then the task's real numbers."""
+    stack: npt.NDArray[np.int64]
+    """[S] the open calls' frames, the newest last."""
+
+
+class Outcome(IntEnum):
+    """How an episode stands: below 0 it waits for the engine, at 0 it runs, above 0 it has ended."""
+
+    STACK_FULL = -2
+    UNKNOWN_OBSERVATION = -1
+    RUNNING = 0
+    SOLVED = 1
+    WRONG_ANSWER = 2
+    STEP_LIMIT = 3
+    STACK_LIMIT = 4
+    NO_ACTION = 5
+    BAD_OBSERVATION = 6
+    LOOP = 7
+
+    @property
+    def reason(self) -> str:
+        """Return the outcome in words."""
+        return self.name.lower().replace("_", " ")

@@ -1,0 +1,192 @@
+"""knapsack: pack the most valuable items within a weight, in a limited number of steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from surpass.errors import InstanceError
+from surpass.machine.calls import enter, leave
+from surpass.machine.features import PREVIOUS_ACTION, Feature, flag
+from surpass.machine.instructions import STEPS, Instruction, binary
+from surpass.machine.interface import Interface
+from surpass.machine.kernel import kernel
+from surpass.machine.state import FIRST, PREVIOUS, SCORE, SIZE, Outcome, State
+from surpass.tasks.task import Instances, Number, Request, Reward, Task
+
+__all__ = ["KNAPSACK"]
+
+Ints = npt.NDArray[np.int64]
+Reals = npt.NDArray[np.float64]
+
+RUNNING, SOLVED = int(Outcome.RUNNING), int(Outcome.SOLVED)
+
+INDEX = FIRST
+"""Register: the current item i, 0 to n."""
+CAPACITY, LOAD, VALUE = 1, 2, 3
+"""Reals: the weight W that may be packed; the weight w and the value v of the current solution."""
+WEIGHTS = 4
+"""Reals: weights [n] start here; then values [n], and the sums of the values and weights and the least weight from
+each item on, [n + 1] each."""
+
+# Items: whether each is in the current solution [n], then whether each is in the best one so far [n].
+
+
+@kernel
+def start(state: State) -> int:
+    """Sum up the rest from each item on, in place."""
+    size, reals = state.registers[SIZE], state.reals
+    values = WEIGHTS + size
+    value_rest, weight_rest, weight_min = values + size, values + 2 * size + 1, values + 3 * size + 2
+    reals[weight_min + size] = math.inf
+    for k in range(size - 1, -1, -1):
+        reals[value_rest + k] = reals[value_rest + k + 1] + reals[values + k]
+        reals[weight_rest + k] = reals[weight_rest + k + 1] + reals[WEIGHTS + k]
+        reals[weight_min + k] = min(reals[weight_min + k + 1], reals[WEIGHTS + k])
+    if size == 0:
+        return SOLVED
+    return RUNNING
+
+
+@kernel
+def observe(state: State) -> tuple[int, ...]:
+    """Return the value numbers of the features."""
+    registers, reals = state.registers, state.reals
+    size, i = registers[SIZE], registers[INDEX]
+    is_taken = i < size and state.items[i] == 1
+    rest = i + 1 if is_taken else i
+    value_rest, weight_rest, weight_min = (
+        reals[WEIGHTS + 2 * size + rest],
+        reals[WEIGHTS + 3 * size + 1 + rest],
+        reals[WEIGHTS + 4 * size + 2 + rest],
+    )
+    return (
+        (i > 0) * 1,
+        (i == size) * 1,
+        is_taken * 1,
+        (reals[LOAD] <= reals[CAPACITY]) * 1,
+        (reals[VALUE] + value_rest > reals[SCORE]) * 1,
+        (reals[LOAD] + weight_rest <= reals[CAPACITY]) * 1,
+        (reals[LOAD] + weight_min <= reals[CAPACITY]) * 1,
+        registers[PREVIOUS],
+    )
+
+
+@kernel
+def _change(state: State, sign: int) -> None:
+    """Put (+1) or pop (-1) the current item in place, and keep the solution if it is the best that fits."""
+    size, i, reals = state.registers[SIZE], state.registers[INDEX], state.reals
+    if i == size or state.items[i] == (sign == 1):
+        return
+    state.items[i] = sign == 1
+    reals[LOAD] += sign * reals[WEIGHTS + i]
+    reals[VALUE] += sign * reals[WEIGHTS + size + i]
+    if reals[LOAD] <= reals[CAPACITY] and reals[VALUE] > reals[SCORE]:
+        reals[SCORE] = reals[VALUE]
+        for k in range(size):
+            state.items[size + k] = state.items[k]
+
+
+@kernel
+def act(state: State, instruction: int, operands: Ints) -> int:
+    """Execute an action in place."""
+    if instruction == 0:
+        _change(state, 1)
+    elif instruction == 1:
+        _change(state, -1)
+    elif instruction == 2:
+        moved = state.registers[INDEX] + 2 * operands[0] - 1
+        state.registers[INDEX] = min(max(moved, 0), state.registers[SIZE])
+    elif instruction == 3:
+        enter(state, 1, 0, -1)
+    elif not leave(state, 0, 0):
+        return SOLVED
+    return RUNNING
+
+
+def find_wrong(before: Instances, registers: Ints, items: Ints, reals: Reals) -> npt.NDArray[np.bool_]:
+    """Tell which best solutions are too heavy or not worth what they claim, up to rounding."""
+    wrong = np.zeros(before.count, np.bool_)
+    for row in range(before.count):
+        size = before.sizes[row]
+        best = items[row, size : 2 * size] == 1
+        weight = before.reals[row, WEIGHTS : WEIGHTS + size][best].sum()
+        value = before.reals[row, WEIGHTS + size : WEIGHTS + 2 * size][best].sum()
+        capacity, claimed = before.reals[row, CAPACITY], reals[row, SCORE]
+        tolerance = 1e-9 * (1 + abs(claimed) + abs(capacity))
+        wrong[row] = weight > capacity + tolerance or abs(value - claimed) > tolerance
+    return wrong
+
+
+def draw_uniform(request: Request) -> Instances:
+    """Draw weights and values uniformly from [0, 1]; half of the total weight may be packed."""
+    shape = (request.count, request.size)
+    instances = KNAPSACK.allocate(*shape)
+    weights = request.stream("weights").random(shape)
+    instances.reals[:, CAPACITY] = weights.sum(axis=1) / 2
+    instances.reals[:, WEIGHTS : WEIGHTS + request.size] = weights
+    instances.reals[:, WEIGHTS + request.size : WEIGHTS + 2 * request.size] = request.stream("values").random(shape)
+    return instances
+
+
+def read(parts: Sequence[Sequence[Number]]) -> tuple[Instances, tuple[str, ...]]:
+    """Return weights, values and, if given, the capacity as an instance."""
+    if len(parts) not in (2, 3) or len(parts[0]) != len(parts[1]) or (len(parts) == 3 and len(parts[2]) != 1):
+        raise InstanceError(
+            "an instance of knapsack is as many weights as values and, if wanted, a capacity, such as 0.2,0.7:0.5,0.9:0.8"
+        )
+    if any(x < 0 or math.isinf(x) for part in parts for x in part):
+        raise InstanceError("weights, values and capacity of a knapsack are finite numbers from 0 on")
+    weights, values = np.array(parts[0], np.float64), np.array(parts[1], np.float64)
+    size = len(weights)
+    instances = KNAPSACK.allocate(1, size)
+    instances.reals[0, CAPACITY] = parts[2][0] if len(parts) == 3 else weights.sum() / 2
+    instances.reals[0, WEIGHTS : WEIGHTS + size] = weights
+    instances.reals[0, WEIGHTS + size : WEIGHTS + 2 * size] = values
+    return instances, ()
+
+
+KNAPSACK = Task(
+    name="knapsack",
+    summary="pack the most valuable items within a weight, in a limited number of steps",
+    interface=Interface(
+        [
+            Feature("sign(i)", (0, 1), "number", labels=("i = 0", "i > 0")),
+            Feature("sign(i-n)", (-1, 0), "number", labels=("i < n", "i = n")),
+            flag("i in solution"),
+            flag("w <= W"),
+            flag("v + v_rest > v_best"),
+            flag("w + w_rest <= W"),
+            flag("w + w_min <= W"),
+            PREVIOUS_ACTION,
+        ],
+        [
+            Instruction("Put"),
+            Instruction("Pop"),
+            Instruction("MoveVar", binary("direction", STEPS)),
+            Instruction("Knapsack"),
+            Instruction("Return"),
+        ],
+    ),
+    start=start,
+    observe=observe,
+    act=act,
+    registers=("i",),
+    has_calls=True,
+    real_names=("best", "W", "w", "v"),
+    item_width=lambda size: 2 * size,
+    real_width=lambda size: WEIGHTS + 5 * size + 3,
+    item_name=lambda index, size: f"taken[{index}]" if index < size else None,
+    data={"uniform": draw_uniform},
+    read=read,
+    written="weights, values and, if wanted, a capacity, such as 0.2,0.7:0.5,0.9:0.8",
+    find_wrong=find_wrong,
+    limit="20n",
+    reward=Reward(step_cost=0.0, progress=1.0),
+    measure="reward",
+    sizes=(2, 4, 6, 8, 10, 20, 40, 80, 160, 320, 640),
+    training_sizes=(4, 8),
+)

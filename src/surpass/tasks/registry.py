@@ -1,0 +1,37 @@
+"""The one list of tasks, and how a user's own file joins it."""
+
+from __future__ import annotations
+
+from surpass.errors import DeclarationError, UnknownNameError
+from surpass.tasks.knapsack import KNAPSACK
+from surpass.tasks.search import SEARCH
+from surpass.tasks.sort_bubble import SORT_BUBBLE
+from surpass.tasks.sort_full import SORT_FULL
+from surpass.tasks.sort_quick import SORT_QUICK
+from surpass.tasks.task import Task
+
+__all__ = ["PAPER_TASKS", "find_task", "known_tasks", "register_task"]
+
+PAPER_TASKS = (SORT_FULL, SORT_BUBBLE, SORT_QUICK, SEARCH, KNAPSACK)
+
+_TASKS = {task.name: task for task in PAPER_TASKS}
+
+
+def register_task(task: Task) -> Task:
+    """Make a task known by its name, and return it."""
+    known = _TASKS.setdefault(task.name, task)
+    if known is not task:
+        raise DeclarationError(f"a task named {task.name!r} exists already")
+    return task
+
+
+def find_task(name: str) -> Task:
+    """Return the task of a name."""
+    if name not in _TASKS:
+        raise UnknownNameError("task", name, _TASKS)
+    return _TASKS[name]
+
+
+def known_tasks() -> tuple[Task, ...]:
+    """Return every task, the package's first."""
+    return tuple(_TASKS.values())

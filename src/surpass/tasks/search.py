@@ -1,0 +1,180 @@
+"""search: find a query in an ordered list, or report that it is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from surpass.errors import InstanceError
+from surpass.machine.features import PREVIOUS_ACTION, comparison
+from surpass.machine.instructions import Instruction
+from surpass.machine.instructions import variables as variable
+from surpass.machine.interface import Interface
+from surpass.machine.kernel import kernel
+from surpass.machine.state import FIRST, PREVIOUS, SIZE, Outcome, State
+from surpass.tasks.lists import LISTS, rank
+from surpass.tasks.task import Instances, Number, Request, Reward, Task
+from surpass.tasks.variables import (
+    ASSIGN_VAR,
+    COUNT,
+    MOVE_VAR,
+    VARIABLES,
+    assign,
+    compare,
+    look,
+    move,
+    variable_features,
+)
+
+__all__ = ["SEARCH"]
+
+Ints = npt.NDArray[np.int64]
+
+ASSIGN_MID = Instruction("AssignMid", *(variable(name, COUNT) for name in ("i", "j", "k")))
+FOUND = Instruction("Found", variable("i", COUNT))
+NOT_FOUND = Instruction("NotFound")
+
+RUNNING, SOLVED, WRONG = int(Outcome.RUNNING), int(Outcome.SOLVED), int(Outcome.WRONG_ANSWER)
+
+ANSWER = FIRST + COUNT
+"""Register: the reported position, or -1."""
+IS_PRESENT = FIRST + COUNT + 1
+"""Register: whether the query is in the list; the agent cannot see it."""
+
+
+@kernel
+def start(state: State) -> int:
+    """Set v1 and v2 to the first position and v3 and v4 to the last, in place; an empty list is answered at once.
+
+    The query stands behind the list, at item n.
+    """
+    registers, items = state.registers, state.items
+    size = registers[SIZE]
+    registers[ANSWER] = -1
+    if size == 0:
+        return SOLVED
+    registers[FIRST + 2] = size - 1
+    registers[FIRST + 3] = size - 1
+    low, high = 0, size
+    while low < high:
+        middle = (low + high) // 2
+        if items[middle] < items[size]:
+            low = middle + 1
+        else:
+            high = middle
+    registers[IS_PRESENT] = low < size and items[low] == items[size]
+    return RUNNING
+
+
+@kernel
+def observe(state: State) -> tuple[int, ...]:
+    """Return the value numbers of the features."""
+    registers, items = state.registers, state.items
+    query = items[registers[SIZE]]
+    return look(state) + (
+        compare(query, items[registers[FIRST]]),
+        compare(query, items[registers[FIRST + 1]]),
+        compare(query, items[registers[FIRST + 2]]),
+        compare(query, items[registers[FIRST + 3]]),
+        registers[PREVIOUS],
+    )
+
+
+@kernel
+def act(state: State, instruction: int, operands: Ints) -> int:
+    """Execute an action in place."""
+    registers = state.registers
+    if instruction == 0:
+        move(state, operands[0], operands[1])
+    elif instruction == 1:
+        assign(state, operands[0], operands[1])
+    elif instruction == 2:
+        registers[FIRST + operands[0]] = (registers[FIRST + operands[1]] + registers[FIRST + operands[2]]) // 2
+    elif instruction == 3:
+        registers[ANSWER] = registers[FIRST + operands[0]]
+        if state.items[registers[ANSWER]] == state.items[registers[SIZE]]:
+            return SOLVED
+        return WRONG
+    else:
+        if registers[IS_PRESENT] == 0:
+            return SOLVED
+        return WRONG
+    return RUNNING
+
+
+def find_wrong(
+    before: Instances, registers: Ints, items: Ints, reals: npt.NDArray[np.float64]
+) -> npt.NDArray[np.bool_]:
+    """Tell which reports are wrong: a position without the query, or none although the query is in the list."""
+    wrong = np.zeros(before.count, np.bool_)
+    for row in range(before.count):
+        size = before.sizes[row]
+        values, query = before.items[row, :size], before.items[row, size]
+        answer = registers[row, ANSWER]
+        wrong[row] = values[answer] != query if answer >= 0 else bool((values == query).any())
+    return wrong
+
+
+def _draw_ordered(name: str) -> Callable[[Request], Instances]:
+    def draw(request: Request) -> Instances:
+        lists = np.sort(LISTS[name](request), axis=1)
+        ranks = np.cumsum(np.diff(lists, axis=1, prepend=lists[:, :1]) > 0, axis=1)
+        # Items are odd, so that every gap between two of them, and before and after all, has an even number.
+        instances = SEARCH.allocate(request.count, request.size)
+        instances.items[:, : request.size] = 2 * ranks + 1
+        instances.items[:, request.size] = _draw_queries(request, ranks)
+        return instances
+
+    return draw
+
+
+def _draw_queries(request: Request, ranks: Ints) -> Ints:
+    count, size = ranks.shape
+    positions = request.stream("present queries").integers(0, size, count)
+    present = 2 * ranks[np.arange(count), positions] + 1
+    gaps = request.stream("absent queries").random(count) * (ranks[:, -1] + 2)
+    absent = 2 * gaps.astype(np.int64)
+    if request.queries == "mixed":
+        return np.where(request.stream("mixed queries").random(count) < 0.5, present, absent)
+    return present if request.queries == "present" else absent
+
+
+def read(parts: Sequence[Sequence[Number]]) -> tuple[Instances, tuple[str, ...]]:
+    """Return an ordered list and a query as an instance."""
+    if len(parts) != 2 or len(parts[1]) != 1:
+        raise InstanceError("an instance of search is an ordered list, a colon and a query, such as 1,3,5,9:5")
+    values, query = list(parts[0]), parts[1][0]
+    for a, b in zip(values, values[1:], strict=False):
+        if a > b:
+            raise InstanceError(f"search needs its list in order, but {a} stands before {b}")
+    ranks, distinct = rank([*values, query])
+    instances = SEARCH.allocate(1, len(values))
+    instances.items[0, : len(ranks)] = ranks
+    return instances, tuple(map(str, distinct))
+
+
+SEARCH = Task(
+    name="search",
+    summary="find a query in an ordered list, or report that it is not there",
+    interface=Interface(
+        [*variable_features(), *(comparison("q", f"A[{v}]") for v in VARIABLES), PREVIOUS_ACTION],
+        [MOVE_VAR, ASSIGN_VAR, ASSIGN_MID, FOUND, NOT_FOUND],
+    ),
+    start=start,
+    observe=observe,
+    act=act,
+    registers=(*VARIABLES, "answer", "_is_present"),
+    item_width=lambda size: size + 1,
+    item_name=lambda index, size: f"A[{index}]" if index < size else "q",
+    data={name: _draw_ordered(name) for name in ("uniform", "few-distinct", "all-equal")},
+    queries=("mixed", "present", "absent"),
+    read=read,
+    written="an ordered list, a colon and a query, such as 1,3,5,9:5",
+    find_wrong=find_wrong,
+    limit="20n",
+    reward=Reward(step_cost=1.0, wrong_cost=10_000.0),
+    sizes=(5, 10, 20, 30, 50, 100, 200, 500, 1000),
+    training_sizes=(30, 50),
+)
