@@ -4,7 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-BENCH_INSTALLED := $(VENV)/.bench-installed
+PEERS := $(VENV)/peers
+PEERS_INSTALLED := $(PEERS)/.installed
 
 .PHONY: demo test check bench clean
 
@@ -20,7 +21,8 @@ check: $(INSTALLED)  ## lint, types, and the direction of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(BENCH_INSTALLED)  ## speed, as ratios in one run
+bench: $(INSTALLED)  ## speed, as ratios in one run; without its peers if they do not install
+	-$(MAKE) --no-print-directory $(PEERS_INSTALLED)
 	$(BIN)/python -m bench
 
 clean:  ## remove the environment
@@ -32,6 +34,8 @@ $(INSTALLED): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
 	touch $@
 
-$(BENCH_INSTALLED): $(INSTALLED)
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,bench]'
+# The peers need versions that ours exclude, so they have an environment of their own.
+$(PEERS_INSTALLED): bench/peers.txt
+	test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet -r bench/peers.txt
 	touch $@

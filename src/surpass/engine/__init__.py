@@ -1,0 +1,1 @@
+"""Run it fast: tables in compiled code on many instances."""

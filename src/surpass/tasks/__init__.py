@@ -1,0 +1,1 @@
+"""The questions: tasks, their instances and one registry."""

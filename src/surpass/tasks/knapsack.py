@@ -91,7 +91,7 @@ def _change(state: State, sign: int) -> None:
 
 
 @kernel
-def act(state: State, instruction: int, operands: Ints) -> int:
+def act(state: State, instruction: int, operands: tuple[int, ...]) -> int:
     """Execute an action in place."""
     if instruction == 0:
         _change(state, 1)
@@ -135,11 +135,9 @@ def draw_uniform(request: Request) -> Instances:
 def read(parts: Sequence[Sequence[Number]]) -> tuple[Instances, tuple[str, ...]]:
     """Return weights, values and, if given, the capacity as an instance."""
     if len(parts) not in (2, 3) or len(parts[0]) != len(parts[1]) or (len(parts) == 3 and len(parts[2]) != 1):
-        raise InstanceError(
-            "an instance of knapsack is as many weights as values and, if wanted, a capacity, such as 0.2,0.7:0.5,0.9:0.8"
-        )
+        raise InstanceError("it takes as many weights as values and, if wanted, a capacity, such as 0.2,0.7:0.5,0.9:0.8")
     if any(x < 0 or math.isinf(x) for part in parts for x in part):
-        raise InstanceError("weights, values and capacity of a knapsack are finite numbers from 0 on")
+        raise InstanceError("weights, values and capacity must be finite numbers from 0 on")
     weights, values = np.array(parts[0], np.float64), np.array(parts[1], np.float64)
     size = len(weights)
     instances = KNAPSACK.allocate(1, size)
@@ -147,6 +145,13 @@ def read(parts: Sequence[Sequence[Number]]) -> tuple[Instances, tuple[str, ...]]
     instances.reals[0, WEIGHTS : WEIGHTS + size] = weights
     instances.reals[0, WEIGHTS + size : WEIGHTS + 2 * size] = values
     return instances, ()
+
+
+def write(instance: Instances) -> str:
+    """Return weights, values and capacity as text."""
+    size, reals = int(instance.sizes[0]), instance.reals[0].tolist()
+    parts = (reals[WEIGHTS : WEIGHTS + size], reals[WEIGHTS + size : WEIGHTS + 2 * size], [reals[CAPACITY]])
+    return ":".join(",".join(map(repr, part)) for part in parts)
 
 
 KNAPSACK = Task(
@@ -182,6 +187,7 @@ KNAPSACK = Task(
     item_name=lambda index, size: f"taken[{index}]" if index < size else None,
     data={"uniform": draw_uniform},
     read=read,
+    write=write,
     written="weights, values and, if wanted, a capacity, such as 0.2,0.7:0.5,0.9:0.8",
     find_wrong=find_wrong,
     limit="20n",

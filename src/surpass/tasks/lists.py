@@ -11,7 +11,7 @@ import numpy.typing as npt
 from surpass.errors import InstanceError
 from surpass.tasks.task import Instances, Number, Request
 
-__all__ = ["LISTS", "list_data", "rank", "read_list"]
+__all__ = ["LISTS", "from_lists", "list_data", "rank", "read_list", "write_list", "wrongly_sorted"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -100,9 +100,14 @@ def rank(values: Sequence[Number]) -> tuple[list[int], list[Number]]:
 def read_list(parts: Sequence[Sequence[Number]]) -> tuple[Instances, tuple[str, ...]]:
     """Return one list as an instance, its values replaced by their ranks, and the text of each rank."""
     if len(parts) != 1:
-        raise InstanceError(f"an instance of this task is one list such as 5,2,9,1, not {len(parts)} parts")
+        raise InstanceError(f"it takes one list such as 5,2,9,1, not {len(parts)} parts")
     ranks, distinct = rank(parts[0])
     return from_lists(np.array([ranks], np.int64).reshape(1, len(ranks))), tuple(map(str, distinct))
+
+
+def write_list(instance: Instances) -> str:
+    """Return one list as text."""
+    return ",".join(map(str, instance.items[0, : instance.sizes[0]].tolist()))
 
 
 def wrongly_sorted(

@@ -83,7 +83,7 @@ def observe(state: State) -> tuple[int, ...]:
 
 
 @kernel
-def act(state: State, instruction: int, operands: Ints) -> int:
+def act(state: State, instruction: int, operands: tuple[int, ...]) -> int:
     """Execute an action in place."""
     registers = state.registers
     if instruction == 0:
@@ -144,15 +144,33 @@ def _draw_queries(request: Request, ranks: Ints) -> Ints:
 def read(parts: Sequence[Sequence[Number]]) -> tuple[Instances, tuple[str, ...]]:
     """Return an ordered list and a query as an instance."""
     if len(parts) != 2 or len(parts[1]) != 1:
-        raise InstanceError("an instance of search is an ordered list, a colon and a query, such as 1,3,5,9:5")
+        raise InstanceError("it takes an ordered list, a colon and one query, such as 1,3,5,9:5")
     values, query = list(parts[0]), parts[1][0]
     for a, b in zip(values, values[1:], strict=False):
         if a > b:
-            raise InstanceError(f"search needs its list in order, but {a} stands before {b}")
+            raise InstanceError(f"the list must be in order, but {a} stands before {b}")
     ranks, distinct = rank([*values, query])
     instances = SEARCH.allocate(1, len(values))
     instances.items[0, : len(ranks)] = ranks
     return instances, tuple(map(str, distinct))
+
+
+def write(instance: Instances) -> str:
+    """Return an ordered list and its query as text."""
+    *values, query = instance.items[0, : instance.sizes[0] + 1].tolist()
+    return f"{','.join(map(str, values))}:{query}"
+
+
+def complete(values: Sequence[Number], kind: str, random: np.random.Generator) -> Sequence[Sequence[Number]]:
+    """Return a list and a query that is present, absent, or either, with values replaced by numbers of the same order."""
+    ranks, distinct = rank(values)
+    if kind == "mixed":
+        kind = "present" if random.random() < 0.5 else "absent"
+    if kind == "present":
+        query = 2 * ranks[random.integers(len(ranks))] + 1
+    else:
+        query = 2 * int(random.integers(len(distinct) + 1))
+    return [[2 * r + 1 for r in ranks], [query]]
 
 
 SEARCH = Task(
@@ -171,6 +189,8 @@ SEARCH = Task(
     data={name: _draw_ordered(name) for name in ("uniform", "few-distinct", "all-equal")},
     queries=("mixed", "present", "absent"),
     read=read,
+    write=write,
+    complete=complete,
     written="an ordered list, a colon and a query, such as 1,3,5,9:5",
     find_wrong=find_wrong,
     limit="20n",

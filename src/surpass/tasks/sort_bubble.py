@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
 from surpass.machine.instructions import Instruction
 from surpass.machine.instructions import variables as variable
 from surpass.machine.interface import Interface
 from surpass.machine.kernel import kernel
 from surpass.machine.state import Outcome, State
-from surpass.tasks.lists import list_data, read_list, wrongly_sorted
+from surpass.tasks.lists import list_data, read_list, write_list, wrongly_sorted
 from surpass.tasks.sorting import start_variables, swap_with_next
 from surpass.tasks.task import Task
 from surpass.tasks.variables import ASSIGN_VAR, COUNT, MOVE_VAR, VARIABLES, assign, look, move, variable_features
@@ -23,7 +20,7 @@ RUNNING = int(Outcome.RUNNING)
 
 
 @kernel
-def act(state: State, instruction: int, operands: npt.NDArray[np.int64]) -> int:
+def act(state: State, instruction: int, operands: tuple[int, ...]) -> int:
     """Execute an action in place."""
     if instruction == 0:
         return swap_with_next(state, operands[0])
@@ -45,6 +42,7 @@ SORT_BUBBLE = Task(
     real_names=("in_order",),
     data=list_data(),
     read=read_list,
+    write=write_list,
     find_wrong=wrongly_sorted,
     limit="10n^2",
     sizes=(5, 10, 20, 30, 50, 100, 200, 500, 1000),

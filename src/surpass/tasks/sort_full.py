@@ -9,7 +9,7 @@ from surpass.machine.instructions import Instruction, pointer
 from surpass.machine.interface import Interface
 from surpass.machine.kernel import kernel
 from surpass.machine.state import State
-from surpass.tasks.lists import list_data, read_list, wrongly_sorted
+from surpass.tasks.lists import list_data, read_list, write_list, wrongly_sorted
 from surpass.tasks.sorting import start_sorting, swap
 from surpass.tasks.task import Task
 
@@ -17,7 +17,7 @@ __all__ = ["SORT_FULL", "edge_features"]
 
 
 @kernel
-def act(state: State, instruction: int, operands: npt.NDArray[np.int64]) -> int:
+def act(state: State, instruction: int, operands: tuple[int, ...]) -> int:
     """Swap two positions in place."""
     return swap(state, operands[0], operands[1])
 
@@ -39,6 +39,7 @@ SORT_FULL = Task(
     real_names=("in_order",),
     data=list_data(),
     read=read_list,
+    write=write_list,
     find_wrong=wrongly_sorted,
     limit="n^2",
     sizes=(5, 10, 20, 30, 40, 50),

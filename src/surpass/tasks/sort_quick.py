@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
 from surpass.machine.calls import enter, leave
 from surpass.machine.features import PREVIOUS_ACTION, Feature
 from surpass.machine.instructions import Instruction, integer
@@ -12,7 +9,7 @@ from surpass.machine.instructions import variables as variable
 from surpass.machine.interface import Interface
 from surpass.machine.kernel import kernel
 from surpass.machine.state import FIRST, FUNCTION, PREVIOUS, Outcome, State
-from surpass.tasks.lists import list_data, read_list, wrongly_sorted
+from surpass.tasks.lists import list_data, read_list, write_list, wrongly_sorted
 from surpass.tasks.sort_bubble import SWAP_WITH_NEXT
 from surpass.tasks.sorting import start_variables, swap, swap_with_next
 from surpass.tasks.task import Task
@@ -38,7 +35,7 @@ def observe(state: State) -> tuple[int, ...]:
 
 
 @kernel
-def _call(state: State, operands: npt.NDArray[np.int64]) -> None:
+def _call(state: State, operands: tuple[int, ...]) -> None:
     """Enter a function in place with two of its variables set from the caller's; the others keep their values."""
     first = state.registers[FIRST + operands[3]]
     second = state.registers[FIRST + operands[4]]
@@ -48,7 +45,7 @@ def _call(state: State, operands: npt.NDArray[np.int64]) -> None:
 
 
 @kernel
-def act(state: State, instruction: int, operands: npt.NDArray[np.int64]) -> int:
+def act(state: State, instruction: int, operands: tuple[int, ...]) -> int:
     """Execute an action in place."""
     if instruction == 0:
         return swap_with_next(state, operands[0])
@@ -81,6 +78,7 @@ SORT_QUICK = Task(
     real_names=("in_order",),
     data=list_data(),
     read=read_list,
+    write=write_list,
     find_wrong=wrongly_sorted,
     limit="10n^2",
     sizes=(5, 10, 20, 30, 50, 100, 200, 500, 1000),

@@ -144,6 +144,10 @@ class Task:
     """For tasks that ask for something in a list: the kinds of query that `data` can draw, the default first."""
     read: Callable[[Sequence[Sequence[Number]]], tuple[Instances, tuple[str, ...]]] | None = None
     """Turns a written instance (its parts, lists of numbers) into one instance and the texts of its items."""
+    write: Callable[[Instances], str] | None = None
+    """Turns one instance back into text that `read` understands."""
+    complete: Callable[[Sequence[Number], str, np.random.Generator], Sequence[Sequence[Number]]] | None = None
+    """Adds a drawn query of a kind to a list that comes without one."""
     written: str = "a list such as 5,2,9,1"
     """How a written instance looks, for messages."""
     find_wrong: Callable[[Instances, Ints, Ints, Reals], npt.NDArray[np.bool_]]
@@ -201,14 +205,18 @@ class Task:
 
     def parse_instance(self, text: str) -> tuple[Instances, tuple[str, ...]]:
         """Return one instance written as text, parts separated by colons, and the texts of its items."""
-        parts = [parse_numbers(part) for part in text.split(":")]
-        return self.read_instance(parts)
-
-    def read_instance(self, parts: Sequence[Sequence[Number]]) -> tuple[Instances, tuple[str, ...]]:
-        """Return one instance given as lists of numbers, and the texts of its items."""
         if self.read is None:
             raise InstanceError(f"task {self.name} does not read instances")
-        return self.read(parts)
+        try:
+            return self.read([parse_numbers(part) for part in text.split(":")])
+        except InstanceError as error:
+            raise InstanceError(f"{text!r} is no instance of {self.name}: {error}") from None
+
+    def write_instance(self, instance: Instances) -> str:
+        """Return one instance as text that `parse_instance` understands."""
+        if self.write is None:
+            raise InstanceError(f"task {self.name} does not write instances")
+        return self.write(instance)
 
 
 def parse_numbers(text: str) -> list[Number]:

@@ -1,0 +1,61 @@
+"""The command line: one short function per verb, each in its own file."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from surpass.cli.evaluate import evaluate_command
+from surpass.cli.reproduce import reproduce_app
+from surpass.cli.tasks import tasks_command
+from surpass.cli.trace import trace_command
+from surpass.errors import SurpassError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="surpass",
+    help="Learn algorithms that beat their teachers.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("tasks")(tasks_command)
+app.command("evaluate")(evaluate_command)
+app.command("trace")(trace_command)
+app.add_typer(reproduce_app, name="reproduce")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"surpass {version('surpass')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[  # noqa: ARG001
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """Learn algorithms that beat their teachers."""
+
+
+def main() -> None:
+    """Run the command line; what surpass refuses is one sentence on the error stream and exit code 2."""
+    try:
+        app()
+    except SurpassError as error:
+        print(f"surpass: {error}", file=sys.stderr)
+        sys.exit(2)
+    except BrokenPipeError:
+        # The reader of a pipe, such as `head`, has seen enough.
+        sys.stderr.close()
+        sys.exit(0)
+    except KeyboardInterrupt:
+        print("surpass: interrupted", file=sys.stderr)
+        sys.exit(130)

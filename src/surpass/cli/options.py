@@ -1,0 +1,93 @@
+"""Reading options, and writing results to files."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from surpass.errors import SettingError
+
+if TYPE_CHECKING:
+    from surpass.agents.agent import Agent, FullViewAgent
+    from surpass.tasks.task import Task
+
+__all__ = ["OutputFile", "parse_sizes", "resolve_agent", "resolve_task"]
+
+
+def parse_sizes(text: str | None) -> list[int] | None:
+    """Return the sizes of a text such as `5,10,20`."""
+    if text is None:
+        return None
+    sizes = []
+    for word in text.replace(",", " ").split():
+        try:
+            size = int(word)
+        except ValueError:
+            raise SettingError(f"size {word!r} is not a whole number; give sizes such as 5,10,20") from None
+        if size < 1:
+            raise SettingError(f"size {size} is below 1; sizes are whole numbers from 1 on")
+        sizes.append(size)
+    if not sizes:
+        raise SettingError("no sizes are given; give sizes such as 5,10,20")
+    return sizes
+
+
+def resolve_task(text: str) -> Task:
+    """Return the task of a name, or the one that a Python file registers."""
+    from surpass.tasks.registry import find_task
+    from surpass.tasks.user_file import load_task_file
+
+    if not text.endswith(".py"):
+        return find_task(text)
+    tasks = load_task_file(Path(text))
+    if len(tasks) > 1:
+        names = ", ".join(task.name for task in tasks)
+        raise SettingError(f"{text} registers several tasks ({names}); put each into its own file")
+    return tasks[0]
+
+
+def resolve_agent(text: str, task_text: str | None) -> Agent | FullViewAgent:
+    """Return the agent that a text names, after loading the task file if there is one; it must fit the task."""
+    from surpass.agents import find_agent
+
+    task = resolve_task(task_text) if task_text else None
+    agent = find_agent(text)
+    if task is not None and agent.task is not task:
+        raise SettingError(f"{agent.name} works on {agent.task.name}, not on {task.name}")
+    return agent
+
+
+class OutputFile:
+    """A file for results that is known to be writable before the work starts, and is then written in one piece."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = None if path is None or str(path) == "-" else path
+        self.is_stdout = str(path) == "-"
+        if self._path is None:
+            return
+        if self._path.is_dir():
+            raise SettingError(f"{self._path} is a folder, not a file to write to")
+        folder = self._path.parent
+        target = self._path if self._path.exists() else folder
+        if not folder.is_dir() or not os.access(target, os.W_OK):
+            raise SettingError(f"{self._path} cannot be written: its folder does not exist or is not writable")
+
+    def write_json(self, record: Any) -> None:
+        """Write plain data as JSON, to the file or the output stream."""
+        self.write_text(json.dumps(record, indent=1) + "\n")
+
+    def write_text(self, text: str) -> None:
+        """Write a text, to the file or the output stream."""
+        if self.is_stdout:
+            sys.stdout.write(text)
+        elif self._path is not None:
+            fresh = self._path.with_name(f".{self._path.name}.{os.getpid()}")
+            try:
+                fresh.write_text(text)
+                fresh.replace(self._path)
+            except OSError as error:
+                fresh.unlink(missing_ok=True)
+                raise SettingError(f"{self._path} cannot be written: {error.strerror}") from None

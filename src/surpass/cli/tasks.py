@@ -1,0 +1,115 @@
+"""`surpass tasks`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from surpass.cli.options import OutputFile, resolve_task
+from surpass.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from surpass.tasks.task import Task
+
+__all__ = ["tasks_command"]
+
+
+def tasks_command(
+    task: Annotated[
+        str | None, typer.Argument(help="A task's name, or a Python file that registers one.", metavar="[TASK]")
+    ] = None,
+    json: Annotated[Path | None, typer.Option(help="Also write what is shown to this file (- for the output).")] = None,
+) -> None:
+    """List the tasks, or show what one sees and does, its sizes, teachers and search space."""
+    from surpass.tasks.registry import known_tasks
+
+    output = OutputFile(json)
+    chosen = known_tasks() if task is None else (resolve_task(task),)
+    if not output.is_stdout:
+        if task is None:
+            _print_list(chosen)
+        else:
+            _print_task(chosen[0])
+    records = [_as_json(one) for one in chosen]
+    output.write_json(records if task is None else records[0])
+
+
+def _as_json(task: Task) -> dict[str, Any]:
+    from surpass.agents import known_teachers
+
+    interface = task.interface
+    record: dict[str, Any] = {
+        "name": task.name,
+        "summary": task.summary,
+        "features": [
+            {"name": feature.name, "values": [str(v) for v in getattr(feature, "values", ["None", "any action"])]}
+            for feature in interface.features
+        ],
+        "instructions": [
+            {"name": i.name, "operands": [{"name": o.name, "values": [str(v) for v in o.values]} for o in i.operands]}
+            for i in interface.instructions
+        ],
+        "sizes": list(task.sizes),
+        "training_sizes": list(task.training_sizes),
+        "data": list(task.data),
+        "queries": list(task.queries),
+        "limit": task.limit,
+        "teachers": [teacher.name for teacher in known_teachers(task)],
+    }
+    if not interface.is_full_view:
+        record["inputs"] = interface.input_size
+        record["actions"] = interface.action_count
+        record["observations"] = interface.observation_count
+        record["search_space"] = interface.search_space
+    return record
+
+
+def _print_list(tasks: tuple[Task, ...]) -> None:
+    from surpass.agents import known_teachers
+
+    rows = []
+    for task in tasks:
+        record = _as_json(task)
+        teachers = ", ".join(teacher.name.partition(":")[2] for teacher in known_teachers(task))
+        observations = f"{record['observations']:.3g}" if "observations" in record else "the list"
+        rows.append(
+            [task.name, str(record.get("inputs", "graph")), observations, str(record.get("actions", "n^2")), teachers]
+        )
+    print_table("Tasks", ["task", "inputs", "observations", "actions", "teachers"], rows)
+    print("surpass tasks TASK shows one whole.")
+
+
+def _print_task(task: Task) -> None:
+    from surpass.agents import known_teachers
+
+    interface = task.interface
+    print(f"{task.name}: {task.summary}\n")
+    if interface.is_full_view:
+        print("It sees the whole list: for each pair of positions, how they and their values compare.")
+    else:
+        print(f"It sees {len(interface.features)} features ({interface.input_size} network inputs):")
+        for k, feature in enumerate(interface.features):
+            values = interface.feature_values(k)
+            conditions = [feature.condition(value) for value in values[:4]]
+            more = f" | ... ({len(values)} in all)" if len(values) > 4 else ""
+            print(f"  {' | '.join(conditions)}{more}")
+    print("\nIt does:")
+    for instruction in interface.instructions:
+        print(f"  {instruction.name}({', '.join(o.name for o in instruction.operands)})")
+    print(f"\nsizes      {', '.join(map(str, task.sizes))}; to learn on: {task.training_sizes[0]} to {task.training_sizes[1]}")
+    print(f"data       {', '.join(task.data)}")
+    if task.queries:
+        print(f"queries    {', '.join(task.queries)}")
+    print(f"instance   {task.written}")
+    print(f"limit      {task.limit} steps")
+    print(f"compared   by {task.measure}")
+    if not interface.is_full_view:
+        print(
+            f"programs   {interface.search_space}: {interface.action_count:,} actions for each of"
+            f" {interface.observation_count:.3g} observations"
+        )
+    print("teachers")
+    for teacher in known_teachers(task):
+        print(f"  {teacher.name}: {teacher.summary}")

@@ -1,0 +1,169 @@
+"""Record one run step by step, and replay a recorded one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from surpass.agents.agent import NO_ACTION, Agent, FullViewAgent
+from surpass.engine.batch import Batch, allocate
+from surpass.engine.run import make_room
+from surpass.engine.specialise import specialise
+from surpass.errors import TraceError
+from surpass.machine.instructions import Action
+from surpass.machine.state import DEPTH, FIRST, FUNCTION, Outcome
+from surpass.machine.trace import Change, Trace, TraceStep
+from surpass.tasks.task import Instances, Limit, Task
+
+__all__ = ["Episode", "record", "replay"]
+
+Ints = npt.NDArray[np.int64]
+
+
+class Episode:
+    """One episode that is stepped by hand, by the same kernels that run batches."""
+
+    def __init__(self, task: Task, instance: Instances, limit: int, labels: Sequence[str] = ()) -> None:
+        self.task = task
+        self.labels = labels
+        self._kernels = specialise(task)
+        self._limits = np.array([limit])
+        self._size = int(instance.sizes[0])
+        self._batch = allocate(task, 1, self._size)
+        self._kernels.reset(self._batch, *map(np.ascontiguousarray, instance), np.arange(1))
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the episode stands."""
+        return Outcome(int(self._batch.outcomes[0]))
+
+    @property
+    def depth(self) -> int:
+        """How many calls are open."""
+        return int(self._batch.registers[0, DEPTH])
+
+    @property
+    def items(self) -> Ints:
+        """The list as it stands, [1, n]."""
+        return self._batch.items[:, : self._size]
+
+    def end(self, outcome: Outcome) -> None:
+        """End the episode with an outcome, in place."""
+        self._batch.outcomes[0] = outcome
+
+    def observe(self) -> int:
+        """Return what the agent sees, packed."""
+        digits = np.zeros((1, len(self.task.interface.features)), np.int64)
+        self._kernels.look(self._batch, digits)
+        return int(self.task.interface.pack_digits(digits)[0])
+
+    def step(self, number: int, row: Ints) -> tuple[Change, ...]:
+        """Execute an action in place, given by its number and its row of indices, and return what it changed."""
+        before = self._snapshot()
+        while True:
+            self._kernels.step(self._batch, np.array([number]), row[None, :], self._limits)
+            if self.outcome != Outcome.STACK_FULL:
+                break
+            self._batch = make_room(self.task, self._batch, np.array([True]))
+            if self.outcome == Outcome.STACK_FULL:
+                self._batch.outcomes[0] = Outcome.RUNNING
+        if self.outcome == Outcome.STEP_LIMIT and self.task.measure == "reward":
+            self._batch.outcomes[0] = Outcome.SOLVED
+        return self._changes(before)
+
+    def _snapshot(self) -> Batch:
+        return Batch(*(array.copy() for array in self._batch))
+
+    def _changes(self, before: Batch) -> tuple[Change, ...]:
+        """Return every named part of the state that differs from `before`."""
+        now, task = self._batch, self.task
+        found = [
+            Change(name, str(old), str(new))
+            for name, old, new in zip(task.registers, before.registers[0, FIRST:], now.registers[0, FIRST:], strict=True)
+            if old != new and not name.startswith("_")
+        ]
+        if before.registers[0, FUNCTION] != now.registers[0, FUNCTION]:
+            old, new = before.registers[0, FUNCTION], now.registers[0, FUNCTION]
+            found.insert(0, Change("function", str(old or None), str(new or None)))
+        for k in np.flatnonzero(before.items[0] != now.items[0]).tolist():
+            name = task.item_name(k, self._size)
+            if name is not None:
+                found.append(Change(name, self._label(before.items[0, k]), self._label(now.items[0, k])))
+        for k, name in enumerate(task.real_names):
+            if before.reals[0, k] != now.reals[0, k]:
+                found.append(Change(name, f"{before.reals[0, k]:.6g}", f"{now.reals[0, k]:.6g}"))
+        return tuple(found)
+
+    def _label(self, item: int) -> str:
+        return self.labels[item] if 0 <= item < len(self.labels) else str(item)
+
+
+def record(
+    agent: Agent | FullViewAgent, instance: str, *, limit: Limit | None = None, progress: Callable[[int], None] | None = None
+) -> Trace:
+    """Run an agent on one written instance and return every step."""
+    task = agent.task
+    start, labels = task.parse_instance(instance)
+    most = int((limit or Limit.parse(task.limit)).steps(start.sizes)[0])
+    episode = Episode(task, start, most, labels)
+    answers: dict[int, int] = {}
+    met: set[bytes] = set()
+    steps: list[TraceStep] = []
+    while episode.outcome == Outcome.RUNNING:
+        depth = episode.depth
+        if isinstance(agent, FullViewAgent):
+            if episode.items.tobytes() in met:
+                episode.end(Outcome.LOOP)
+                break
+            met.add(episode.items.tobytes())
+            pointers = agent.pointers(episode.items)[0]
+            action, seen = Action(task.interface.instructions[0].name, tuple(pointers.tolist())), None
+            changes = episode.step(0, np.concatenate([[0], pointers]))
+        else:
+            seen = episode.observe()
+            if seen not in answers:
+                answers[seen] = int(agent.actions(np.array([seen]))[0])
+            if answers[seen] == NO_ACTION:
+                episode.end(Outcome.NO_ACTION)
+                break
+            action = task.interface.actions[answers[seen]]
+            changes = episode.step(answers[seen], task.interface.action_rows[answers[seen]])
+        if episode.outcome == Outcome.STACK_LIMIT:
+            break
+        steps.append(TraceStep(depth, seen, str(action), changes))
+        if progress:
+            progress(len(steps))
+    return Trace(task.name, agent.name, instance, most, tuple(steps), episode.outcome.reason)
+
+
+def replay(task: Task, trace: Trace) -> None:
+    """Raise `TraceError` unless the trace's actions, executed on its instance, show and change what it says."""
+    start, labels = task.parse_instance(trace.instance)
+    episode = Episode(task, start, trace.limit, labels)
+    for number, step in enumerate(trace.steps, 1):
+        if episode.outcome != Outcome.RUNNING:
+            raise TraceError(f"step {number} comes after the end: {episode.outcome.reason}")
+        if episode.depth != step.depth:
+            raise TraceError(f"step {number} says depth {step.depth}, but it is {episode.depth}")
+        if task.interface.is_full_view:
+            changes = episode.step(0, _pointer_row(step.action))
+        else:
+            seen = episode.observe()
+            if seen != step.observation:
+                raise TraceError(f"step {number} says observation {step.observation}, but it is {seen}")
+            action = task.interface.parse_action(step.action)
+            changes = episode.step(action, task.interface.action_rows[action])
+        if changes != step.changes:
+            shown = ", ".join(map(str, changes)) or "nothing"
+            raise TraceError(f"step {number}, {step.action}, changes something else than it says: {shown}")
+    reason = episode.outcome.reason
+    # The agent, not the machine, ends a run for want of an action or in a loop.
+    if reason != trace.outcome and not (reason == "running" and trace.outcome in ("no action", "loop", "stack limit")):
+        raise TraceError(f"the trace ends with {trace.outcome!r}, but its steps lead to {reason!r}")
+
+
+def _pointer_row(action: str) -> Ints:
+    inside = action.partition("(")[2].rstrip(")")
+    return np.array([0, *map(int, inside.split(","))], np.int64)

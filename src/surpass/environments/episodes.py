@@ -1,0 +1,186 @@
+"""The core of single and vector environments: episodes side by side, started, stepped and seen in compiled code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.error import ResetNeeded
+
+from surpass.engine.batch import allocate
+from surpass.engine.run import make_room
+from surpass.engine.specialise import Kernels, specialise
+from surpass.environments.settings import Settings
+from surpass.environments.spaces import read_actions
+from surpass.environments.supply import pick
+from surpass.errors import InstanceError
+from surpass.machine.state import DEPTH, PREVIOUS, SCORE, SIZE, Outcome
+from surpass.tasks.sort_full import edge_features
+from surpass.tasks.task import Instances
+
+__all__ = ["Episodes"]
+
+Ints = npt.NDArray[np.int64]
+Reals = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+RUNNING, SOLVED, WRONG = int(Outcome.RUNNING), int(Outcome.SOLVED), int(Outcome.WRONG_ANSWER)
+NOT_STARTED = int(Outcome.UNKNOWN_OBSERVATION)
+"""All episodes start together, so the first one's outcome tells it for all."""
+
+FIRST_OUTCOME = min(Outcome).value
+REASONS = np.array([outcome.reason for outcome in sorted(Outcome)], object)
+"""[K] each outcome in words, from `FIRST_OUTCOME` on."""
+
+
+class Episodes:
+    """A number of episodes; those that have ended stand still until they are started anew."""
+
+    def __init__(self, settings: Settings, count: int) -> None:
+        task, widest = settings.task, settings.sizes[1]
+        self.settings = settings
+        self.batch = allocate(task, count, widest)
+        self.batch.outcomes[:] = NOT_STARTED
+        self.limits: Ints = np.ones(count, np.int64)
+        self.instances = Instances(
+            np.zeros(count, np.int64), np.zeros_like(self.batch.items), np.zeros_like(self.batch.reals)
+        )
+        """What each episode started on, to judge its end by."""
+        self._executed: Ints = np.zeros((count, 1 + max(1, task.interface.most_operands)), np.int64)
+        self._radices = np.array(() if settings.is_full_view else task.interface.radices, np.int64)
+
+    @property
+    def _kernels(self) -> Kernels:
+        return specialise(self.settings.task)
+
+    # Change
+
+    def start(self, rows: Ints, instances: Instances) -> None:
+        """Start episode `rows[k]` on instance `k`, in place."""
+        self._widen(instances.items.shape[1], instances.reals.shape[1])
+        self._kernels.reset(self.batch, *map(np.ascontiguousarray, instances), rows)
+        self.limits[rows] = self.settings.limit.steps(instances.sizes)
+        self.instances.sizes[rows] = instances.sizes
+        self.instances.items[rows, : instances.items.shape[1]] = instances.items
+        self.instances.reals[rows, : instances.reals.shape[1]] = instances.reals
+
+    def start_written(self, rows: Ints, instances: Instances, written: Sequence[Any]) -> None:
+        """Start episodes in place on a user's own instances, none of which may start solved."""
+        self.start(rows, instances)
+        for row, one in zip(rows, written, strict=True):
+            if self.batch.outcomes[row] != RUNNING:
+                raise InstanceError(
+                    f"the instance {one!r} of {self.settings.task.name} starts solved: nothing is left to do"
+                )
+
+    def _widen(self, items: int, reals: int) -> None:
+        """Make room in place for instances that are larger than those which the environment draws."""
+        batch, before = self.batch, self.instances
+        if items > batch.items.shape[1] or reals > batch.reals.shape[1]:
+            self.batch = batch._replace(items=_pad(batch.items, items), reals=_pad(batch.reals, reals))
+            self.instances = before._replace(items=_pad(before.items, items), reals=_pad(before.reals, reals))
+
+    def step(self, actions: Any) -> Reals:
+        """Execute one action in each running episode in place, and return the rewards [B]; others get 0."""
+        if self.batch.outcomes[0] == NOT_STARTED:
+            raise ResetNeeded(f"the environment of {self.settings.task.name} has not started: call reset before step")
+        numbers, rows = read_actions(self.settings, actions, len(self.limits))
+        running = self.batch.outcomes == RUNNING
+        scores, steps = self.batch.reals[:, SCORE].copy(), self.batch.steps.copy()
+        self._make_room(running)
+        self._kernels.step(self.batch, numbers, rows, self.limits)
+        self._executed = rows
+        self._judge(running)
+        reward, batch = self.settings.task.reward, self.batch
+        gains = (reward.progress + self.settings.shaping) * (batch.reals[:, SCORE] - scores)
+        rewards: Reals = gains - reward.step_cost * (batch.steps - steps)
+        if reward.wrong_cost:
+            rewards -= reward.wrong_cost * (running & (batch.outcomes == WRONG))
+        return rewards
+
+    def _make_room(self, running: Flags) -> None:
+        """Let the stacks grow in place before a call would find one full; episodes beyond the stack limit end."""
+        task, depths = self.settings.task, self.batch.registers[:, DEPTH]
+        if task.has_calls and (depths.max() + 1) * task.frame_size > self.batch.stack.shape[1]:
+            full = running & ((depths + 1) * task.frame_size > self.batch.stack.shape[1])
+            if full.any():
+                self.batch = make_room(task, self.batch, full)
+
+    def _judge(self, running: Flags) -> None:
+        """Turn claimed solutions that do not hold into wrong answers, in place."""
+        batch = self.batch
+        claimed = np.flatnonzero(running & (batch.outcomes == SOLVED))
+        if claimed.size:
+            before = pick(self.instances, claimed)
+            after = batch.registers[claimed], batch.items[claimed], batch.reals[claimed]
+            batch.outcomes[claimed[self.settings.task.find_wrong(before, *after)]] = WRONG
+
+    # What can be seen
+
+    def observe(self) -> npt.NDArray[Any]:
+        """Return what each episode shows, as a new array [B, ...] of the observation space."""
+        settings, interface = self.settings, self.settings.task.interface
+        if settings.is_full_view:
+            return edge_features(self.batch.items[:, : settings.fixed_size])
+        digits = np.zeros((len(self.limits), len(interface.features)), np.int64)
+        self._kernels.look(self.batch, digits)
+        if settings.observation == "one-hot":
+            return interface.encode(interface.pack_digits(digits))
+        if digits.min() < 0 or (digits >= self._radices).any():
+            interface.pack_digits(digits)  # it raises, and says which feature
+        return digits
+
+    @property
+    def ended(self) -> Flags:
+        """[B] which episodes have ended."""
+        ended: Flags = self.batch.outcomes > RUNNING
+        return ended
+
+    @property
+    def terminated(self) -> Flags:
+        """[B] which episodes ended by an answer, right or wrong."""
+        terminated: Flags = (self.batch.outcomes > RUNNING) & (self.batch.outcomes <= WRONG)
+        return terminated
+
+    @property
+    def truncated(self) -> Flags:
+        """[B] which episodes ended because the steps or the stack ran out."""
+        truncated: Flags = self.batch.outcomes > WRONG
+        return truncated
+
+    @property
+    def solved(self) -> Flags:
+        """[B] which episodes are solved; where the score counts, to spend the budget of steps is no failure."""
+        solved: Flags = self.batch.outcomes == SOLVED
+        if self.settings.task.measure == "reward":
+            solved |= self.batch.outcomes == Outcome.STEP_LIMIT
+        return solved
+
+    def describe(self) -> dict[str, npt.NDArray[Any]]:
+        """Return what `info` holds, as new arrays [B]."""
+        batch = self.batch
+        return {
+            "outcome": REASONS[batch.outcomes - FIRST_OUTCOME],
+            "steps": batch.steps.copy(),
+            "size": batch.registers[:, SIZE].copy(),
+            "solved": self.solved,
+        }
+
+    def previous_action(self, row: int) -> str:
+        """Return the previous action of an episode's current function in words; `None` if there is none."""
+        interface, previous = self.settings.task.interface, int(self.batch.registers[row, PREVIOUS])
+        if previous == 0:
+            return "None"
+        if not interface.is_full_view:
+            return str(interface.unpack_action(previous - 1))
+        instruction = interface.instructions[0]
+        choices = self._executed[row, 1 : 1 + len(instruction.operands)].tolist()
+        operands = (o.values[c] if o.values else c for o, c in zip(instruction.operands, choices, strict=True))
+        return f"{instruction.name}({', '.join(map(str, operands))})"
+
+
+def _pad(array: npt.NDArray[Any], width: int) -> npt.NDArray[Any]:
+    """Return an array [B, w] as [B, width or more], filled up with zeros."""
+    return np.pad(array, ((0, 0), (0, max(0, width - array.shape[1]))))

@@ -1,0 +1,127 @@
+"""What an environment of a task can be told, checked and completed from the task's declaration."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, SupportsIndex, TypedDict
+
+from surpass.errors import SettingError, UnknownNameError
+from surpass.tasks.registry import find_task
+from surpass.tasks.task import Limit, Request, Task
+
+__all__ = ["OBSERVATIONS", "RENDER_MODES", "Options", "Settings", "read_settings"]
+
+Observation = Literal["features", "one-hot"]
+
+OBSERVATIONS = ("features", "one-hot")
+RENDER_MODES = ("ansi",)
+
+
+class Options(TypedDict, total=False):
+    """The keyword arguments that single and vector environments share."""
+
+    size: int | Sequence[int] | None
+    """The size of every instance, or the smallest and the largest; the default is what the task learns on."""
+    data: str | None
+    """The distribution of the instances; the default is the task's first."""
+    queries: str | None
+    """For tasks with queries, which to draw; the default is the task's first."""
+    limit: str | None
+    """The step limit as `K`, `Kn` or `Kn^2`; the default is the task's."""
+    observation: Observation
+    """`features`: the number of each feature's value. `one-hot`: the inputs of a network."""
+    shaping: float
+    """What a gain of one in the score adds to the reward, beside what the task itself pays for it."""
+    render_mode: str | None
+    """None or `ansi`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Everything that shapes an environment's episodes."""
+
+    task: Task
+    sizes: tuple[int, int]
+    """The smallest and the largest size; each episode draws its own uniformly."""
+    data: str
+    queries: str
+    limit: Limit
+    observation: Observation
+    shaping: float
+
+    def __deepcopy__(self, memo: object) -> Settings:
+        # Nothing here changes, and the compiled loops belong to this very task: a copied one would load them again.
+        return self
+
+    @property
+    def is_full_view(self) -> bool:
+        """Whether the agent sees the whole list."""
+        return self.task.interface.is_full_view
+
+    @property
+    def fixed_size(self) -> int:
+        """The one size of a full view, whose spaces depend on it."""
+        return self.sizes[1]
+
+
+def read_settings(
+    task: str | Task,
+    *,
+    size: int | Sequence[int] | None = None,
+    data: str | None = None,
+    queries: str | None = None,
+    limit: str | None = None,
+    observation: Observation = "features",
+    shaping: float = 0.0,
+    render_mode: str | None = None,
+) -> Settings:
+    """Return the settings that these options mean for a task; raise if one of them is impossible."""
+    if isinstance(task, str):
+        task = find_task(task)
+    if data is not None and data not in task.data:
+        raise UnknownNameError(f"distribution for {task.name}", data, task.data)
+    if queries is not None and queries not in task.queries:
+        raise UnknownNameError(f"kind of query for {task.name}", queries, task.queries)
+    if observation not in OBSERVATIONS:
+        raise UnknownNameError("observation", str(observation), OBSERVATIONS)
+    if render_mode is not None and render_mode not in RENDER_MODES:
+        raise UnknownNameError("render mode", str(render_mode), RENDER_MODES)
+    if not isinstance(shaping, int | float) or not math.isfinite(shaping):
+        raise SettingError(f"shaping is {shaping!r}; it must be a finite number")
+    if task.interface.is_full_view and len(task.interface.instructions) > 1:
+        raise SettingError(
+            f"the full view {task.name} has {len(task.interface.instructions)} instructions; its environment needs one"
+        )
+    return Settings(
+        task=task,
+        sizes=_read_sizes(task, size),
+        data=data if data is not None else next(iter(task.data)),
+        queries=queries or (task.queries[0] if task.queries else Request.queries),
+        limit=Limit.parse(limit if limit is not None else task.limit),
+        observation=observation,
+        shaping=float(shaping),
+    )
+
+
+def _read_sizes(task: Task, size: int | Sequence[int] | None) -> tuple[int, int]:
+    """Return the smallest and the largest size."""
+    is_full_view = task.interface.is_full_view
+    if size is None:
+        low, high = task.training_sizes
+        return (high, high) if is_full_view else (low, high)
+    bounds = list(size) if isinstance(size, Sequence) and not isinstance(size, str) else [size, size]
+    if len(bounds) != 2 or not all(_is_size(bound) for bound in bounds) or bounds[0] > bounds[1]:
+        raise SettingError(
+            f"size is {size!r}; it must be a whole number from 1 on, or the smallest and the largest such"
+        )
+    if is_full_view and bounds[0] < bounds[1]:
+        raise SettingError(
+            f"size is {size!r}; {task.name} shows the whole list, so its environment needs one size such as {bounds[1]}"
+        )
+    return int(bounds[0]), int(bounds[1])
+
+
+def _is_size(value: object) -> bool:
+    return isinstance(value, SupportsIndex) and not isinstance(value, bool) and value.__index__() >= 1

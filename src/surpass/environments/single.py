@@ -1,0 +1,82 @@
+"""One episode of a task as a Gymnasium environment."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium.error import ResetNeeded
+
+from surpass.environments.episodes import Episodes
+from surpass.environments.screen import draw_episode
+from surpass.environments.settings import RENDER_MODES, Options, read_settings
+from surpass.environments.spaces import action_space, observation_space
+from surpass.environments.supply import Supply, read_instances
+from surpass.errors import UnknownNameError
+from surpass.tasks.task import Task
+
+__all__ = ["SurpassEnv"]
+
+Observation = npt.NDArray[Any]
+
+ROUND_SIZE = 64
+"""How many instances are drawn at once."""
+
+
+class SurpassEnv(gymnasium.Env[Observation, Any]):
+    """A task to act in, one instruction per step. `Options` lists what it can be told.
+
+    A step is worth `progress * gain - step_cost`, as the task declares them, plus `shaping * gain`, where `gain` is
+    what the score gained; a wrong answer costs `wrong_cost` more. An episode terminates by an answer, right or wrong,
+    and is truncated when its steps or its stack run out. `info` says how it stands (`outcome`), how many `steps` it
+    took, the `size` of its instance and whether it is `solved`.
+    """
+
+    metadata = {"render_modes": list(RENDER_MODES), "render_fps": 4}  # noqa: RUF012  # Gymnasium's own type
+
+    def __init__(self, task: str | Task, **options: Unpack[Options]) -> None:
+        self.settings = read_settings(task, **options)
+        self.render_mode = options.get("render_mode")
+        self.observation_space = observation_space(self.settings)
+        self.action_space = action_space(self.settings)
+        self._episodes = Episodes(self.settings, 1)
+        self._supply = Supply(self.settings, ROUND_SIZE)
+        self._labels: tuple[str, ...] = ()
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Start a new episode and return what it shows; `options={"instance": "5,2,9,1"}` starts it on your own."""
+        super().reset(seed=seed)
+        if seed is not None:
+            self._supply.forget()
+        row = np.zeros(1, np.int64)
+        for name in options or {}:
+            if name != "instance":
+                raise UnknownNameError("option of reset", name, ["instance"])
+        if options:
+            instances, (self._labels,) = read_instances(self.settings, [options["instance"]])
+            self._episodes.start_written(row, instances, [options["instance"]])
+        else:
+            self._labels = ()
+            self._episodes.start(row, self._supply.take(1, self.np_random))
+        return self._episodes.observe()[0], self._describe()
+
+    def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Execute an action and return what shows then, its reward, and whether and how the episode has ended."""
+        episodes = self._episodes
+        if episodes.ended[0]:
+            reason = episodes.describe()["outcome"][0]
+            raise ResetNeeded(f"this episode of {self.settings.task.name} has ended ({reason}): call reset before step")
+        reward = float(episodes.step([action])[0])
+        terminated, truncated = bool(episodes.terminated[0]), bool(episodes.truncated[0])
+        return episodes.observe()[0], reward, terminated, truncated, self._describe()
+
+    def _describe(self) -> dict[str, Any]:
+        return {name: column.tolist()[0] for name, column in self._episodes.describe().items()}
+
+    def render(self) -> str | None:
+        """Return the episode as text, or None without a render mode."""
+        return draw_episode(self._episodes, 0, self._labels) if self.render_mode else None

@@ -1,0 +1,148 @@
+"""Instances for episodes to start on: drawn in advance, none of them solved already, or a user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from surpass.engine.batch import allocate
+from surpass.engine.specialise import specialise
+from surpass.environments.settings import Settings
+from surpass.errors import InstanceError, SettingError
+from surpass.machine.state import Outcome
+from surpass.tasks.task import Instances, Request, Task
+
+__all__ = ["Supply", "pick", "read_instances"]
+
+Labels = tuple[str, ...]
+
+ATTEMPTS = 200
+"""How often an instance is drawn anew before every one of its kind is taken to start solved."""
+ATTEMPTS_PER_SIZE = 10
+"""How many of these attempts keep the size that was drawn."""
+MEMORY_WORDS = 1 << 21
+"""About how many 8-byte words the instances drawn in advance may take: 16 MB."""
+
+
+class Supply:
+    """Instances drawn in advance, in the order in which they are handed out.
+
+    Each round of drawing is one call per size for many instances, so that handing out a few costs a slice.
+    """
+
+    def __init__(self, settings: Settings, round_size: int) -> None:
+        self.settings = settings
+        task, widest = settings.task, settings.sizes[1]
+        words = task.item_width(widest) + task.real_width(widest)
+        self._round_size = min(round_size, max(1, MEMORY_WORDS // words))
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop what was drawn in advance, as a new seed asks for."""
+        self._stock = _blank(self.settings, np.zeros(0, np.int64))
+        self._taken = 0
+
+    def take(self, count: int, stream: np.random.Generator) -> Instances:
+        """Return the next `count` instances, each of its own size."""
+        if self._stock.count - self._taken < count:
+            rest = self._stock.part(self._taken, self._stock.count)
+            fresh = self._draw(max(count, self._round_size), stream)
+            self._stock = Instances(*(np.concatenate(pair) for pair in zip(rest, fresh, strict=True)))
+            self._taken = 0
+        first, self._taken = self._taken, self._taken + count
+        return self._stock.part(first, self._taken)
+
+    def _draw(self, count: int, stream: np.random.Generator) -> Instances:
+        """Return `count` instances that do not start solved; sizes are uniform among those that have any."""
+        low, high = self.settings.sizes
+        drawn = _blank(self.settings, np.zeros(count, np.int64))
+        missing = np.arange(count)
+        for attempt in range(ATTEMPTS):
+            if attempt % ATTEMPTS_PER_SIZE == 0:
+                drawn.sizes[missing] = stream.integers(low, high, len(missing), endpoint=True)
+            self._fill(drawn, missing, stream)
+            missing = missing[self._starts_solved(pick(drawn, missing))]
+            if not missing.size:
+                return drawn
+        of_size = f"size {low}" if low == high else f"the sizes {low} to {high}"
+        raise SettingError(
+            f"data {self.settings.data!r} gives {self.settings.task.name} instances of {of_size} that start solved, "
+            f"{ATTEMPTS} times in a row; choose other data or a larger size"
+        )
+
+    def _fill(self, drawn: Instances, rows: npt.NDArray[np.int64], stream: np.random.Generator) -> None:
+        """Draw `rows` of `drawn` in place, each of the size that stands there."""
+        settings, task = self.settings, self.settings.task
+        for size in np.unique(drawn.sizes[rows]).tolist():
+            chosen = rows[drawn.sizes[rows] == size]
+            request = Request(
+                size=size,
+                count=len(chosen),
+                seed=int(stream.integers(1 << 62)),
+                data=settings.data,
+                queries=settings.queries,
+            )
+            fresh = task.draw(request)
+            items, reals = task.item_width(size), task.real_width(size)
+            drawn.items[chosen], drawn.reals[chosen] = 0, 0
+            drawn.items[chosen, :items] = fresh.items[:, :items]
+            drawn.reals[chosen, :reals] = fresh.reals[:, :reals]
+
+    def _starts_solved(self, instances: Instances) -> npt.NDArray[np.bool_]:
+        """Tell which instances leave nothing to do."""
+        task = self.settings.task
+        batch = allocate(task, instances.count, self.settings.sizes[1])
+        specialise(task).reset(batch, *instances, np.arange(instances.count))
+        solved: npt.NDArray[np.bool_] = batch.outcomes != Outcome.RUNNING
+        return solved
+
+
+def _blank(settings: Settings, sizes: npt.NDArray[np.int64]) -> Instances:
+    """Return instances of the given sizes, all zero, with the memory that the largest size needs."""
+    task, widest = settings.task, settings.sizes[1]
+    items = np.zeros((len(sizes), task.item_width(widest)), np.int64)
+    return Instances(sizes, items, np.zeros((len(sizes), task.real_width(widest))))
+
+
+def pick(instances: Instances, rows: npt.NDArray[np.int64]) -> Instances:
+    """Return the instances of `rows`."""
+    return Instances(instances.sizes[rows], instances.items[rows], instances.reals[rows])
+
+
+def read_instances(settings: Settings, written: Sequence[Any]) -> tuple[Instances, list[Labels]]:
+    """Return a user's own instances, written as texts or as lists of numbers, and the labels of each one's items."""
+    read = [_read_instance(settings, one) for one in written]
+    parts = [instances for instances, _ in read]
+    items, reals = (max(array.shape[1] for array in column) for column in list(zip(*parts, strict=True))[1:])
+    together = Instances(
+        np.concatenate([part.sizes for part in parts]),
+        np.zeros((len(parts), items), np.int64),
+        np.zeros((len(parts), reals)),
+    )
+    for row, part in enumerate(parts):
+        together.items[row, : part.items.shape[1]] = part.items[0]
+        together.reals[row, : part.reals.shape[1]] = part.reals[0]
+    return together, [labels for _, labels in read]
+
+
+def _read_instance(settings: Settings, written: Any) -> tuple[Instances, Labels]:
+    instances, labels = settings.task.parse_instance(_as_text(settings.task, written))
+    size = int(instances.sizes[0])
+    if settings.is_full_view and size != settings.fixed_size:
+        raise InstanceError(f"{written!r} has size {size}, but this environment is for size {settings.fixed_size}")
+    return instances, labels
+
+
+def _as_text(task: Task, written: Any) -> str:
+    """Return an instance given as text, as a list of numbers or as a list of such lists in the form of a text."""
+    if isinstance(written, str):
+        return written
+    parts = written.tolist() if isinstance(written, np.ndarray) else written
+    if not isinstance(parts, Sequence):
+        raise InstanceError(f"{written!r} is no instance of {task.name}: write {task.written}")
+    if not any(isinstance(part, list | tuple | np.ndarray) for part in parts):
+        parts = [parts]
+    return ":".join(",".join(map(str, part)) if isinstance(part, Iterable) else str(part) for part in parts)

@@ -1,0 +1,100 @@
+"""Many episodes of a task as one Gymnasium vector environment, stepped by one call of compiled code."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from surpass.environments.episodes import Episodes
+from surpass.environments.screen import draw_episode
+from surpass.environments.settings import RENDER_MODES, Options, read_settings
+from surpass.environments.spaces import action_space, observation_space
+from surpass.environments.supply import Supply, read_instances
+from surpass.errors import SettingError, UnknownNameError
+from surpass.tasks.task import Task
+
+__all__ = ["SurpassVectorEnv"]
+
+Array = npt.NDArray[Any]
+
+ROUNDS_AHEAD = 4
+"""How many instances are drawn at once for each episode."""
+
+
+class SurpassVectorEnv(VectorEnv[Array, Array, Array]):
+    """`num_envs` episodes of a task side by side, each as `SurpassEnv` describes it, with the same options.
+
+    An episode that has ended starts anew in the next step, which ignores its action and pays it nothing.
+    All episodes draw from one stream of random numbers, so one seed gives all of them.
+    """
+
+    metadata = {  # noqa: RUF012  # Gymnasium's own type
+        "render_modes": list(RENDER_MODES),
+        "render_fps": 4,
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+    }
+
+    def __init__(self, task: str | Task, num_envs: int = 1, **options: Unpack[Options]) -> None:
+        if num_envs < 1:
+            raise SettingError(f"num_envs is {num_envs}; it must be 1 or more")
+        self.settings = read_settings(task, **options)
+        self.num_envs = num_envs
+        self.render_mode = options.get("render_mode")
+        self.single_observation_space = observation_space(self.settings)
+        self.single_action_space = action_space(self.settings)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._episodes = Episodes(self.settings, num_envs)
+        self._supply = Supply(self.settings, ROUNDS_AHEAD * num_envs)
+        self._labels: dict[int, tuple[str, ...]] = {}
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
+        """Start every episode anew and return what they show; `options={"instances": [...]}` gives each its own."""
+        super().reset(seed=seed)
+        if seed is not None:
+            self._supply.forget()
+        for name in options or {}:
+            if name != "instances":
+                raise UnknownNameError("option of reset", name, ["instances"])
+        rows = np.arange(self.num_envs)
+        self._labels = {}
+        if options:
+            written = list(options["instances"])
+            if len(written) != self.num_envs:
+                raise SettingError(f"{len(written)} instances were given for {self.num_envs} environments")
+            instances, labels = read_instances(self.settings, written)
+            self._episodes.start_written(rows, instances, written)
+            self._labels = dict(enumerate(labels))
+        else:
+            self._episodes.start(rows, self._supply.take(self.num_envs, self.np_random))
+        return self._episodes.observe(), self._describe()
+
+    def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
+        """Execute an action in each running episode and start each ended one anew."""
+        episodes = self._episodes
+        # An ended episode stands still in a step, so it can be started anew after it.
+        ended = np.flatnonzero(episodes.ended)
+        rewards = episodes.step(actions)
+        if ended.size:
+            episodes.start(ended, self._supply.take(len(ended), self.np_random))
+            if self._labels:
+                for row in ended.tolist():
+                    self._labels.pop(row, None)
+        return episodes.observe(), rewards, episodes.terminated, episodes.truncated, self._describe()
+
+    def _describe(self) -> dict[str, Any]:
+        """Return `info` in Gymnasium's form: each array with a mask of the episodes for which it says something."""
+        infos: dict[str, Any] = self._episodes.describe()
+        for name in tuple(infos):
+            infos[f"_{name}"] = np.ones(self.num_envs, np.bool_)
+        return infos
+
+    def render(self) -> tuple[str, ...] | None:
+        """Return each episode as text, or None without a render mode."""
+        if not self.render_mode:
+            return None
+        return tuple(draw_episode(self._episodes, row, self._labels.get(row, ())) for row in range(self.num_envs))

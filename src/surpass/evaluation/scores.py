@@ -1,0 +1,198 @@
+"""Scores of an agent on a task, size by size, and paired comparisons of two agents."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from surpass.agents.agent import Agent, FullViewAgent
+from surpass.engine.lookup import Lookup
+from surpass.engine.run import Results, run
+from surpass.errors import SettingError
+from surpass.evaluation.statistics import mean_of
+from surpass.tasks.files import read_instances
+from surpass.tasks.task import Instances, Limit, Request, Task
+
+__all__ = ["Evaluation", "Row", "evaluate", "runner", "score"]
+
+AnyAgent = Agent | FullViewAgent
+Run = Callable[[Instances, Limit | None, Callable[[int], None] | None], Results]
+
+
+@dataclass(frozen=True)
+class Row:
+    """The scores on instances of one size."""
+
+    size: int
+    instances: int
+    solved: float
+    """The share of instances that were solved, 0 to 1."""
+    mean_steps: float
+    ci95: float
+    """The half-width of the 95 % interval of the mean steps."""
+    max_steps: int
+    mean_reward: float
+    reward_ci95: float
+    reasons: Mapping[str, int]
+    """How many instances ended for each reason."""
+    difference: float | None = None
+    """The mean difference to the other agent on the same instances: of rewards where the task is measured by reward, else of steps."""
+    difference_ci95: float | None = None
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The scores of an agent on a task."""
+
+    agent: str
+    task: str
+    data: str
+    seed: int
+    rows: tuple[Row, ...]
+    against: str | None = None
+    limit: str = ""
+    measure: str = "steps"
+    queries: str | None = field(default=None)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the scores as plain data; numbers that do not exist, such as the interval of one value, are null."""
+        record: dict[str, Any] = {
+            "agent": self.agent,
+            "task": self.task,
+            "data": self.data,
+            "queries": self.queries,
+            "seed": self.seed,
+            "limit": self.limit,
+            "measure": self.measure,
+        }
+        if self.against is not None:
+            record["against"] = self.against
+        record["rows"] = [self._row_as_json(row) for row in self.rows]
+        return record
+
+    def _row_as_json(self, row: Row) -> dict[str, Any]:
+        plain = {name: _finite(value) for name, value in vars(row).items()}
+        if self.against is None:
+            del plain["difference"], plain["difference_ci95"]
+        return plain
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def runner(agent: AnyAgent, threads: int | None = None) -> Run:
+    """Return a function that runs an agent on instances and remembers what the agent answered."""
+    lookup = None if isinstance(agent, FullViewAgent) else Lookup(agent)
+    return lambda instances, limit, progress: run(
+        agent, instances, limit=limit, lookup=lookup, threads=threads, progress=progress
+    )
+
+
+def score(task: Task, results: Results, other: Results | None = None) -> Row:
+    """Return the scores of results on instances of one size, compared with another agent's on the same instances."""
+    steps, reward = mean_of(results.steps), mean_of(results.rewards)
+    difference = None
+    if other is not None:
+        by_reward = task.measure == "reward"
+        difference = mean_of(
+            results.rewards - other.rewards if by_reward else (results.steps - other.steps).astype(float)
+        )
+    return Row(
+        size=int(results.sizes[0]),
+        instances=len(results.sizes),
+        solved=float(results.solved.mean()),
+        mean_steps=steps.mean,
+        ci95=steps.ci95,
+        max_steps=int(results.steps.max()),
+        mean_reward=reward.mean,
+        reward_ci95=reward.ci95,
+        reasons=results.reasons(),
+        difference=difference.mean if difference else None,
+        difference_ci95=difference.ci95 if difference else None,
+    )
+
+
+def evaluate(
+    agent: AnyAgent,
+    *,
+    sizes: Sequence[int] | None = None,
+    instances: int | None = None,
+    seed: int = 0,
+    data: str | Path | None = None,
+    queries: str | None = None,
+    limit: str | None = None,
+    against: AnyAgent | None = None,
+    threads: int | None = None,
+    progress: Callable[[int, int, int], None] | None = None,
+) -> Evaluation:
+    """Return the scores of an agent for each size, on drawn instances or on those of a file.
+
+    `data` is the name of a distribution or a path. `against` runs another agent of the task on the same instances.
+    `progress(size, ended, count)` is called as instances end.
+    """
+    task = agent.task
+    if against is not None and against.task is not task:
+        raise SettingError(f"{against.name} works on {against.task.name}, not on {task.name}: they cannot be compared")
+    if queries is not None and not task.queries:
+        raise SettingError(f"task {task.name} has no queries")
+    steps_limit = Limit.parse(limit or task.limit)
+    runs = [runner(a, threads) for a in (agent, against) if a is not None]
+    rows = []
+    for size, batch in _instances(task, sizes, instances, seed, data, queries):
+        total = batch.count * len(runs)
+        results = []
+        for k, run_one in enumerate(runs):
+            done = k * batch.count
+            report = (lambda ended, n=size, d=done, t=total: progress(n, d + ended, t)) if progress else None
+            results.append(run_one(batch, steps_limit, report))
+        rows.append(score(task, *results))
+    return Evaluation(
+        agent=agent.name,
+        task=task.name,
+        data=str(data or next(iter(task.data))),
+        seed=seed,
+        rows=tuple(rows),
+        against=against.name if against else None,
+        limit=str(steps_limit),
+        measure=task.measure,
+        queries=(queries or task.queries[0]) if task.queries else None,
+    )
+
+
+def _instances(
+    task: Task,
+    sizes: Sequence[int] | None,
+    count: int | None,
+    seed: int,
+    data: str | Path | None,
+    queries: str | None,
+) -> Iterator[tuple[int, Instances]]:
+    """Yield the instances of each size."""
+    kind = queries or (task.queries[0] if task.queries else "")
+    if _is_file(task, data):
+        if sizes is not None:
+            raise SettingError("sizes do not go with a file: its rows are reported by their length")
+        if count is not None and count < 1:
+            raise SettingError(f"the number of instances is {count}; it must be 1 or more")
+        for size, batch in read_instances(task, Path(str(data)), queries=kind, seed=seed).items():
+            yield size, batch if count is None else batch.part(0, count)
+        return
+    name = str(data) if data is not None else next(iter(task.data))
+    requests = [
+        Request(size=size, count=100 if count is None else count, seed=seed, data=name, queries=kind)
+        for size in sizes or task.sizes
+    ]
+    for request in requests:
+        yield request.size, task.draw(request)
+
+
+def _is_file(task: Task, data: str | Path | None) -> bool:
+    """Tell whether `data` means a file: a path, or a text that is no distribution's name but looks like one."""
+    if data is None or data in task.data:
+        return False
+    text = str(data)
+    return isinstance(data, Path) or "/" in text or "." in text or Path(text).exists()

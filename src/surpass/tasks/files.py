@@ -1,0 +1,84 @@
+"""A user's own lists: text files with one instance per line, and arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from surpass.errors import DataFileError, InstanceError, UnknownNameError
+from surpass.tasks.task import Instances, Number, Task, parse_numbers
+
+__all__ = ["read_instances"]
+
+
+def read_instances(task: Task, path: Path, *, queries: str = "mixed", seed: int = 0) -> dict[int, Instances]:
+    """Return the instances of a file by their size, in ascending order.
+
+    A `.npy` file holds one list per row. Any other file is text with one instance per line, in the form of
+    `Task.parse_instance`; blank lines are skipped. A list for a task with queries may come without one: it is then drawn.
+    """
+    if task.read is None:
+        raise DataFileError(f"task {task.name} does not read instances from files")
+    if task.queries and queries not in task.queries:
+        raise UnknownNameError("kind of query", queries, task.queries)
+    random = np.random.default_rng(seed)
+    found: dict[int, list[Instances]] = {}
+    for place, parts in _read_parts(path):
+        try:
+            if task.complete is not None and len(parts) == 1:
+                # Read as it stands first, so that a list out of order is refused before a query is added to it.
+                task.read([parts[0], parts[0][:1]])
+                parts = task.complete(parts[0], queries, random)
+            instance, _ = task.read(parts)
+        except InstanceError as error:
+            raise DataFileError(f"{path}, {place}: {error}") from None
+        found.setdefault(int(instance.sizes[0]), []).append(instance)
+    if not found:
+        raise DataFileError(f"{path} holds no lists")
+    return {size: _join(found[size]) for size in sorted(found)}
+
+
+def _join(instances: list[Instances]) -> Instances:
+    return Instances(*(np.concatenate(column) for column in zip(*instances, strict=True)))
+
+
+def _read_parts(path: Path) -> Iterator[tuple[str, Sequence[Sequence[Number]]]]:
+    """Yield where each instance stands and its parts."""
+    if not path.exists():
+        raise DataFileError(f"there is no file {path}")
+    try:
+        if path.suffix == ".npy":
+            yield from _read_array(path)
+        else:
+            yield from _read_text(path)
+    except OSError as error:
+        raise DataFileError(f"{path} cannot be read: {error.strerror or error}") from None
+
+
+def _read_text(path: Path) -> Iterator[tuple[str, Sequence[Sequence[Number]]]]:
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise DataFileError(f"{path} is not text with one list per line, nor a .npy file") from None
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                yield f"line {number}", [parse_numbers(part) for part in line.split(":")]
+            except InstanceError as error:
+                raise DataFileError(f"{path}, line {number}: {error}") from None
+
+
+def _read_array(path: Path) -> Iterator[tuple[str, Sequence[Sequence[Number]]]]:
+    try:
+        array = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise DataFileError(f"{path} is not an array file of numbers: {error}") from None
+    if not isinstance(array, np.ndarray) or array.ndim != 2 or array.dtype.kind not in "iuf":
+        raise DataFileError(f"{path} must hold a 2-D array of numbers, one list per row")
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        row = int(np.flatnonzero(np.isnan(array).any(axis=1))[0])
+        raise DataFileError(f"{path}, row {row}: NaN cannot be ordered")
+    for row, values in enumerate(array.tolist()):
+        yield f"row {row}", [values]

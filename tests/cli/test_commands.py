@@ -1,0 +1,105 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import surpass
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "minimum.py"
+
+
+def call(*words, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "surpass", *map(str, words)], capture_output=True, text=True, timeout=300, **options
+    )
+
+
+def test_help_lists_the_commands():
+    shown = call("--help")
+    assert shown.returncode == 0
+    for command in ("tasks", "evaluate", "trace", "reproduce"):
+        assert command in shown.stdout
+
+
+def test_import_and_help_load_neither_torch_nor_numba():
+    for program in ("import surpass", "import surpass.cli.main"):
+        code = f"import sys; {program}; print({{'torch', 'numba', 'gymnasium', 'numpy'}} & set(sys.modules))"
+        assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "set()"
+
+
+def test_every_public_name_is_there():
+    for name in surpass.__all__:
+        assert getattr(surpass, name) is not None
+    with pytest.raises(AttributeError, match="nope"):
+        surpass.nope  # noqa: B018
+
+
+def test_evaluate_writes_scores(tmp_path):
+    path = tmp_path / "scores.json"
+    shown = call("evaluate", "teacher:hoare_sort", "--sizes", "5,20", "--against", "teacher:quick_sort", "--json", path)
+    assert shown.returncode == 0, shown.stderr
+    record = json.loads(path.read_text())
+    assert [row["size"] for row in record["rows"]] == [5, 20]
+    assert all(row["difference"] < 0 and row["difference_ci95"] > 0 for row in record["rows"])
+
+
+def test_json_to_the_output_is_nothing_but_json():
+    shown = call("evaluate", "teacher:bracket_search", "--sizes", "100", "--queries", "present", "--json", "-")
+    assert json.loads(shown.stdout)["rows"][0]["solved"] == 1.0
+
+
+def test_tasks_shows_the_search_space():
+    shown = call("tasks", "sort-bubble").stdout
+    assert "28 actions" in shown
+    assert "3.48e+10 observations" in shown
+    assert len(json.loads(call("tasks", "--json", "-").stdout)) == 5
+
+
+def test_a_users_file_brings_its_own_task_and_teacher():
+    shown = call("evaluate", "teacher:scan", "--task", EXAMPLE, "--sizes", "1,10", "--json", "-")
+    assert [row["solved"] for row in json.loads(shown.stdout)["rows"]] == [1.0, 1.0]
+    assert "outcome: solved after 7 steps" in call(
+        "trace", "teacher:scan", "--task", EXAMPLE, "--instance", "4,2,7,1,3"
+    ).stdout
+
+
+def test_a_trace_goes_to_a_file(tmp_path):
+    path = tmp_path / "trace.txt"
+    assert call("trace", "teacher:bubble_sort", "--out", path).returncode == 0
+    assert path.read_text().startswith("surpass trace 1\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("evaluate", "teacher:nope"), "known: depth_first"),
+        (("evaluate", "nope"), "known: teacher:"),
+        (("evaluate", "teacher:bubble_sort", "--task", "nope"), "known: sort-full"),
+        (("evaluate", "teacher:bubble_sort", "--task", "search"), "works on sort-bubble"),
+        (("evaluate", "teacher:bubble_sort", "--data", "nope"), "known: uniform"),
+        (("evaluate", "teacher:bubble_sort", "--sizes", "0"), "size 0"),
+        (("evaluate", "teacher:bubble_sort", "--sizes", "-5"), "size -5"),
+        (("evaluate", "teacher:bubble_sort", "--sizes", "five"), "'five'"),
+        (("evaluate", "teacher:bubble_sort", "--sizes", ","), "no sizes"),
+        (("evaluate", "teacher:bubble_sort", "--data", "missing.csv"), "no file missing.csv"),
+        (("evaluate", "teacher:bubble_sort", "--sizes", "5", "--json", "/nowhere/x.json"), "cannot be written"),
+        (("evaluate", "teacher:bubble_sort", "--limit", "n^3"), "'n^3'"),
+        (("evaluate", "teacher:bubble_sort", "--instances", "0"), "1 or more"),
+        (("evaluate", "teacher:scan", "--task", "missing.py"), "no file missing.py"),
+        (("trace", "teacher:binary_search", "--instance", "5,2"), "no instance of search"),
+        (("trace", "teacher:depth_first", "--instance", "5,2"), "no instance of knapsack"),
+        (("trace", "teacher:bubble_sort", "--instance", "5,2:3"), "no instance of sort-bubble"),
+        (("trace", "teacher:bubble_sort", "--size", "0"), "size is 0"),
+        (("tasks", "nope"), "unknown task"),
+        (("reproduce", "teachers", "--instances", "1"), "2 or more"),
+    ],
+)
+def test_bad_input_gets_one_sentence_and_exit_code_2(words, message, tmp_path):
+    shown = call(*words, cwd=tmp_path)
+    assert shown.returncode == 2
+    assert message in shown.stderr
+    assert "Traceback" not in shown.stderr
+    assert shown.stdout == ""
+    assert len(shown.stderr.strip().splitlines()) == 1

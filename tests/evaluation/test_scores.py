@@ -1,0 +1,139 @@
+import json
+import math
+
+import numpy as np
+import pytest
+
+from surpass.agents import find_agent
+from surpass.errors import DataFileError, SettingError, UnknownNameError
+from surpass.evaluation.scores import evaluate
+from surpass.evaluation.statistics import mean_of, student_quantile
+
+
+def test_student_quantiles_match_the_printed_tables():
+    for degrees, printed in ((1, 12.706), (2, 4.303), (3, 3.182), (5, 2.571), (10, 2.228), (30, 2.042), (99, 1.984)):
+        assert student_quantile(0.975, degrees) == pytest.approx(printed, rel=2e-3)
+
+
+def test_an_interval_covers_the_true_mean_95_times_in_100():
+    random = np.random.default_rng(0)
+    samples = random.normal(size=(2000, 8))
+    covered = [abs(m.mean) <= m.ci95 for m in map(mean_of, samples)]
+    assert np.mean(covered) == pytest.approx(0.95, abs=0.02)
+
+
+def test_scores_have_every_promised_field():
+    record = evaluate(find_agent("teacher:insertion_sort"), sizes=[5, 10], instances=20).as_json()
+    assert {"agent", "task", "data", "seed", "rows"} <= set(record)
+    for row in record["rows"]:
+        assert {"size", "instances", "solved", "mean_steps", "ci95", "max_steps", "mean_reward"} <= set(row)
+        assert "difference" not in row
+        assert row["solved"] == 1.0
+    json.dumps(record, allow_nan=False)
+
+
+def test_one_instance_has_no_interval():
+    evaluation = evaluate(find_agent("teacher:insertion_sort"), sizes=[5], instances=1)
+    assert math.isnan(evaluation.rows[0].ci95)
+    assert evaluation.as_json()["rows"][0]["ci95"] is None
+
+
+def test_a_comparison_with_itself_differs_by_nothing():
+    agent = find_agent("teacher:hoare_sort")
+    row = evaluate(agent, sizes=[20], instances=30, against=agent).rows[0]
+    assert row.difference == 0
+    assert row.difference_ci95 == 0
+
+
+def test_a_paired_comparison_is_the_difference_of_the_means_and_tighter():
+    agent, other = find_agent("teacher:hoare_sort"), find_agent("teacher:quick_sort")
+    paired = evaluate(agent, sizes=[50], instances=200, against=other).rows[0]
+    alone = evaluate(other, sizes=[50], instances=200).rows[0]
+    assert paired.difference == pytest.approx(paired.mean_steps - alone.mean_steps)
+    assert paired.difference_ci95 < math.hypot(paired.ci95, alone.ci95) * 1.2
+
+
+def test_knapsack_is_compared_by_reward():
+    agent = find_agent("teacher:depth_first")
+    evaluation = evaluate(agent, sizes=[10], instances=50, against=agent, limit="20n")
+    assert evaluation.measure == "reward"
+    assert evaluation.rows[0].max_steps == 200
+
+
+def test_the_step_limit_leaves_instances_unsolved_with_a_reason():
+    row = evaluate(find_agent("teacher:bubble_sort"), sizes=[50], instances=10, limit="20").rows[0]
+    assert row.solved == 0
+    assert row.reasons == {"step limit": 10}
+    assert row.max_steps == 20
+
+
+def test_lists_of_a_file_are_reported_by_length(tmp_path):
+    path = tmp_path / "lists.csv"
+    path.write_text("3,1,2\n9 8 7 6.5\n\n1e300,-5,100000000000000000000000\n")
+    evaluation = evaluate(find_agent("teacher:quick_sort"), data=path)
+    assert [(row.size, row.instances, row.solved) for row in evaluation.rows] == [(3, 2, 1.0), (4, 1, 1.0)]
+
+
+def test_an_array_file_is_read_row_by_row(tmp_path):
+    path = tmp_path / "lists.npy"
+    np.save(path, np.random.default_rng(0).normal(size=(7, 12)))
+    row = evaluate(find_agent("teacher:bubble_sort"), data=path).rows[0]
+    assert (row.size, row.instances, row.solved) == (12, 7, 1.0)
+
+
+def test_search_draws_queries_for_lists_that_come_without(tmp_path):
+    path = tmp_path / "lists.txt"
+    path.write_text("1 3 5 7 9\n" * 40)
+    for kind in ("present", "absent", "mixed"):
+        row = evaluate(find_agent("teacher:bracket_search"), data=path, queries=kind).rows[0]
+        assert (row.instances, row.solved) == (40, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "holds no lists"),
+        ("1,2\n3,x\n", "line 2: 'x' is not a number"),
+        ("1,nan\n", "NaN"),
+        ("3,1:2\n", "one list"),
+    ],
+)
+def test_a_bad_file_is_refused_with_the_place(tmp_path, content, message):
+    path = tmp_path / "lists.csv"
+    path.write_text(content)
+    with pytest.raises(DataFileError, match=message):
+        evaluate(find_agent("teacher:bubble_sort"), data=path)
+
+
+def test_a_list_out_of_order_is_refused_for_search(tmp_path):
+    path = tmp_path / "lists.csv"
+    path.write_text("1,2\n2,1\n")
+    with pytest.raises(DataFileError, match="line 2: the list must be in order"):
+        evaluate(find_agent("teacher:binary_search"), data=path)
+
+
+@pytest.mark.parametrize("array", [np.zeros(3), np.array([["a", "b"]]), np.array([[1.0, np.nan]])])
+def test_a_bad_array_is_refused(tmp_path, array):
+    path = tmp_path / "lists.npy"
+    np.save(path, array)
+    with pytest.raises(DataFileError):
+        evaluate(find_agent("teacher:bubble_sort"), data=path)
+
+
+def test_a_pickled_array_is_refused_without_running_it(tmp_path):
+    path = tmp_path / "lists.npy"
+    np.save(path, np.array([[{"a": 1}]], dtype=object), allow_pickle=True)
+    with pytest.raises(DataFileError, match="not an array file"):
+        evaluate(find_agent("teacher:bubble_sort"), data=path)
+
+
+def test_impossible_settings_are_refused():
+    agent = find_agent("teacher:bubble_sort")
+    with pytest.raises(UnknownNameError, match="uniform"):
+        evaluate(agent, data="nope")
+    with pytest.raises(SettingError, match="sort-quick"):
+        evaluate(agent, against=find_agent("teacher:quick_sort"))
+    with pytest.raises(SettingError, match="no queries"):
+        evaluate(agent, queries="present")
+    with pytest.raises(SettingError, match="1 or more"):
+        evaluate(agent, sizes=[5], instances=0)

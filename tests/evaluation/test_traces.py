@@ -1,0 +1,72 @@
+from pathlib import Path
+
+import pytest
+
+from surpass.agents import find_agent, known_teachers
+from surpass.engine.record import record, replay
+from surpass.engine.run import run
+from surpass.errors import TraceError
+from surpass.machine.trace import read_trace, write_trace
+from surpass.tasks.registry import PAPER_TASKS
+from surpass.tasks.task import Request
+
+GOLDEN = Path(__file__).parent / "traces"
+INSTANCES = {
+    "sort-full": "3,1,2,5,4",
+    "sort-bubble": "5,2,9,1",
+    "sort-quick": "5,2,9,1,2",
+    "search": "1,3,5,7,9,11:8",
+    "knapsack": "0.25,0.5,0.125:1,3,2:0.5",
+}
+TEACHERS = [t for t in known_teachers() if t.task in PAPER_TASKS]
+
+
+@pytest.mark.parametrize("teacher", TEACHERS, ids=lambda t: t.name.partition(":")[2])
+def test_a_trace_equals_the_stored_one(teacher):
+    text = write_trace(record(teacher, INSTANCES[teacher.task.name]))
+    path = GOLDEN / f"{teacher.name.partition(':')[2]}.txt"
+    assert text == path.read_text(), f"{path.name} has changed"
+
+
+@pytest.mark.parametrize("teacher", TEACHERS, ids=lambda t: t.name.partition(":")[2])
+def test_a_trace_reads_back_replays_and_has_as_many_steps_as_a_run(teacher):
+    instances = teacher.task.draw(Request(size=9, count=1, seed=3))
+    trace = record(teacher, teacher.task.write_instance(instances))
+    assert read_trace(write_trace(trace)) == trace
+    replay(teacher.task, trace)
+    assert len(trace.steps) == run(teacher, instances).steps[0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("surpass trace 1", "something else", "not a trace"),
+        ("limit: 160", "limit: many", "limit"),
+        ("   3      0", "   3      x", "not a step"),
+        ("after 12 steps", "after 11 steps", "says 11 steps and has 12"),
+        ("outcome: solved", "", "cut off"),
+        ("A[0] 5 -> 2", "A[0] 5 => 2", "cannot be read"),
+    ],
+)
+def test_a_damaged_trace_is_refused(old, new, message):
+    text = write_trace(record(find_agent("teacher:insertion_sort"), "5,2,9,1"))
+    assert old in text
+    with pytest.raises(TraceError, match=message):
+        read_trace(text.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("SwapWithNext(2)", "SwapWithNext(1)"),
+        ("v2 0 -> 1", "v2 0 -> 2"),
+        ("instance: 5,2,9,1", "instance: 5,2,1,9"),
+        ("outcome: solved", "outcome: wrong answer"),
+    ],
+)
+def test_a_forged_trace_does_not_replay(old, new):
+    agent = find_agent("teacher:insertion_sort")
+    text = write_trace(record(agent, "5,2,9,1"))
+    assert old in text
+    with pytest.raises(TraceError):
+        replay(agent.task, read_trace(text.replace(old, new, 1)))
