@@ -21,7 +21,7 @@ QUIET = 0.3
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Speed, as ratios measured in one run.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which to run: {', '.join(BENCHMARKS)} (all)")
-    parser.add_argument("--rounds", type=int, default=5, help="how often to measure; the best counts (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=10, help="how often to measure; the best counts (%(default)s)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="save what was found")
     options = parser.parse_args()
     if options.rounds < 1:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
 
 import gymnasium
+import numba
 import numpy as np
 
 import surpass.agents.teachers
@@ -16,7 +18,7 @@ from surpass.engine.run import Results, run
 from surpass.errors import WrongAnswerError
 from surpass.tasks.task import Instances, Limit, Request
 
-__all__ = ["compiled", "draw", "stepped"]
+__all__ = ["compiled", "draw", "spinning", "stepped"]
 
 
 def draw(teacher: str, size: int, count: int) -> Instances:
@@ -79,3 +81,27 @@ def stepped(teacher: str, size: int, episodes: int) -> Work:
 
     work()
     return work
+
+
+def spinning(threads: int, turns: int = 100_000_000) -> Work:
+    """Return the work of a loop that touches no memory, shared among threads: what they add without us."""
+
+    def work() -> Timing:
+        begin = perf_counter()
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(_spin, [turns // threads] * threads))
+        return Timing(turns, perf_counter() - begin)
+
+    work()
+    return work
+
+
+@numba.njit(nogil=True)
+def _spin(turns: int) -> int:
+    """Return the last of a chain of random numbers, of which each needs the one before."""
+    number = 88172645463325252
+    for _ in range(turns):
+        number ^= number << 13
+        number ^= number >> 7
+        number ^= number << 17
+    return number

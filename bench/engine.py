@@ -6,7 +6,7 @@ from bench.contestants import compiled, draw, stepped
 from bench.report import Measurement, Ratio, Report
 from bench.timing import best_of
 
-SIZE, LISTS, EPISODES = 100, 1000, 4
+SIZE, LISTS, EPISODES = 100, 1000, 2
 
 
 def measure(rounds: int) -> Report:

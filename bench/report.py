@@ -118,7 +118,7 @@ def _work(measurement: Measurement) -> tuple[str, str]:
 
 
 def _times(ratio: Ratio) -> str:
-    return f"{ratio.value:,.0f}x" if ratio.value >= 100 else f"{ratio.value:.3g}x"
+    return f"{ratio.value:,.0f}x" if ratio.value >= 100 else f"{ratio.value:#.3g}x"
 
 
 def _number(rate: float) -> str:

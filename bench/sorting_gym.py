@@ -21,7 +21,7 @@ PEERS = Path(sys.prefix) / "peers"
 """The peers' environment, inside ours."""
 SCRIPT = Path(__file__).parent / "peers" / "run_sorting_gym.py"
 
-SIZE, LISTS, PEER_LISTS, EPISODES = 100, 1000, 2, 4
+SIZE, LISTS, PEER_LISTS, EPISODES = 100, 1000, 2, 2
 
 
 def measure(rounds: int) -> Report:

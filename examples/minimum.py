@@ -9,12 +9,11 @@ Two index variables start at the first position: `v1` walks, `v2` remembers. Run
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 import surpass
+from surpass.agents.teacher import Do, See
 from surpass.machine.state import FIRST, SIZE
 from surpass.tasks.lists import list_data, read_list, write_list
 
@@ -59,8 +58,8 @@ def act(state: surpass.State, instruction: int, operands: tuple[int, ...]) -> in
 def find_wrong(
     before: surpass.Instances,
     registers: npt.NDArray[np.int64],
-    items: npt.NDArray[np.int64],  # noqa: ARG001
-    reals: npt.NDArray[np.float64],  # noqa: ARG001
+    items: npt.NDArray[np.int64],
+    reals: npt.NDArray[np.float64],
 ) -> npt.NDArray[np.bool_]:
     """Tell which reported positions do not hold the smallest value."""
     rows = np.arange(before.count)
@@ -96,7 +95,7 @@ MINIMUM = surpass.register_task(
 
 
 @surpass.teacher(MINIMUM)
-def scan(see: Any, do: Any) -> surpass.Action:
+def scan(see: See, do: Do) -> surpass.Action:
     """Walk to the end and keep each value that is smaller than the kept one."""
     if see("A[v1] < A[v2]"):
         return do.Answer(1) if see("v1 is last") else do.Keep()

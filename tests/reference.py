@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from surpass.agents.agent import NO_ACTION, Agent
 from surpass.engine.batch import allocate
+from surpass.engine.lookup import Lookup
 from surpass.engine.specialise import specialise
 from surpass.machine import Outcome
 from surpass.machine.state import DEPTH, FIRST
@@ -89,7 +91,7 @@ class SortMachine(ListMachine):
         self.end_if_sorted()
 
     def end_if_sorted(self) -> None:
-        if self.A == sorted(self.A):
+        if sorted(self.A) == self.A:
             self.outcome = "solved"
 
     def exchange(self, p: int, q: int) -> None:
@@ -284,6 +286,18 @@ class Compiled:
         numbers = np.array([0 if a is None else interface.pack_action(a) for a in actions], np.int64)
         self.kernels.step(self.batch, numbers, interface.action_rows[numbers], self.limits)
 
+    def run_until(self, limit: int, lookup: Lookup) -> None:
+        """Run every episode by a table until it ends or has taken `limit` steps; the latter then still run."""
+        limits, outcomes = np.full(len(self.sizes), limit), self.batch.outcomes
+        while (outcomes == Outcome.RUNNING).any():
+            rows = self.task.interface.action_rows
+            self.kernels.run(self.batch, lookup.keys, lookup.values, rows, limits, 0, len(self.sizes))
+            waiting = outcomes == Outcome.UNKNOWN_OBSERVATION
+            if waiting.any():
+                lookup.extend(np.unique(self.batch.pending[waiting]))
+                outcomes[waiting] = Outcome.RUNNING
+        outcomes[outcomes == Outcome.STEP_LIMIT] = Outcome.RUNNING
+
     def digits(self) -> np.ndarray:
         digits = np.zeros((len(self.sizes), len(self.values)), np.int64)
         self.kernels.look(self.batch, digits)
@@ -343,14 +357,55 @@ def check_machine(
             check_same(references[b].snapshot(), got, f"instance {b} after step {t + 1}, {actions[b]}")
 
 
+def check_agent(agent: Agent, instances: Instances, most: int, machines: dict[str, Any] = MACHINES) -> list[Any]:
+    """Raise AssertionError unless the compiled `run` and the reference go the agent's way together, step by step.
+
+    After `most` steps the comparison stops. Returns the reference machines as they stand then.
+    """
+    task = agent.task
+    references, compiled, lookup = start_machines(task, instances, machines), Compiled(task, instances), Lookup(agent)
+    numbers = [{value: k for k, value in enumerate(values)} for values in compiled.values]
+    answers: dict[tuple[Any, ...], ActionPair | None] = {}
+
+    def answer(seen: tuple[Any, ...]) -> ActionPair | None:
+        if seen not in answers:
+            digits = [number[value] for number, value in zip(numbers, seen, strict=True)]
+            action = int(agent.actions(task.interface.pack_digits(np.array([digits])))[0])
+            answers[seen] = None if action == NO_ACTION else task.interface.unpack_action(action)
+        return answers[seen]
+
+    for t in range(1, most + 1):
+        running = [reference for reference in references if reference.outcome == "running"]
+        if not running:
+            break
+        for reference in running:
+            action = answer(reference.observe())
+            if action is None:
+                reference.outcome = "no action"
+            else:
+                reference.step(action)
+        compiled.run_until(t, lookup)
+        for b, got in enumerate(compiled.snapshots()):
+            check_same(references[b].snapshot(), got, f"instance {b} after step {t}")
+    return references
+
+
+SELDOM = {"Found": 0.1, "NotFound": 0.1, "Return": 0.6}
+"""How often instructions that may end an episode are drawn, where the others count 1."""
+
+
 def random_actions(task: Task, shape: tuple[int, int], random: np.random.Generator) -> list[list[ActionPair]]:
-    """Return random actions [shape], every instruction equally often whatever its operands."""
-
-    def draw() -> ActionPair:
-        instruction = task.interface.instructions[random.integers(len(task.interface.instructions))]
-        return instruction.name, tuple(o.values[random.integers(len(o.values))] for o in instruction.operands)
-
-    return [[draw() for _ in range(shape[1])] for _ in range(shape[0])]
+    """Return random actions [shape], an instruction as often whatever its number of operands."""
+    instructions = task.interface.instructions
+    odds = np.array([SELDOM.get(i.name, 1.0) for i in instructions])
+    chosen = random.choice(len(instructions), shape, p=odds / odds.sum())
+    return [
+        [
+            (instructions[k].name, tuple(o.values[random.integers(len(o.values))] for o in instructions[k].operands))
+            for k in row
+        ]
+        for row in chosen
+    ]
 
 
 def random_instances(task: Task, count: int, size: int, random: np.random.Generator) -> Instances:

@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -110,6 +114,32 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
+class _RegisterWithGymnasium(MetaPathFinder):
+    """Registers the environments once Gymnasium is imported, so that `import surpass` need not import it."""
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
+        """Find Gymnasium as usual, and have its loader register the environments when it is done."""
+        if fullname != "gymnasium":
+            return None
+        sys.meta_path.remove(self)
+        spec = find_spec(fullname)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def execute_and_register(module: ModuleType) -> None:
+                execute(module)
+                _register_environments()
+
+            spec.loader.exec_module = execute_and_register  # type: ignore[method-assign]
+        return spec
+
+
+def _register_environments() -> None:
+    # The folder registers when it is imported; it may be what is importing Gymnasium right now.
+    import_module("surpass.environments")
+
+
 if "gymnasium" in sys.modules:
-    # Gymnasium registers us through its plugins when it is imported; here it came first and may not have known us.
-    import_module("surpass.environments.registration").register_environments()
+    _register_environments()
+else:
+    sys.meta_path.insert(0, _RegisterWithGymnasium())

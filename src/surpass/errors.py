@@ -7,6 +7,7 @@ SurpassError
 ├── InstanceError           an input that does not fit its task
 ├── DataFileError           a file of lists that cannot be read
 ├── TraceError              a text that is not a trace, or a trace that does not replay
+├── SavedFileError          a checkpoint or saved agent that is damaged, foreign or of another task
 ├── SettingError            an option with an impossible value
 └── WrongAnswerError        a checked result is not the right one
 """
@@ -20,6 +21,7 @@ __all__ = [
     "DeclarationError",
     "InstanceError",
     "ObservationError",
+    "SavedFileError",
     "SettingError",
     "SurpassError",
     "TraceError",
@@ -58,6 +60,10 @@ class DataFileError(SurpassError):
 
 class TraceError(SurpassError):
     """A text that is not a trace, or a trace that does not replay."""
+
+
+class SavedFileError(SurpassError):
+    """A checkpoint or saved agent that is damaged, foreign or of another task."""
 
 
 class SettingError(SurpassError):

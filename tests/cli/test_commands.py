@@ -60,9 +60,10 @@ def test_tasks_shows_the_search_space():
 def test_a_users_file_brings_its_own_task_and_teacher():
     shown = call("evaluate", "teacher:scan", "--task", EXAMPLE, "--sizes", "1,10", "--json", "-")
     assert [row["solved"] for row in json.loads(shown.stdout)["rows"]] == [1.0, 1.0]
-    assert "outcome: solved after 7 steps" in call(
-        "trace", "teacher:scan", "--task", EXAMPLE, "--instance", "4,2,7,1,3"
-    ).stdout
+    assert (
+        "outcome: solved after 7 steps"
+        in call("trace", "teacher:scan", "--task", EXAMPLE, "--instance", "4,2,7,1,3").stdout
+    )
 
 
 def test_a_trace_goes_to_a_file(tmp_path):

@@ -1,19 +1,49 @@
-"""Who answers: teachers and, in time, tables and networks."""
+"""Who answers: teachers, networks and the zoo."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from surpass.agents import teachers
 from surpass.agents.agent import NO_ACTION, Agent, FullViewAgent
 from surpass.agents.teacher import find_teacher, known_teachers, teacher
-from surpass.errors import SettingError
+from surpass.errors import SavedFileError, SettingError
 
 __all__ = ["NO_ACTION", "Agent", "FullViewAgent", "find_agent", "find_teacher", "known_teachers", "teacher", "teachers"]
 
 
 def find_agent(text: str) -> Agent | FullViewAgent:
-    """Return the agent that a text such as `teacher:bubble_sort` names."""
+    """Return the agent that a text names: `teacher:NAME`, `zoo:NAME`, a run's folder or a checkpoint."""
     kind, colon, name = text.partition(":")
-    if not colon or kind != "teacher":
-        names = ", ".join(t.name for t in known_teachers())
-        raise SettingError(f"unknown agent {text!r}; known: {names}")
-    return find_teacher(name)
+    if colon and kind == "teacher":
+        return find_teacher(name)
+    if colon and kind == "zoo":
+        from surpass.agents.zoo import load_resident
+
+        return load_resident(name)
+    if Path(text).exists() or text.endswith((".json", ".safetensors")):
+        from surpass.agents.networks.files import load_agent
+
+        return load_agent(_bundle_of(Path(text)), text)[0]
+    names = ", ".join(t.name for t in known_teachers())
+    raise SettingError(
+        f"unknown agent {text!r}; known: {names}, zoo:NAME (see surpass zoo), a run's folder or a checkpoint"
+    )
+
+
+def _bundle_of(path: Path) -> Path:
+    """Return the stem of the bundle that a path means: a file's own, or a run's final or newest whole one."""
+    if not path.is_dir():
+        return path.with_suffix("")
+    if (path / "agent.json").exists():
+        return path / "agent"
+    from surpass.agents.bundles import load_bundle
+
+    newest = sorted((path / "checkpoints").glob("[0-9]*.json"), reverse=True)
+    for candidate in newest:
+        try:
+            load_bundle(candidate.with_suffix(""))
+        except SavedFileError:
+            continue
+        return candidate.with_suffix("")
+    raise SavedFileError(f"{path} is not the folder of a run: it holds no agent and no whole checkpoint")

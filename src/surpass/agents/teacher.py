@@ -102,7 +102,8 @@ F = TypeVar("F", bound=Callable[..., object])
 def teacher(task: Task) -> Callable[[F], F]:
     """Make the decorated function a teacher of `task`, known by the function's name.
 
-    It is called as `choose(see, do)` and returns an action or None; for a full view it maps lists [m, n] to operands [m, 2].
+    It is called as `choose(see, do)` and returns an action or None; for a full view it maps lists [m, n] to
+    operands [m, 2].
     """
 
     def register(choose: F) -> F:

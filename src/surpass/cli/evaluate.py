@@ -18,14 +18,14 @@ __all__ = ["evaluate_command"]
 
 
 def evaluate_command(
-    agent: Annotated[str, typer.Argument(help="The agent: teacher:NAME.", metavar="AGENT")],
+    agent: Annotated[
+        str, typer.Argument(help="The agent: teacher:NAME, zoo:NAME, a run's folder or a checkpoint.", metavar="AGENT")
+    ],
     task: Annotated[
         str | None, typer.Option(help="Its task: a name, or a Python file that registers one.", metavar="NAME|FILE")
     ] = None,
     sizes: Annotated[str | None, typer.Option(help="Sizes, such as 5,10,20.  [default: the task's]")] = None,
-    instances: Annotated[
-        int | None, typer.Option(help="Instances per size.  [default: 100, or all of a file]")
-    ] = None,
+    instances: Annotated[int | None, typer.Option(help="Instances per size.  [default: 100, or all of a file]")] = None,
     seed: Annotated[int, typer.Option(help="Draws other instances.")] = 0,
     data: Annotated[
         str | None,
@@ -34,7 +34,9 @@ def evaluate_command(
         ),
     ] = None,
     queries: Annotated[str | None, typer.Option(help="For search: present, absent or mixed.  [default: mixed]")] = None,
-    limit: Annotated[str | None, typer.Option(help="The step limit: a number, Kn or Kn^2, such as 20n or 10n^2.")] = None,
+    limit: Annotated[
+        str | None, typer.Option(help="The step limit: a number, Kn or Kn^2, such as 20n or 10n^2.")
+    ] = None,
     against: Annotated[
         str | None, typer.Option(help="Another agent, compared on the same instances.", metavar="AGENT")
     ] = None,
@@ -95,7 +97,8 @@ def _print_scores(evaluation: Evaluation) -> None:
         about += f", against {evaluation.against}"
     note = f"at most {evaluation.limit} steps; seed {evaluation.seed}"
     unsolved = [
-        f"n={row.size}: " + ", ".join(f"{count} {reason}" for reason, count in row.reasons.items() if reason != "solved")
+        f"n={row.size}: "
+        + ", ".join(f"{count} {reason}" for reason, count in row.reasons.items() if reason != "solved")
         for row in evaluation.rows
         if row.solved < 1
     ]

@@ -8,9 +8,11 @@ from typing import Annotated
 import typer
 
 from surpass.cli.evaluate import evaluate_command
+from surpass.cli.learn import learn_command
 from surpass.cli.reproduce import reproduce_app
 from surpass.cli.tasks import tasks_command
 from surpass.cli.trace import trace_command
+from surpass.cli.zoo import zoo_command
 from surpass.errors import SurpassError
 
 __all__ = ["app", "main"]
@@ -23,8 +25,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("tasks")(tasks_command)
+app.command("learn")(learn_command)
 app.command("evaluate")(evaluate_command)
 app.command("trace")(trace_command)
+app.command("zoo")(zoo_command)
 app.add_typer(reproduce_app, name="reproduce")
 
 
@@ -38,7 +42,7 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[  # noqa: ARG001
+    version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and stop.")
     ] = False,
 ) -> None:

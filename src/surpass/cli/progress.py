@@ -33,7 +33,9 @@ class Progress:
             return
         if sys.stderr.isatty():
             self._draw(what, done, total)
-        elif now - self._last_line >= PLAIN_EVERY or (done == total and what in self._tasks and what not in self._ended):
+        elif now - self._last_line >= PLAIN_EVERY or (
+            done == total and what in self._tasks and what not in self._ended
+        ):
             self._last_line = now
             self._tasks[what] = None
             if done == total:

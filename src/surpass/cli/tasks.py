@@ -98,7 +98,8 @@ def _print_task(task: Task) -> None:
     print("\nIt does:")
     for instruction in interface.instructions:
         print(f"  {instruction.name}({', '.join(o.name for o in instruction.operands)})")
-    print(f"\nsizes      {', '.join(map(str, task.sizes))}; to learn on: {task.training_sizes[0]} to {task.training_sizes[1]}")
+    smallest, largest = task.training_sizes
+    print(f"\nsizes      {', '.join(map(str, task.sizes))}; to learn on: {smallest} to {largest}")
     print(f"data       {', '.join(task.data)}")
     if task.queries:
         print(f"queries    {', '.join(task.queries)}")

@@ -15,7 +15,9 @@ __all__ = ["trace_command"]
 
 
 def trace_command(
-    agent: Annotated[str, typer.Argument(help="The agent: teacher:NAME.", metavar="AGENT")],
+    agent: Annotated[
+        str, typer.Argument(help="The agent: teacher:NAME, zoo:NAME, a run's folder or a checkpoint.", metavar="AGENT")
+    ],
     instance: Annotated[
         str | None,
         typer.Option(
@@ -28,7 +30,9 @@ def trace_command(
     ] = None,
     size: Annotated[int, typer.Option(help="The size of a drawn instance.")] = 5,
     seed: Annotated[int, typer.Option(help="Draws another instance.")] = 0,
-    limit: Annotated[str | None, typer.Option(help="The step limit: a number, Kn or Kn^2, such as 20n or 10n^2.")] = None,
+    limit: Annotated[
+        str | None, typer.Option(help="The step limit: a number, Kn or Kn^2, such as 20n or 10n^2.")
+    ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Write out what each observation says.")] = False,
     out: Annotated[Path | None, typer.Option(help="Write the trace to this file instead.")] = None,
 ) -> None:

@@ -1,7 +1,7 @@
 """The compiled loops. They are written once and compiled for each task.
 
-`specialise` runs a copy of this file in which the names below the line stand for a task's kernels and numbers, so that they are
-inlined and the result is cached on disk.
+`specialise` runs a copy of this file in which the names below the line stand for a task's kernels and numbers, so that
+they are inlined and the result is cached on disk.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from surpass.engine.batch import Batch
+from surpass.machine.calls import stack_limit
 from surpass.machine.state import DEPTH, PREVIOUS, SIZE, Outcome, State
 
 if TYPE_CHECKING:  # ---------------------------------------------------------- what `specialise` fills in
@@ -26,8 +27,9 @@ RUNNING, UNKNOWN_OBSERVATION, STACK_FULL = (
     int(Outcome.UNKNOWN_OBSERVATION),
     int(Outcome.STACK_FULL),
 )
-STEP_LIMIT, NO_ACTION, BAD_OBSERVATION = (
+STEP_LIMIT, STACK_LIMIT, NO_ACTION, BAD_OBSERVATION = (
     int(Outcome.STEP_LIMIT),
+    int(Outcome.STACK_LIMIT),
     int(Outcome.NO_ACTION),
     int(Outcome.BAD_OBSERVATION),
 )
@@ -69,6 +71,17 @@ def insert(keys: Ints, values: Ints, observations: Ints, actions: Ints) -> None:
         values[place] = actions[k]
 
 
+@numba.njit(forceinline=True)
+def check_stack(state: State) -> int:
+    """Return `RUNNING` if one more call can be opened, else why the episode has to wait or end."""
+    if FRAME_SIZE > 0:
+        if state.registers[DEPTH] > stack_limit(state.registers[SIZE]):
+            return STACK_LIMIT
+        if (state.registers[DEPTH] + 1) * FRAME_SIZE > len(state.stack):
+            return STACK_FULL
+    return RUNNING
+
+
 @numba.njit(nogil=True, cache=True)
 def run(batch: Batch, keys: Ints, values: Ints, action_rows: Ints, limits: Ints, first: int, last: int) -> None:
     """Run episodes `first` to `last - 1` by a table in place, until each ends or has to wait."""
@@ -96,8 +109,8 @@ def run(batch: Batch, keys: Ints, values: Ints, action_rows: Ints, limits: Ints,
                 batch.pending[b] = observation
                 outcome = NO_ACTION
                 break
-            if FRAME_SIZE > 0 and (state.registers[DEPTH] + 1) * FRAME_SIZE > len(state.stack):
-                outcome = STACK_FULL
+            outcome = check_stack(state)
+            if outcome != RUNNING:
                 break
             state.registers[PREVIOUS] = action + 1
             outcome = act(state, action_rows[action, 0], operands_of(action_rows, action))
@@ -116,8 +129,8 @@ def step(batch: Batch, actions: Ints, rows: Ints, limits: Ints) -> None:
         if batch.outcomes[b] != RUNNING:
             continue
         state = State(batch.registers[b], batch.items[b], batch.reals[b], batch.stack[b])
-        if FRAME_SIZE > 0 and (state.registers[DEPTH] + 1) * FRAME_SIZE > len(state.stack):
-            batch.outcomes[b] = STACK_FULL
+        batch.outcomes[b] = check_stack(state)
+        if batch.outcomes[b] != RUNNING:
             continue
         state.registers[PREVIOUS] = actions[b] + 1
         outcome = act(state, rows[b, 0], operands_of(rows, b))

@@ -49,6 +49,11 @@ class Episode:
         """The list as it stands, [1, n]."""
         return self._batch.items[:, : self._size]
 
+    @property
+    def is_running(self) -> bool:
+        """Whether the episode waits for an action."""
+        return self.outcome == Outcome.RUNNING
+
     def end(self, outcome: Outcome) -> None:
         """End the episode with an outcome, in place."""
         self._batch.outcomes[0] = outcome
@@ -66,22 +71,23 @@ class Episode:
             self._kernels.step(self._batch, np.array([number]), row[None, :], self._limits)
             if self.outcome != Outcome.STACK_FULL:
                 break
-            self._batch = make_room(self.task, self._batch, np.array([True]))
-            if self.outcome == Outcome.STACK_FULL:
-                self._batch.outcomes[0] = Outcome.RUNNING
+            self._batch = make_room(self.task, self._batch)
+            self._batch.outcomes[0] = Outcome.RUNNING
         if self.outcome == Outcome.STEP_LIMIT and self.task.measure == "reward":
             self._batch.outcomes[0] = Outcome.SOLVED
         return self._changes(before)
 
     def _snapshot(self) -> Batch:
-        return Batch(*(array.copy() for array in self._batch))
+        return self._batch._replace(**{name: array.copy() for name, array in self._batch._asdict().items()})
 
     def _changes(self, before: Batch) -> tuple[Change, ...]:
         """Return every named part of the state that differs from `before`."""
         now, task = self._batch, self.task
         found = [
             Change(name, str(old), str(new))
-            for name, old, new in zip(task.registers, before.registers[0, FIRST:], now.registers[0, FIRST:], strict=True)
+            for name, old, new in zip(
+                task.registers, before.registers[0, FIRST:], now.registers[0, FIRST:], strict=True
+            )
             if old != new and not name.startswith("_")
         ]
         if before.registers[0, FUNCTION] != now.registers[0, FUNCTION]:
@@ -101,7 +107,11 @@ class Episode:
 
 
 def record(
-    agent: Agent | FullViewAgent, instance: str, *, limit: Limit | None = None, progress: Callable[[int], None] | None = None
+    agent: Agent | FullViewAgent,
+    instance: str,
+    *,
+    limit: Limit | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Trace:
     """Run an agent on one written instance and return every step."""
     task = agent.task
@@ -111,7 +121,7 @@ def record(
     answers: dict[int, int] = {}
     met: set[bytes] = set()
     steps: list[TraceStep] = []
-    while episode.outcome == Outcome.RUNNING:
+    while episode.is_running:
         depth = episode.depth
         if isinstance(agent, FullViewAgent):
             if episode.items.tobytes() in met:
@@ -143,7 +153,7 @@ def replay(task: Task, trace: Trace) -> None:
     start, labels = task.parse_instance(trace.instance)
     episode = Episode(task, start, trace.limit, labels)
     for number, step in enumerate(trace.steps, 1):
-        if episode.outcome != Outcome.RUNNING:
+        if not episode.is_running:
             raise TraceError(f"step {number} comes after the end: {episode.outcome.reason}")
         if episode.depth != step.depth:
             raise TraceError(f"step {number} says depth {step.depth}, but it is {episode.depth}")

@@ -15,10 +15,10 @@ from surpass.engine.batch import Batch, allocate, grow_stack
 from surpass.engine.lookup import Lookup
 from surpass.engine.specialise import specialise
 from surpass.errors import InstanceError, SettingError
-from surpass.machine.state import SCORE, Outcome
+from surpass.machine.state import SCORE, SIZE, Outcome
 from surpass.tasks.task import Instances, Limit, Task
 
-__all__ = ["Results", "core_count", "raise_bad_observation", "run", "stack_limit"]
+__all__ = ["Results", "core_count", "make_room", "raise_bad_observation", "run"]
 
 Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
@@ -41,7 +41,8 @@ class Results:
     @property
     def solved(self) -> npt.NDArray[np.bool_]:
         """Whether each instance was solved."""
-        return self.outcomes == Outcome.SOLVED
+        solved: npt.NDArray[np.bool_] = self.outcomes == Outcome.SOLVED
+        return solved
 
     def reasons(self) -> dict[str, int]:
         """Return how many instances ended for each reason."""
@@ -67,19 +68,22 @@ def run(
     widest = int(instances.sizes.max(initial=0))
     if instances.items.shape[1] < task.item_width(widest) or instances.reals.shape[1] < task.real_width(widest):
         raise InstanceError(f"these instances do not have the memory that task {task.name} needs for size {widest}")
-    runner = _FullView(agent, limits) if isinstance(agent, FullViewAgent) else _Tabular(agent, lookup, threads)
+    runner = _FullView(agent) if isinstance(agent, FullViewAgent) else _Tabular(agent, lookup, threads)
     words = task.item_width(widest) + task.real_width(widest) + task.register_count + 64
     chunk = max(1, MEMORY_WORDS // words)
     parts = []
     for first in range(0, instances.count, chunk):
         part = instances.part(first, first + chunk)
         report = (lambda ended, done=first: progress(done + ended)) if progress else None
-        batch = runner.finish(part, limits[first : first + chunk], report)
-        parts.append(_judge(task, part, batch))
+        batch = allocate(task, part.count, widest)
+        specialise(task).reset(batch, *map(np.ascontiguousarray, part), np.arange(part.count))
+        before = batch.reals[:, SCORE].copy()
+        batch = runner.finish(batch, np.ascontiguousarray(limits[first : first + chunk]), report)
+        parts.append(_judge(task, part, batch, before))
     return Results(instances.sizes, *(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def _judge(task: Task, instances: Instances, batch: Batch) -> tuple[Ints, Ints, Reals, Reals]:
+def _judge(task: Task, instances: Instances, batch: Batch, before: Reals) -> tuple[Ints, Ints, Reals, Reals]:
     """Return steps, outcomes, scores and rewards; a claimed solution that does not hold becomes a wrong answer."""
     outcomes = batch.outcomes.copy()
     if task.measure == "reward":
@@ -87,18 +91,16 @@ def _judge(task: Task, instances: Instances, batch: Batch) -> tuple[Ints, Ints, 
         outcomes[outcomes == Outcome.STEP_LIMIT] = Outcome.SOLVED
     claimed = outcomes == Outcome.SOLVED
     if claimed.any():
-        wrong = task.find_wrong(instances, batch.registers, batch.items, batch.reals)
-        outcomes[claimed & wrong] = Outcome.WRONG_ANSWER
+        failed = task.find_wrong(instances, batch.registers, batch.items, batch.reals)
+        outcomes[claimed & failed] = Outcome.WRONG_ANSWER
     scores = batch.reals[:, SCORE].copy()
-    reward = task.reward
-    rewards = (
-        reward.progress * scores - reward.step_cost * batch.steps - reward.wrong_cost * (outcomes == Outcome.WRONG_ANSWER)
-    )
+    reward, wrong = task.reward, outcomes == Outcome.WRONG_ANSWER
+    rewards = reward.progress * (scores - before) - reward.step_cost * batch.steps - reward.wrong_cost * wrong
     return batch.steps.copy(), outcomes, scores, rewards
 
 
 class _Tabular:
-    """Runs an agent by its table: episodes that meet something new wait until the agent has answered for all of them."""
+    """Runs an agent by its table: episodes that meet something new wait until the agent has answered for all."""
 
     def __init__(self, agent: Agent, lookup: Lookup | None, threads: int | None) -> None:
         if lookup is not None and lookup.agent is not agent:
@@ -109,11 +111,7 @@ class _Tabular:
         if self.threads < 1:
             raise SettingError(f"threads is {threads}; it must be 1 or more")
 
-    def finish(self, instances: Instances, limits: Ints, progress: Progress | None) -> Batch:
-        kernels = specialise(self.task)
-        batch = allocate(self.task, instances.count, int(instances.sizes.max(initial=0)))
-        kernels.reset(batch, *map(np.ascontiguousarray, instances), np.arange(instances.count))
-        limits = np.ascontiguousarray(limits)
+    def finish(self, batch: Batch, limits: Ints, progress: Progress | None) -> Batch:
         with ThreadPoolExecutor(self.threads) as pool:
             while (batch.outcomes <= Outcome.RUNNING).any():
                 self._run_round(pool, batch, limits, progress)
@@ -144,26 +142,15 @@ class _Tabular:
         waiting = batch.outcomes == Outcome.UNKNOWN_OBSERVATION
         if waiting.any():
             self.lookup.extend(np.unique(batch.pending[waiting]))
-        full = batch.outcomes == Outcome.STACK_FULL
-        if full.any():
-            batch = make_room(self.task, batch, full)
+        if (batch.outcomes == Outcome.STACK_FULL).any():
+            batch = make_room(self.task, batch)
         batch.outcomes[batch.outcomes < Outcome.RUNNING] = Outcome.RUNNING
         return batch
 
 
-def make_room(task: Task, batch: Batch, full: npt.NDArray[np.bool_]) -> Batch:
-    """Return the batch with a larger stack; end the `full` episodes that are beyond the stack limit."""
-    most = stack_limit(int(batch.registers[:, 0].max())) + 1
-    depth = batch.stack.shape[1] // task.frame_size
-    if depth >= most:
-        batch.outcomes[full] = Outcome.STACK_LIMIT
-        return batch
-    return grow_stack(batch, min(2 * depth, most) * task.frame_size)
-
-
-def stack_limit(size: int) -> int:
-    """Return how many calls may be open at once on an instance of a size: 2n + 1000."""
-    return 2 * size + 1000
+def make_room(task: Task, batch: Batch) -> Batch:
+    """Return the batch with twice the room on each stack."""
+    return grow_stack(batch, 2 * batch.stack.shape[1] + task.frame_size)
 
 
 def raise_bad_observation(task: Task, batch: Batch) -> None:
@@ -178,15 +165,14 @@ def raise_bad_observation(task: Task, batch: Batch) -> None:
 class _FullView:
     """Runs an agent that sees whole lists, all lists of a batch at once."""
 
-    def __init__(self, agent: FullViewAgent, limits: Ints) -> None:
+    def __init__(self, agent: FullViewAgent) -> None:
         self.agent = agent
 
-    def finish(self, instances: Instances, limits: Ints, progress: Progress | None) -> Batch:
-        kernels = specialise(self.agent.task)
-        batch = allocate(self.agent.task, instances.count, int(instances.sizes.max(initial=0)))
-        kernels.reset(batch, *map(np.ascontiguousarray, instances), np.arange(instances.count))
-        met: list[set[bytes]] = [set() for _ in range(instances.count)]
-        rows = np.zeros((instances.count, 3), np.int64)
+    def finish(self, batch: Batch, limits: Ints, progress: Progress | None) -> Batch:
+        kernels, count = specialise(self.agent.task), len(batch.steps)
+        sizes = batch.registers[:, SIZE]
+        met: list[set[bytes]] = [set() for _ in range(count)]
+        rows = np.zeros((count, 3), np.int64)
         while (batch.outcomes == Outcome.RUNNING).any():
             running = np.flatnonzero(batch.outcomes == Outcome.RUNNING)
             for b in running:
@@ -196,10 +182,10 @@ class _FullView:
                     batch.outcomes[b], batch.steps[b] = Outcome.LOOP, limits[b]
                 met[b].add(before)
             running = running[batch.outcomes[running] == Outcome.RUNNING]
-            for size in np.unique(instances.sizes[running]):
-                chosen = running[instances.sizes[running] == size]
+            for size in np.unique(sizes[running]):
+                chosen = running[sizes[running] == size]
                 rows[chosen, 1:] = self.agent.pointers(batch.items[chosen, :size])
-            kernels.step(batch, np.zeros(instances.count, np.int64), rows, np.ascontiguousarray(limits))
+            kernels.step(batch, np.zeros(count, np.int64), rows, limits)
             if progress:
                 progress(int((batch.outcomes > Outcome.RUNNING).sum()))
         return batch

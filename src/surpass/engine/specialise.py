@@ -1,7 +1,7 @@
 """The compiled loops of a task: a copy of `kernels.py` with the task's own kernels inlined, cached on disk.
 
-Numba's cache does not notice a change in a function that a cached one calls, and it does not cache closures. So the copy lies in a
-folder named after a fingerprint of everything that goes into it, and Numba keeps its cache beside it.
+Numba's cache does not notice a change in a function that a cached one calls, and it does not cache closures. So the
+copy lies in a folder named after a fingerprint of everything that goes into it, and Numba keeps its cache beside it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from surpass.tasks.task import Task
 __all__ = ["Kernels", "cache_folder", "specialise"]
 
 _I1, _I2, _F2 = numba.int64[::1], numba.int64[:, ::1], numba.float64[:, ::1]
-_BATCH = numba.types.NamedTuple([_I2, _I2, _F2, _I2, _I1, _I1, _I1], Batch)
+_BATCH = numba.types.NamedTuple([_I2, _I2, _F2, _I2, _I1, _I1, _I1], Batch)  # type: ignore[no-untyped-call]
 _SIGNATURES = {
     "reset": (_BATCH, _I1, _I2, _F2, _I1),
     "insert": (_I1, _I1, _I1, _I1),
@@ -98,7 +98,8 @@ def _load(task: Task) -> types.ModuleType:
         fresh.replace(path)
     name = f"surpass.engine.kernels_{task.name.replace('-', '_')}"
     spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     module.__dict__.update(_declare(task, unrolled))
     # Numba finds the globals of a cached function through its module's name.
@@ -123,8 +124,8 @@ def _declare(task: Task, written: str) -> dict[str, Any]:
 def _write_unrolled(interface: Interface) -> str:
     """Return the source of what depends on the interface's numbers only.
 
-    Operands go by tuple, since a view into an array would be reference-counted at every step; packing is unrolled, since a loop
-    over a tuple goes through memory.
+    Operands go by tuple: a view into an array would be reference-counted at every step. Packing is unrolled, since
+    a loop over a tuple goes through memory.
     """
     operands = [f"rows[k, {1 + at}]" for at in range(max(1, interface.most_operands))]
     source = f"def operands_of(rows, k):\n    return ({', '.join(operands)},)\n\n"

@@ -49,7 +49,8 @@ class Episodes:
         )
         """What each episode started on, to judge its end by."""
         self._executed: Ints = np.zeros((count, 1 + max(1, task.interface.most_operands)), np.int64)
-        self._radices = np.array(() if settings.is_full_view else task.interface.radices, np.int64)
+        if not settings.is_full_view:
+            self._radices, self._strides = np.array(task.interface.radices), np.array(task.interface.strides)
 
     @property
     def _kernels(self) -> Kernels:
@@ -80,7 +81,7 @@ class Episodes:
         batch, before = self.batch, self.instances
         if items > batch.items.shape[1] or reals > batch.reals.shape[1]:
             self.batch = batch._replace(items=_pad(batch.items, items), reals=_pad(batch.reals, reals))
-            self.instances = before._replace(items=_pad(before.items, items), reals=_pad(before.reals, reals))
+            self.instances = Instances(before.sizes, _pad(before.items, items), _pad(before.reals, reals))
 
     def step(self, actions: Any) -> Reals:
         """Execute one action in each running episode in place, and return the rewards [B]; others get 0."""
@@ -89,7 +90,7 @@ class Episodes:
         numbers, rows = read_actions(self.settings, actions, len(self.limits))
         running = self.batch.outcomes == RUNNING
         scores, steps = self.batch.reals[:, SCORE].copy(), self.batch.steps.copy()
-        self._make_room(running)
+        self._make_room()
         self._kernels.step(self.batch, numbers, rows, self.limits)
         self._executed = rows
         self._judge(running)
@@ -100,18 +101,16 @@ class Episodes:
             rewards -= reward.wrong_cost * (running & (batch.outcomes == WRONG))
         return rewards
 
-    def _make_room(self, running: Flags) -> None:
-        """Let the stacks grow in place before a call would find one full; episodes beyond the stack limit end."""
+    def _make_room(self) -> None:
+        """Let the stacks grow in place before a call would find one full."""
         task, depths = self.settings.task, self.batch.registers[:, DEPTH]
         if task.has_calls and (depths.max() + 1) * task.frame_size > self.batch.stack.shape[1]:
-            full = running & ((depths + 1) * task.frame_size > self.batch.stack.shape[1])
-            if full.any():
-                self.batch = make_room(task, self.batch, full)
+            self.batch = make_room(task, self.batch)
 
     def _judge(self, running: Flags) -> None:
         """Turn claimed solutions that do not hold into wrong answers, in place."""
         batch = self.batch
-        claimed = np.flatnonzero(running & (batch.outcomes == SOLVED))
+        claimed = np.flatnonzero(running & self.solved)
         if claimed.size:
             before = pick(self.instances, claimed)
             after = batch.registers[claimed], batch.items[claimed], batch.reals[claimed]
@@ -126,11 +125,9 @@ class Episodes:
             return edge_features(self.batch.items[:, : settings.fixed_size])
         digits = np.zeros((len(self.limits), len(interface.features)), np.int64)
         self._kernels.look(self.batch, digits)
-        if settings.observation == "one-hot":
-            return interface.encode(interface.pack_digits(digits))
         if digits.min() < 0 or (digits >= self._radices).any():
-            interface.pack_digits(digits)  # it raises, and says which feature
-        return digits
+            interface.pack_digits(digits)  # it goes through the features one by one, and says which is out of range
+        return digits if settings.observation == "features" else interface.encode(digits @ self._strides)
 
     @property
     def ended(self) -> Flags:

@@ -21,8 +21,10 @@ __all__ = ["SurpassVectorEnv"]
 
 Array = npt.NDArray[Any]
 
-ROUNDS_AHEAD = 4
-"""How many instances are drawn at once for each episode."""
+ROUND_SIZE = 1024
+"""How many instances are drawn at once, at least."""
+ROUND_SIZE_PER_EPISODE = 4
+"""How many instances are drawn at once for each episode, at least."""
 
 
 class SurpassVectorEnv(VectorEnv[Array, Array, Array]):
@@ -49,7 +51,7 @@ class SurpassVectorEnv(VectorEnv[Array, Array, Array]):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._episodes = Episodes(self.settings, num_envs)
-        self._supply = Supply(self.settings, ROUNDS_AHEAD * num_envs)
+        self._supply = Supply(self.settings, max(ROUND_SIZE, ROUND_SIZE_PER_EPISODE * num_envs))
         self._labels: dict[int, tuple[str, ...]] = {}
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:

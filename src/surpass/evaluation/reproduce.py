@@ -110,7 +110,8 @@ def _report(progress: Progress | None, wanted: _Wanted, size: int, count: int) -
 
 def _printed_mean(printed: Any) -> float | None:
     """Return the mean of a printed cell; cells of the full view also hold the percentage solved."""
-    return printed[0] if isinstance(printed, list) else printed
+    mean: float | None = printed[0] if isinstance(printed, list) else printed
+    return mean
 
 
 def _compare(size: int, printed: float | None, results: Results, measure: str) -> Cell:

@@ -39,7 +39,7 @@ class Row:
     reasons: Mapping[str, int]
     """How many instances ended for each reason."""
     difference: float | None = None
-    """The mean difference to the other agent on the same instances: of rewards where the task is measured by reward, else of steps."""
+    """The mean difference to the other agent on the same instances, of what the task is measured by."""
     difference_ci95: float | None = None
 
 

@@ -48,4 +48,4 @@ def student_quantile(probability: float, degrees: int) -> float:
         (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
         (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
     )
-    return sum(term / degrees**k for k, term in enumerate(terms))
+    return math.fsum(term / degrees**k for k, term in enumerate(terms))

@@ -5,12 +5,21 @@ from __future__ import annotations
 from surpass.machine.kernel import kernel
 from surpass.machine.state import DEPTH, FIRST, FUNCTION, PREVIOUS, State
 
-__all__ = ["FRAME", "enter", "leave"]
+__all__ = ["FRAME", "enter", "leave", "stack_limit"]
 
 FRAME = 3
 """The words of a frame beside its locals."""
 
 NO_RECEIVER = -1
+
+
+@kernel
+def stack_limit(size: int) -> int:
+    """Return how many calls may be open at once on an instance of a size: 2n + 1000.
+
+    A quick sort needs n; the rest is room for programs that are still being learned.
+    """
+    return 2 * size + 1000
 
 
 @kernel

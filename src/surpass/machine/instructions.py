@@ -23,7 +23,9 @@ class Operand:
         object.__setattr__(self, "values", tuple(self.values))
         if self.kind == "pointer":
             if self.values:
-                raise DeclarationError(f"pointer operand {self.name!r} takes no values: a list's positions are its values")
+                raise DeclarationError(
+                    f"pointer operand {self.name!r} takes no values: a list's positions are its values"
+                )
             return
         if not self.values:
             raise DeclarationError(f"operand {self.name!r} has no values")

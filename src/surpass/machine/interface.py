@@ -53,9 +53,7 @@ class Interface:
     features: tuple[Feature | PreviousAction, ...]
     instructions: tuple[Instruction, ...]
 
-    def __init__(
-        self, features: Iterable[Feature | PreviousAction], instructions: Iterable[Instruction]
-    ) -> None:
+    def __init__(self, features: Iterable[Feature | PreviousAction], instructions: Iterable[Instruction]) -> None:
         object.__setattr__(self, "features", tuple(features))
         object.__setattr__(self, "instructions", tuple(instructions))
         self._refuse_repeated("feature", [feature.name for feature in self.features])
@@ -86,7 +84,7 @@ class Interface:
 
     # Sizes
 
-    @property
+    @cached_property
     def is_full_view(self) -> bool:
         """Whether the agent sees the whole list and points into it."""
         return any(o.kind == "pointer" for i in self.instructions for o in i.operands)
@@ -100,9 +98,7 @@ class Interface:
     @cached_property
     def radices(self) -> tuple[int, ...]:
         """The number of values of each feature."""
-        return tuple(
-            self.action_count + 1 if isinstance(f, PreviousAction) else len(f.values) for f in self.features
-        )
+        return tuple(self.action_count + 1 if isinstance(f, PreviousAction) else len(f.values) for f in self.features)
 
     @cached_property
     def strides(self) -> tuple[int, ...]:
@@ -169,7 +165,8 @@ class Interface:
         observations = np.asarray(observations, np.int64)
         if observations.size and (observations.min() < 0 or observations.max() >= self.observation_count):
             raise ObservationError(f"an observation lies outside 0..{self.observation_count - 1}")
-        return observations[:, None] // np.array(self.strides) % np.array(self.radices)
+        digits: Ints = observations[:, None] // np.array(self.strides) % np.array(self.radices)
+        return digits
 
     def pack_digits(self, digits: Ints) -> Ints:
         """Return the packed observations [m] of value numbers [m, F]."""
@@ -197,7 +194,7 @@ class Interface:
                 found[feature.condition(value)] = (k, frozenset([number]))
             if "?" in feature.name:
                 for sign in ("<=", ">=", "!="):
-                    true = [i for i, v in enumerate(feature.values) if _admits(sign, v)]
+                    true = [i for i, v in enumerate(self.feature_values(k)) if _admits(sign, v)]
                     found[feature.name.replace("?", sign)] = (k, frozenset(true))
         return found
 

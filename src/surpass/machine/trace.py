@@ -64,8 +64,14 @@ def write_trace(trace: Trace) -> str:
         f"limit: {trace.limit}",
         "",
     ]
-    for number, depth, seen, action, changes in rows:
-        cells = (number.rjust(widths[0]), depth.rjust(widths[1]), seen.rjust(widths[2]), action.ljust(widths[3]), changes)
+    for count, depth, saw, action, changes in rows:
+        cells = (
+            count.rjust(widths[0]),
+            depth.rjust(widths[1]),
+            saw.rjust(widths[2]),
+            action.ljust(widths[3]),
+            changes,
+        )
         lines.append("  ".join(cells).rstrip())
     lines += ["", f"outcome: {trace.outcome} after {len(trace.steps)} steps"]
     return "\n".join(lines) + "\n"

@@ -17,7 +17,7 @@ def read_instances(task: Task, path: Path, *, queries: str = "mixed", seed: int 
     """Return the instances of a file by their size, in ascending order.
 
     A `.npy` file holds one list per row. Any other file is text with one instance per line, in the form of
-    `Task.parse_instance`; blank lines are skipped. A list for a task with queries may come without one: it is then drawn.
+    `Task.parse_instance`; blank lines are skipped. A list for a task with queries may come without: one is then drawn.
     """
     if task.read is None:
         raise DataFileError(f"task {task.name} does not read instances from files")

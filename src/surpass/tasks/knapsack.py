@@ -110,14 +110,14 @@ def act(state: State, instruction: int, operands: tuple[int, ...]) -> int:
 def find_wrong(before: Instances, registers: Ints, items: Ints, reals: Reals) -> npt.NDArray[np.bool_]:
     """Tell which best solutions are too heavy or not worth what they claim, up to rounding."""
     wrong = np.zeros(before.count, np.bool_)
-    for row in range(before.count):
-        size = before.sizes[row]
-        best = items[row, size : 2 * size] == 1
-        weight = before.reals[row, WEIGHTS : WEIGHTS + size][best].sum()
-        value = before.reals[row, WEIGHTS + size : WEIGHTS + 2 * size][best].sum()
-        capacity, claimed = before.reals[row, CAPACITY], reals[row, SCORE]
-        tolerance = 1e-9 * (1 + abs(claimed) + abs(capacity))
-        wrong[row] = weight > capacity + tolerance or abs(value - claimed) > tolerance
+    for size in np.unique(before.sizes):
+        rows = before.sizes == size
+        best = items[rows, size : 2 * size] == 1
+        weights = (before.reals[rows, WEIGHTS : WEIGHTS + size] * best).sum(axis=1)
+        values = (before.reals[rows, WEIGHTS + size : WEIGHTS + 2 * size] * best).sum(axis=1)
+        capacity, claimed = before.reals[rows, CAPACITY], reals[rows, SCORE]
+        tolerance = 1e-9 * (1 + np.abs(claimed) + np.abs(capacity))
+        wrong[rows] = (weights > capacity + tolerance) | (np.abs(values - claimed) > tolerance)
     return wrong
 
 
@@ -135,7 +135,9 @@ def draw_uniform(request: Request) -> Instances:
 def read(parts: Sequence[Sequence[Number]]) -> tuple[Instances, tuple[str, ...]]:
     """Return weights, values and, if given, the capacity as an instance."""
     if len(parts) not in (2, 3) or len(parts[0]) != len(parts[1]) or (len(parts) == 3 and len(parts[2]) != 1):
-        raise InstanceError("it takes as many weights as values and, if wanted, a capacity, such as 0.2,0.7:0.5,0.9:0.8")
+        raise InstanceError(
+            "it takes as many weights as values and, if wanted, a capacity, such as 0.2,0.7:0.5,0.9:0.8"
+        )
     if any(x < 0 or math.isinf(x) for part in parts for x in part):
         raise InstanceError("weights, values and capacity must be finite numbers from 0 on")
     weights, values = np.array(parts[0], np.float64), np.array(parts[1], np.float64)

@@ -28,6 +28,11 @@ def _few_distinct(request: Request) -> Ints:
     return request.stream("few-distinct").integers(0, FEW, (request.count, request.size))
 
 
+def _repeats(request: Request) -> Ints:
+    """As many possible values as positions, each drawn on its own: about a third of them occur more than once."""
+    return request.stream("repeats").integers(0, request.size, (request.count, request.size))
+
+
 def _all_equal(request: Request) -> Ints:
     return np.zeros((request.count, request.size), np.int64)
 
@@ -64,6 +69,7 @@ def _sawtooth(request: Request) -> Ints:
 
 LISTS: dict[str, Callable[[Request], Ints]] = {
     "uniform": _uniform,
+    "repeats": _repeats,
     "few-distinct": _few_distinct,
     "all-equal": _all_equal,
     "sorted": _sorted,
@@ -120,5 +126,3 @@ def wrongly_sorted(
         right[rows, :size] = np.sort(before.items[rows, :size], axis=1)
     differs: npt.NDArray[np.bool_] = (items[:, : right.shape[1]] != right).any(axis=1)
     return differs
-
-

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -108,19 +109,19 @@ def find_wrong(
     before: Instances, registers: Ints, items: Ints, reals: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.bool_]:
     """Tell which reports are wrong: a position without the query, or none although the query is in the list."""
-    wrong = np.zeros(before.count, np.bool_)
-    for row in range(before.count):
-        size = before.sizes[row]
-        values, query = before.items[row, :size], before.items[row, size]
-        answer = registers[row, ANSWER]
-        wrong[row] = values[answer] != query if answer >= 0 else bool((values == query).any())
+    rows, answers = np.arange(before.count), registers[:, ANSWER]
+    queries = before.items[rows, before.sizes]
+    in_list = np.arange(before.items.shape[1]) < before.sizes[:, None]
+    is_present = ((before.items == queries[:, None]) & in_list).any(axis=1)
+    is_there = (before.items[rows, answers] == queries) & (answers < before.sizes)
+    wrong: npt.NDArray[np.bool_] = np.where(answers >= 0, ~is_there, is_present)
     return wrong
 
 
 def _draw_ordered(name: str) -> Callable[[Request], Instances]:
     def draw(request: Request) -> Instances:
         lists = np.sort(LISTS[name](request), axis=1)
-        ranks = np.cumsum(np.diff(lists, axis=1, prepend=lists[:, :1]) > 0, axis=1)
+        ranks = np.cumsum(np.diff(lists, axis=1, prepend=lists[:, :1]) > 0, axis=1, dtype=np.int64)
         # Items are odd, so that every gap between two of them, and before and after all, has an even number.
         instances = SEARCH.allocate(request.count, request.size)
         instances.items[:, : request.size] = 2 * ranks + 1
@@ -146,7 +147,7 @@ def read(parts: Sequence[Sequence[Number]]) -> tuple[Instances, tuple[str, ...]]
     if len(parts) != 2 or len(parts[1]) != 1:
         raise InstanceError("it takes an ordered list, a colon and one query, such as 1,3,5,9:5")
     values, query = list(parts[0]), parts[1][0]
-    for a, b in zip(values, values[1:], strict=False):
+    for a, b in pairwise(values):
         if a > b:
             raise InstanceError(f"the list must be in order, but {a} stands before {b}")
     ranks, distinct = rank([*values, query])
@@ -162,7 +163,7 @@ def write(instance: Instances) -> str:
 
 
 def complete(values: Sequence[Number], kind: str, random: np.random.Generator) -> Sequence[Sequence[Number]]:
-    """Return a list and a query that is present, absent, or either, with values replaced by numbers of the same order."""
+    """Return a list and a query of a kind, with values replaced by whole numbers of the same order."""
     ranks, distinct = rank(values)
     if kind == "mixed":
         kind = "present" if random.random() < 0.5 else "absent"
@@ -186,7 +187,7 @@ SEARCH = Task(
     registers=(*VARIABLES, "answer", "_is_present"),
     item_width=lambda size: size + 1,
     item_name=lambda index, size: f"A[{index}]" if index < size else "q",
-    data={name: _draw_ordered(name) for name in ("uniform", "few-distinct", "all-equal")},
+    data={name: _draw_ordered(name) for name in ("uniform", "repeats", "few-distinct", "all-equal")},
     queries=("mixed", "present", "absent"),
     read=read,
     write=write,

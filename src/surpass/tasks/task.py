@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,8 @@ Reals = npt.NDArray[np.float64]
 Number = int | float
 
 
-class Instances(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Instances:
     """A batch of inputs, laid out as the memory with which their episodes start."""
 
     sizes: Ints
@@ -32,6 +33,9 @@ class Instances(NamedTuple):
     """[B, W] the integers of each."""
     reals: Reals
     """[B, X] the real numbers of each."""
+
+    def __iter__(self) -> Iterator[npt.NDArray[Any]]:
+        yield from (self.sizes, self.items, self.reals)
 
     @property
     def count(self) -> int:
@@ -64,7 +68,7 @@ class Request:
     def stream(self, purpose: str) -> np.random.Generator:
         """Return the random numbers of this seed and size for one purpose.
 
-        Draw arrays whose first axis is the instance, and one array per stream: then more instances never change the first.
+        Draw one array per stream, with the instance as its first axis: then more instances never change the first.
         """
         return np.random.default_rng([self.seed, self.size, zlib.crc32(purpose.encode())])
 
@@ -84,12 +88,13 @@ class Limit:
         """Return the limit written as a number, `Kn` or `Kn^2` (K may be left out)."""
         match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)?\s*(?:(n)(\^2)?)?\s*", str(text))
         if not match or not (match[1] or match[2]) or (match[1] and float(match[1]) <= 0):
-            raise SettingError(f"the limit {text!r} is not a number above 0, Kn or Kn^2 (such as 5000, 20n, n^2, 10n^2)")
+            raise SettingError(f"the limit {text!r} is not a number above 0, Kn or Kn^2 (such as 5000 or 10n^2)")
         return cls(float(match[1] or 1), (2 if match[3] else 1) if match[2] else 0)
 
     def steps(self, sizes: Ints) -> Ints:
         """Return the limit for each size, at least 1 step."""
-        return np.maximum(1, self.factor * np.asarray(sizes, np.int64) ** self.power).astype(np.int64)
+        steps: Ints = np.maximum(1, self.factor * np.asarray(sizes, np.int64) ** self.power).astype(np.int64)
+        return steps
 
     def __str__(self) -> str:
         if self.power == 0:
@@ -134,9 +139,9 @@ class Task:
     """The leading real numbers, the score first, as traces call them."""
     item_width: Callable[[int], int] = lambda size: size
     """How many integers an instance of a size needs."""
-    real_width: Callable[[int], int] = lambda size: 1
+    real_width: Callable[[int], int] = lambda _: 1
     """How many real numbers an instance of a size needs."""
-    item_name: Callable[[int, int], str | None] = lambda index, size: f"A[{index}]"
+    item_name: Callable[[int, int], str | None] = lambda index, _: f"A[{index}]"
     """What traces call integer `index` of an instance of a size; None keeps it out."""
     data: Mapping[str, Draw] = field(default_factory=dict)
     """How to draw instances, by the name of the distribution; the first is the default."""

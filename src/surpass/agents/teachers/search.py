@@ -46,12 +46,8 @@ def bracket_search(see: See, do: Do) -> Action:
     for k in numbers:
         if see(f"q = A[v{k}]"):
             return do.Found(k)
-    previous = see.previous
-    if previous is not None:
-        # The middle of two neighbours is the lower of them: nothing lies between.
-        middle, low, _ = previous.operands
-        if see(f"v{min(middle, low)} = v{max(middle, low)}"):
-            return do.NotFound()
+    if _shows_neighbours(see):
+        return do.NotFound()
     below = [k for k in numbers if see(f"q > A[v{k}]")]
     above = [k for k in numbers if see(f"q < A[v{k}]")]
     if not below or not above:
@@ -64,3 +60,15 @@ def bracket_search(see: See, do: Do) -> Action:
         high = k if see(f"v{high} > v{k}") else high
     spare = next(k for k in numbers if k not in (low, high))
     return do.AssignMid(spare, low, high)
+
+
+def _shows_neighbours(see: See) -> bool:
+    """Tell whether the last step took the middle of two neighbours around the query: it is then the lower of them."""
+    previous = see.previous
+    if previous is None or previous.instruction != "AssignMid":
+        return False
+    middle, low, high = map(str, previous.operands)
+    if middle in (low, high) or not (see(f"q > A[v{low}]") and see(f"q < A[v{high}]")):
+        return False
+    first, second = sorted((middle, low))
+    return see(f"v{first} = v{second}")

@@ -1,0 +1,87 @@
+"""Saved agents and checkpoints: tensors in safetensors, everything else in JSON, both under a checksum.
+
+A bundle `NAME` is the pair of files `NAME.safetensors` and `NAME.json`. Loading one runs no code from it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from surpass.errors import SavedFileError
+
+__all__ = ["load_bundle", "save_bundle", "write_atomically"]
+
+FORMAT = "surpass bundle 1"
+
+Tensors = dict[str, npt.NDArray[Any]]
+
+
+def save_bundle(stem: Path, tensors: Tensors, record: dict[str, Any]) -> None:
+    """Write a bundle; the JSON file comes last, so that a bundle is whole once it is there."""
+    data = save({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()})
+    content = {"format": FORMAT, "tensors_sha256": _digest(data), "record": record}
+    content["sha256"] = _digest(_canonical(content))
+    write_atomically(stem.with_name(stem.name + ".safetensors"), data)
+    write_atomically(stem.with_name(stem.name + ".json"), (json.dumps(content, indent=1) + "\n").encode())
+
+
+def load_bundle(stem: Path) -> tuple[Tensors, dict[str, Any]]:
+    """Return the tensors and the record of a bundle, once both are known to be whole."""
+    record_path, tensors_path = stem.with_name(stem.name + ".json"), stem.with_name(stem.name + ".safetensors")
+    content = _read_record(record_path)
+    data = _read(tensors_path)
+    try:
+        tensors = load(data)
+    except (SafetensorError, ValueError, KeyError) as error:
+        raise SavedFileError(f"{tensors_path} is not a safetensors file, or it is cut off: {error}") from None
+    if _digest(data) != content["tensors_sha256"]:
+        raise SavedFileError(f"{tensors_path} has changed since it was written: its checksum does not match")
+    record: dict[str, Any] = content["record"]
+    return tensors, record
+
+
+def _read_record(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(_read(path))
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise SavedFileError(f"{path} is not JSON, or it is cut off") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise SavedFileError(f"{path} was not written by surpass: it does not say {FORMAT!r}")
+    checksum = content.pop("sha256", None)
+    if checksum != _digest(_canonical(content)):
+        raise SavedFileError(f"{path} has changed since it was written: its checksum does not match")
+    return content
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise SavedFileError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _canonical(content: dict[str, Any]) -> bytes:
+    return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file so that at any moment it is either as before or complete."""
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    with fresh.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)

@@ -1,0 +1,1 @@
+"""Networks, the only agents that need PyTorch."""

@@ -1,0 +1,78 @@
+"""Networks in files."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from surpass.agents.bundles import load_bundle, save_bundle
+from surpass.agents.networks.agent import GraphAgent, NetworkAgent, new_network
+from surpass.agents.networks.graph import GraphPolicy
+from surpass.agents.networks.structured import StructuredPolicy
+from surpass.errors import SavedFileError
+from surpass.machine.interface import Interface
+from surpass.tasks.registry import find_task
+from surpass.tasks.task import Task
+
+__all__ = ["fill_network", "interface_fingerprint", "load_agent", "network_tensors", "save_agent"]
+
+Network = StructuredPolicy | GraphPolicy
+Tensors = dict[str, npt.NDArray[Any]]
+
+PREFIX = "network."
+
+
+def network_tensors(network: torch.nn.Module) -> Tensors:
+    """Return the parameters of a network by name."""
+    return {PREFIX + name: tensor.detach().numpy().copy() for name, tensor in network.state_dict().items()}
+
+
+def fill_network(network: torch.nn.Module, tensors: Tensors, source: object) -> None:
+    """Set the parameters of a network in place from tensors by name; `source` is named in a refusal."""
+    given = {name.removeprefix(PREFIX): value for name, value in tensors.items() if name.startswith(PREFIX)}
+    wanted = network.state_dict()
+    if set(given) != set(wanted):
+        odd = sorted(set(given) ^ set(wanted))[0]
+        raise SavedFileError(f"{source} does not hold the parameters of this network: {odd!r} is on one side only")
+    for name, tensor in wanted.items():
+        if tuple(given[name].shape) != tuple(tensor.shape) or given[name].dtype != np.float32:
+            raise SavedFileError(f"{source} holds {name!r} with shape {given[name].shape}, not {tuple(tensor.shape)}")
+    network.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in given.items()})
+
+
+def interface_fingerprint(interface: Interface) -> str:
+    """Return a short text that changes when what an agent sees or does changes."""
+    parts = [
+        *(f"{f.name}:{getattr(f, 'values', 'previous')}" for f in interface.features),
+        *(f"{i.name}({','.join(f'{o.name}:{o.kind}:{o.values}' for o in i.operands)})" for i in interface.instructions),
+    ]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def save_agent(stem: Path, task: Task, network: Network, about: dict[str, Any]) -> None:
+    """Write a network and what is known about it as a bundle."""
+    record = {**about, "task": task.name, "interface": interface_fingerprint(task.interface)}
+    save_bundle(stem, network_tensors(network), record)
+
+
+def load_agent(stem: Path, name: str, task: Task | None = None) -> tuple[NetworkAgent | GraphAgent, dict[str, Any]]:
+    """Return the agent of a bundle and what is known about it; it must be of `task` if one is given."""
+    torch.set_num_threads(1)  # a second thread gains nothing at these sizes and costs much on a busy machine
+    tensors, record = load_bundle(stem)
+    if "task" not in record or "interface" not in record:
+        raise SavedFileError(f"{stem}.json is not about an agent: it names no task")
+    if task is not None and record["task"] != task.name:
+        raise SavedFileError(f"{stem} is an agent of {record['task']}, not of {task.name}")
+    found = find_task(str(record["task"])) if task is None else task
+    if record["interface"] != interface_fingerprint(found.interface):
+        raise SavedFileError(f"{stem} was made for another version of the interface of {found.name}")
+    network = new_network(found)
+    fill_network(network, tensors, stem)
+    if isinstance(network, GraphPolicy):
+        return GraphAgent(name, found, network), record
+    return NetworkAgent(name, found, network), record

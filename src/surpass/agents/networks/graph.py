@@ -1,0 +1,109 @@
+"""The paper's network for the full view: message passing over all pairs of positions, and two pointers."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from surpass.tasks.sort_full import edge_features
+
+__all__ = ["GraphPolicy", "encode_lists"]
+
+LAYERS = 5
+STATE = 16
+MESSAGE = 32
+HIDDEN = 32
+EDGE = 2
+
+
+def _mlp(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
+    return nn.Sequential(nn.Linear(inputs, hidden), nn.ReLU(), nn.Linear(hidden, outputs))
+
+
+def encode_lists(lists: npt.NDArray[np.int64]) -> Tensor:
+    """Return the edge features [B, n, n, 2] of lists [B, n]."""
+    return torch.from_numpy(edge_features(lists)).float()
+
+
+class _Messages(nn.Module):
+    """One round of messages: each node hears the mean over all others of a function of both and their edge."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        # The first layer acts on [own state, other's state, edge]; split in three, it is applied once per node, not per pair.
+        self.own = nn.Linear(STATE, HIDDEN)
+        self.other = nn.Linear(STATE, HIDDEN, bias=False)
+        self.edge = nn.Linear(EDGE, HIDDEN, bias=False)
+        self.out = nn.Linear(HIDDEN, MESSAGE)
+        self.node = _mlp(STATE + MESSAGE, HIDDEN, STATE)
+
+    def forward(self, states: Tensor, edges: Tensor) -> Tensor:
+        """Return the next states [B, n, 16] from states [B, n, 16] and edge features [B, n, n, 2]."""
+        size = states.shape[1]
+        hidden = torch.relu(self.own(states)[:, :, None] + self.other(states)[:, None] + self.edge(edges))
+        others = 1 - torch.eye(size)
+        # The mean comes before the last, linear layer: that is the same, and n times cheaper.
+        heard = (hidden * others[None, :, :, None]).sum(dim=2) / max(1, size - 1)
+        return self.node(torch.cat([states, self.out(heard)], dim=2))
+
+
+class _Pointer(nn.Module):
+    """A distribution over nodes, from node features."""
+
+    def __init__(self, features: int) -> None:
+        super().__init__()
+        self.embed = _mlp(features, HIDDEN, STATE)
+        self.layers = nn.ModuleList(_Messages() for _ in range(LAYERS))
+        self.score = _mlp(STATE, HIDDEN, 1)
+
+    def forward(self, features: Tensor, edges: Tensor) -> Tensor:
+        """Return log-probabilities [B, n] from node features [B, n, f] and edge features [B, n, n, 2]."""
+        states = self.embed(features)
+        for layer in self.layers:
+            states = layer(states, edges)
+        return torch.log_softmax(self.score(states)[:, :, 0], dim=1)
+
+
+class GraphPolicy(nn.Module):
+    """A distribution over pairs of positions: the first pointer, then the second given the first.
+
+    The nodes carry no information of their own; for the second pointer a bit marks the node chosen first.
+    """
+
+    def __init__(self, *, seed: int = 0) -> None:
+        super().__init__()
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.first = _Pointer(1)
+            self.second = _Pointer(2)
+
+    def first_log_probabilities(self, edges: Tensor) -> Tensor:
+        """Return the log-probabilities [B, n] of the first position."""
+        return self.first(edges.new_ones((*edges.shape[:2], 1)), edges)
+
+    def second_log_probabilities(self, edges: Tensor, chosen: Tensor) -> Tensor:
+        """Return the log-probabilities [B, n] of the second position, given the first [B]."""
+        marks = nn.functional.one_hot(chosen, edges.shape[1]).float()
+        return self.second(torch.stack([torch.ones_like(marks), marks], dim=2), edges)
+
+    def pair_log_probabilities(self, edges: Tensor, pairs: Tensor) -> Tensor:
+        """Return the log-probability [B] of pairs of positions [B, 2]."""
+        first = self.first_log_probabilities(edges).gather(1, pairs[:, :1])[:, 0]
+        second = self.second_log_probabilities(edges, pairs[:, 0]).gather(1, pairs[:, 1:])[:, 0]
+        return first + second
+
+    @torch.no_grad()
+    def most_likely(self, edges: Tensor) -> Tensor:
+        """Return the pair [B, 2] of the most likely first position and the most likely second one after it."""
+        first = self.first_log_probabilities(edges).argmax(dim=1)
+        second = self.second_log_probabilities(edges, first).argmax(dim=1)
+        return torch.stack([first, second], dim=1)
+
+    @torch.no_grad()
+    def sample(self, edges: Tensor, generator: torch.Generator) -> Tensor:
+        """Return a drawn pair [B, 2]."""
+        first = torch.multinomial(self.first_log_probabilities(edges).exp(), 1, generator=generator)
+        second = torch.multinomial(self.second_log_probabilities(edges, first[:, 0]).exp(), 1, generator=generator)
+        return torch.cat([first, second], dim=1)

@@ -1,0 +1,76 @@
+"""The zoo: trained agents that ship with the package, each with the recipe, seed, figures and date that made it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from surpass.agents.bundles import load_bundle
+from surpass.errors import UnknownNameError
+from surpass.tasks.registry import find_task
+
+if TYPE_CHECKING:
+    from surpass.agents.networks.agent import GraphAgent, NetworkAgent
+
+__all__ = ["Resident", "find_resident", "load_resident", "residents", "zoo_folder"]
+
+
+@dataclass(frozen=True)
+class Resident:
+    """An agent of the zoo."""
+
+    name: str
+    """`TASK/NAME`"""
+    stem: Path
+    record: dict[str, Any]
+
+    @property
+    def task(self) -> str:
+        """The name of its task."""
+        return self.name.partition("/")[0]
+
+    @property
+    def merit(self) -> tuple[float, float]:
+        """What agents of one task are ranked by: the share solved, then the mean over the sizes to learn on; more is better."""
+        task = find_task(self.task)
+        smallest, largest = task.training_sizes
+        rows = [row for row in self.record["scores"] if smallest <= row["size"] <= largest]
+        by_reward = task.measure == "reward"
+        means = [row["mean_reward"] if by_reward else -row["mean_steps"] for row in rows]
+        return min(row["solved"] for row in self.record["scores"]), sum(means) / len(means)
+
+
+def zoo_folder() -> Path:
+    """Return the folder that holds the zoo."""
+    return Path(str(files("surpass.zoo")))
+
+
+def residents() -> tuple[Resident, ...]:
+    """Return every agent of the zoo."""
+    found = []
+    for path in sorted(zoo_folder().glob("*/*.json")):
+        stem = path.with_suffix("")
+        _, record = load_bundle(stem)
+        found.append(Resident(f"{path.parent.name}/{path.stem}", stem, record))
+    return tuple(found)
+
+
+def find_resident(name: str) -> Resident:
+    """Return the agent `TASK/NAME` of the zoo, or the best one of `TASK`."""
+    known = {resident.name: resident for resident in residents()}
+    if name in known:
+        return known[name]
+    of_task = [resident for resident in known.values() if resident.task == name]
+    if not of_task:
+        raise UnknownNameError("agent of the zoo", name, known)
+    return max(of_task, key=lambda resident: resident.merit)
+
+
+def load_resident(name: str) -> NetworkAgent | GraphAgent:
+    """Return an agent of the zoo, ready to run."""
+    from surpass.agents.networks.files import load_agent
+
+    resident = find_resident(name)
+    return load_agent(resident.stem, f"zoo:{resident.name}")[0]

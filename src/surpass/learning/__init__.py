@@ -1,0 +1,1 @@
+"""Get better: imitation and, in time, reinforcement learning."""

@@ -1,0 +1,212 @@
+"""Imitation: learn to do what a teacher does, on its own traces and on the learner's (as in DAgger).
+
+Every round runs the teacher and the learner on fresh instances and keeps each distinct observation that either met, with the
+teacher's answer. If the learner already gives that answer to all of them, clearly, the round is calm; else it is trained on
+all that has been met so far. Two calm rounds end the learning: the network equals its teacher on everything both have met.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from surpass.agents.agent import NO_ACTION
+from surpass.agents.networks.agent import NetworkAgent
+from surpass.agents.networks.files import fill_network, network_tensors
+from surpass.agents.networks.structured import StructuredPolicy
+from surpass.agents.teacher import Teacher, find_teacher, known_teachers
+from surpass.engine.lookup import Lookup
+from surpass.engine.run import run
+from surpass.errors import SettingError
+from surpass.learning.state import load_optimizer, load_random, optimizer_tensors, random_state
+from surpass.tasks.task import Limit, Request, Task
+
+__all__ = ["Imitation", "ImitationConfig"]
+
+Ints = npt.NDArray[np.int64]
+Tensors = dict[str, npt.NDArray[Any]]
+
+CLEARLY = math.log(0.5)
+"""An answer is clear if it is more likely than all others together."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImitationConfig:
+    """How `Imitation` learns. Every field is part of the recipe."""
+
+    task: str
+    teacher: str
+    seed: int = 0
+    sizes: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7, 8, 10, 13, 16, 20, 30, 50, 100, 300, 1000)
+    """The sizes of the instances that teacher and learner are run on."""
+    items: int = 1500
+    """How many items all instances of one size and distribution have together in a round; at least 2 instances."""
+    limit: str = ""
+    """The step limit of those runs; the task's if empty."""
+    own_sizes: int = 20
+    """The largest size that the learner itself is run on before it has learned to imitate."""
+    learning_rate: float = 2e-3
+    batch: int = 512
+    """Distinct observations per update."""
+    epochs: int = 20
+    """How many times at most a round goes through all observations met; it stops once all answers are clear."""
+    calm_rounds: int = 3
+    """How many rounds without a disagreement end the learning."""
+    most_rounds: int = 400
+
+    def __post_init__(self) -> None:
+        if not self.sizes or min(self.sizes) < 1:
+            raise SettingError(f"sizes are {self.sizes}; they must be numbers from 1 on")
+        for name in ("items", "batch", "epochs", "calm_rounds", "most_rounds", "own_sizes"):
+            if getattr(self, name) < 1:
+                raise SettingError(f"{name} is {getattr(self, name)}; it must be 1 or more")
+        if self.limit:
+            Limit.parse(self.limit)
+        if not 0 < self.learning_rate < 1:
+            raise SettingError(f"learning_rate is {self.learning_rate}; it must lie between 0 and 1")
+
+
+class Imitation:
+    """A learner that imitates a teacher of a task with a table."""
+
+    def __init__(self, task: Task, config: ImitationConfig) -> None:
+        torch.set_num_threads(1)
+        self.task, self.config = task, config
+        self.teacher = _teacher_of(task, config.teacher)
+        self.network = StructuredPolicy(task.interface, seed=config.seed)
+        # One fused update for all parameters: with some hundred small tensors the loop over them would dominate.
+        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=config.learning_rate, fused=True)
+        self.random = np.random.default_rng([config.seed, 1])
+        self.observations: Ints = np.zeros(0, np.int64)
+        self.answers: Ints = np.zeros(0, np.int64)
+        self.rounds = 0
+        self.calm = 0
+        self._teacher_lookup = Lookup(self.teacher)
+
+    @property
+    def done(self) -> bool:
+        """Whether the network equals its teacher on all that the last rounds met."""
+        return self.calm >= self.config.calm_rounds or self.rounds >= self.config.most_rounds
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """Everything that this run needs to be made again."""
+        return {"method": "imitation", **asdict(self.config)}
+
+    def agent(self, name: str = "imitation") -> NetworkAgent:
+        """Return the network as an agent."""
+        return NetworkAgent(name, self.task, self.network)
+
+    # A round
+
+    def advance(self) -> dict[str, float]:
+        """Gather, and learn if there is something to learn."""
+        solved = self._gather()
+        agreement, _ = self._agreement()
+        self.rounds += 1
+        curve = {
+            "round": self.rounds,
+            "observations": len(self.observations),
+            "agreement": agreement,
+            "solved": solved,
+        }
+        if agreement == 1:
+            self.calm += 1
+            return curve
+        self.calm = 0
+        loss, epochs = self._learn()
+        return {**curve, "loss": loss, "epochs": epochs}
+
+    def _gather(self) -> float:
+        """Keep what teacher and learner meet on fresh instances, with the teacher's answers; return the solve rate."""
+        learner, limit = Lookup(self.agent()), Limit.parse(self.config.limit or self.task.limit)
+        solved = total = 0
+        for size in self.config.sizes:
+            for number, name in enumerate(self.task.data):
+                count = max(2, self.config.items // size)
+                seed = self.config.seed * 1_000_000 + self.rounds
+                request = Request(size=size, count=count, seed=seed, data=name, queries=self._queries())
+                instances = self.task.draw(request)
+                run(self.teacher, instances, lookup=self._teacher_lookup, limit=limit)
+                if number < 2 and (size <= self.config.own_sizes or self.calm):
+                    results = run(learner.agent, instances, lookup=learner, limit=limit)
+                    solved += int(results.solved.sum())
+                    total += count
+        met = np.union1d(self._teacher_lookup.entries()[0], learner.entries()[0])
+        fresh = np.setdiff1d(met, self.observations, assume_unique=True)
+        answers = self.teacher.actions(fresh)
+        fresh, answers = fresh[answers != NO_ACTION], answers[answers != NO_ACTION]
+        self.observations = np.concatenate([self.observations, fresh])
+        self.answers = np.concatenate([self.answers, answers])
+        return solved / max(1, total)
+
+    def _queries(self) -> str:
+        return self.task.queries[0] if self.task.queries else "mixed"
+
+    @torch.no_grad()
+    def _agreement(self) -> tuple[float, Ints]:
+        """Return the share of kept observations that are answered clearly like the teacher, and the others' places."""
+        unclear = []
+        for at in range(0, len(self.observations), 4096):
+            inputs = self.network.encode(self.observations[at : at + 4096])
+            scores = self.network.action_log_probabilities(inputs, torch.from_numpy(self.answers[at : at + 4096]))
+            unclear.append(at + np.flatnonzero(scores.numpy() <= CLEARLY))
+        places = np.concatenate(unclear)
+        return 1 - len(places) / len(self.observations), places
+
+    def _learn(self) -> tuple[float, int]:
+        """Go through all kept observations until all answers are clear; return the last mean loss and the passes made."""
+        inputs, answers = self.network.encode(self.observations), torch.from_numpy(self.answers)
+        loss_sum, epoch = 0.0, 0
+        for epoch in range(1, self.config.epochs + 1):
+            loss_sum = 0.0
+            clear = True
+            order = self.random.permutation(len(answers))
+            for at in range(0, len(order), self.config.batch):
+                part = torch.from_numpy(order[at : at + self.config.batch])
+                scores = self.network.action_log_probabilities(inputs[part], answers[part])
+                loss = -scores.mean()
+                self.optimizer.zero_grad()
+                loss.backward()  # type: ignore[no-untyped-call]
+                self.optimizer.step()
+                loss_sum += loss.item() * len(part)
+                clear = clear and bool((scores > CLEARLY).all())
+            if clear:
+                break
+        return loss_sum / len(answers), epoch
+
+    # State
+
+    def save_state(self) -> tuple[Tensors, dict[str, Any]]:
+        """Return everything that `load_state` needs to go on exactly from here."""
+        tensors = {
+            **network_tensors(self.network),
+            **optimizer_tensors(self.optimizer),
+            "observations": self.observations,
+            "answers": self.answers,
+            "teacher": self._teacher_lookup.entries()[0],
+        }
+        return tensors, {"rounds": self.rounds, "calm": self.calm, "random": random_state(self.random)}
+
+    def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
+        """Go back to a saved state in place."""
+        fill_network(self.network, tensors, "the checkpoint")
+        load_optimizer(self.optimizer, tensors)
+        self.observations, self.answers = tensors["observations"], tensors["answers"]
+        self._teacher_lookup = Lookup(self.teacher)
+        self._teacher_lookup.extend(tensors["teacher"])
+        self.rounds, self.calm = record["rounds"], record["calm"]
+        load_random(self.random, record["random"])
+
+
+def _teacher_of(task: Task, name: str) -> Teacher:
+    teacher = find_teacher(name)
+    if teacher.task is not task or not isinstance(teacher, Teacher):
+        names = ", ".join(t.name.partition(":")[2] for t in known_teachers(task))
+        raise SettingError(f"teacher {name!r} does not teach {task.name}; its teachers: {names}")
+    return teacher

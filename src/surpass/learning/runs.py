@@ -1,0 +1,168 @@
+"""A run: a learner that advances in rounds, in a folder from which it can go on after a kill at any moment.
+
+recipe.json     what was asked for
+curves.csv      one line per round
+checkpoints/    the last two, each with everything that the learner needs to go on
+agent.*         the network at the end
+time.json       how long it took, which is kept apart so that equal runs have equal checkpoints
+scores.json     how it does
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy.typing as npt
+
+from surpass.agents.bundles import load_bundle, save_bundle, write_atomically
+from surpass.agents.networks.files import interface_fingerprint
+from surpass.errors import SavedFileError, SettingError
+from surpass.tasks.task import Task
+
+__all__ = ["Learner", "RunFolder", "train"]
+
+Tensors = dict[str, npt.NDArray[Any]]
+Curve = dict[str, float]
+
+KEPT = 2
+"""How many checkpoints are kept: the newest, and the one before in case the newest is damaged."""
+
+
+class Learner(Protocol):
+    """Something that learns in rounds and whose whole state can be saved between them."""
+
+    @property
+    def task(self) -> Task:
+        """What it learns."""
+
+    @property
+    def done(self) -> bool:
+        """Whether it has nothing more to learn."""
+
+    def advance(self) -> Curve:
+        """Learn for one round and return the round's line of the curves."""
+
+    def save_state(self) -> tuple[Tensors, dict[str, Any]]:
+        """Return everything that `load_state` needs to go on exactly from here."""
+
+    def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
+        """Go back to a saved state in place."""
+
+
+class RunFolder:
+    """The files of a run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.curves: list[Curve] = []
+        self.warnings: list[str] = []
+        self.seconds = 0.0
+
+    def begin(self, recipe: dict[str, Any], *, resume: bool) -> None:
+        """Make the folder, or check that it is a run of the same recipe to go on with."""
+        recipe_path = self.path / "recipe.json"
+        if recipe_path.exists():
+            if not resume:
+                raise SettingError(f"{self.path} holds a run already; go on with --resume, or choose another --out")
+            try:
+                known = json.loads(recipe_path.read_text())
+            except ValueError:
+                raise SavedFileError(f"{recipe_path} is not JSON, or it is cut off") from None
+            wanted = json.loads(json.dumps(recipe))
+            for name in sorted({*known, *wanted}):
+                if known.get(name) != wanted.get(name):
+                    raise SettingError(
+                        f"{self.path} is a run with {name} {known.get(name)!r}, not {wanted.get(name)!r}"
+                    )
+            return
+        try:
+            (self.path / "checkpoints").mkdir(parents=True, exist_ok=True)
+            write_atomically(recipe_path, (json.dumps(recipe, indent=1) + "\n").encode())
+        except OSError as error:
+            raise SettingError(f"{self.path} cannot be written: {error.strerror}") from None
+
+    def checkpoints(self) -> list[Path]:
+        """Return the stems of the checkpoints, the newest first."""
+        found = {path.with_suffix("") for path in (self.path / "checkpoints").glob("[0-9]*.json")}
+        return sorted(found, reverse=True)
+
+    def save(self, learner: Learner) -> None:
+        """Write a checkpoint and the curves, and drop all but the last checkpoints."""
+        tensors, state = learner.save_state()
+        (self.path / "checkpoints").mkdir(exist_ok=True)
+        stem = self.path / "checkpoints" / f"{len(self.curves):08d}"
+        about = {"task": learner.task.name, "interface": interface_fingerprint(learner.task.interface)}
+        save_bundle(stem, tensors, {**about, "state": state, "curves": self.curves})
+        self.write_curves()
+        write_atomically(self.path / "time.json", json.dumps({"seconds": round(self.seconds, 1)}).encode())
+        for old in self.checkpoints()[KEPT:]:
+            for suffix in (".json", ".safetensors"):
+                old.with_name(old.name + suffix).unlink(missing_ok=True)
+
+    def restore(self, learner: Learner) -> None:
+        """Set a learner back to the newest checkpoint that is whole, in place; note the damaged ones in `warnings`."""
+        for stem in self.checkpoints():
+            try:
+                tensors, record = load_bundle(stem)
+            except SavedFileError as error:
+                self.warnings.append(str(error))
+                continue
+            if record["task"] != learner.task.name:
+                raise SavedFileError(f"{stem} is a checkpoint of {record['task']}, not of {learner.task.name}")
+            learner.load_state(tensors, record["state"])
+            self.curves = record["curves"]
+            self.seconds = self._read_seconds()
+            return
+
+    def _read_seconds(self) -> float:
+        try:
+            return float(json.loads((self.path / "time.json").read_text())["seconds"])
+        except (OSError, ValueError, KeyError):
+            return 0.0
+
+    def write_curves(self) -> None:
+        """Write the lines of the curves."""
+        text = io.StringIO()
+        names = list(dict.fromkeys(name for line in self.curves for name in line))
+        writer = csv.DictWriter(text, names, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.curves)
+        write_atomically(self.path / "curves.csv", text.getvalue().encode())
+
+
+def train(
+    learner: Learner,
+    folder: RunFolder | None = None,
+    *,
+    minutes: float | None = None,
+    checkpoint_every: float = 5.0,
+    report: Callable[[int, Curve], None] | None = None,
+) -> list[Curve]:
+    """Let a learner advance until it is done or the time is up, and return its curves.
+
+    A checkpoint is written every `checkpoint_every` seconds and at the end. Since a checkpoint holds the whole state, when it
+    is written makes no difference to what is learned.
+    """
+    curves = folder.curves if folder else []
+    started = saved = time.monotonic()
+    while not learner.done:
+        if minutes is not None and time.monotonic() - started > 60 * minutes:
+            break
+        before = time.monotonic()
+        curves.append(learner.advance())
+        if folder:
+            folder.seconds += time.monotonic() - before
+        if report:
+            report(len(curves), curves[-1])
+        if folder and time.monotonic() - saved >= checkpoint_every:
+            folder.save(learner)
+            saved = time.monotonic()
+    if folder:
+        folder.save(learner)
+    return curves

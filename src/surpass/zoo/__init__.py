@@ -1,0 +1,1 @@
+"""Trained agents, as data: `surpass.agents.zoo` reads them."""

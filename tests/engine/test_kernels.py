@@ -1,0 +1,161 @@
+"""The compiled loops on small instances; `test_kernel_modes` runs this file interpreted and with bounds checks too."""
+
+from __future__ import annotations
+
+import os
+
+import numba
+import numpy as np
+import pytest
+
+import surpass.agents.teachers  # noqa: F401 - makes the teachers known
+from surpass.agents.teacher import Teacher, find_teacher
+from surpass.engine.batch import FIRST_DEPTH, allocate, grow_stack
+from surpass.engine.kernels import EMPTY
+from surpass.engine.lookup import Lookup
+from surpass.engine.run import run
+from surpass.engine.specialise import specialise
+from surpass.machine import Outcome
+from surpass.machine.state import DEPTH, FIRST
+from surpass.tasks.knapsack import KNAPSACK
+from surpass.tasks.lists import from_lists
+from surpass.tasks.search import SEARCH
+from surpass.tasks.sort_full import SORT_FULL
+from surpass.tasks.sort_quick import SORT_QUICK
+from surpass.tasks.task import Limit, Request, Task
+from tests.reference import Compiled, check_agent, check_machine, random_actions, random_instances
+
+TABLE_TASKS = (SORT_QUICK, SEARCH, KNAPSACK)
+"""Without sort-bubble, whose kernels are all part of sort-quick: compiling takes most of the time of the modes."""
+
+MODE = os.environ.get("SURPASS_TEST_MODE", "")
+"""The mode in which `test_kernel_modes` means to run this file."""
+
+
+@numba.njit
+def read_behind_the_end(values: np.ndarray) -> int:
+    return values[len(values)]
+
+
+@pytest.mark.skipif(not MODE, reason="only a run by test_kernel_modes has a mode")
+def test_this_run_has_the_mode_it_was_started_for() -> None:
+    interpreted, checked = MODE == "interpreted", MODE == "checked"
+    assert bool(numba.config.DISABLE_JIT) == interpreted
+    assert bool(numba.config.BOUNDSCHECK) == checked
+    assert hasattr(read_behind_the_end, "py_func") != interpreted
+    if interpreted or checked:
+        with pytest.raises(IndexError):
+            read_behind_the_end(np.zeros(3, np.int64))
+
+
+@pytest.mark.parametrize("task", TABLE_TASKS, ids=lambda task: task.name)
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_random_actions_do_what_the_reference_does(task: Task, size: int) -> None:
+    random = np.random.default_rng(size)
+    check_machine(task, random_instances(task, 10, size, random), random_actions(task, (10, 25), random))
+
+
+@pytest.mark.parametrize("name", ["quick_sort", "hoare_sort", "binary_search", "depth_first"])
+def test_running_a_teacher_does_what_the_reference_does(name: str) -> None:
+    teacher = find_teacher(name)
+    for size in (1, 2, 5):
+        check_agent(teacher, random_instances(teacher.task, 4, size, np.random.default_rng(size)), most=60)
+
+
+@pytest.mark.parametrize("size", [1, 2, 6])
+def test_the_full_view_is_sorted_by_swaps(size: int) -> None:
+    results = run(find_teacher("selection_sort"), SORT_FULL.draw(Request(size=size, count=5)))
+    assert results.reasons() == {"solved": 5}
+
+
+@pytest.mark.parametrize("task", TABLE_TASKS, ids=lambda task: task.name)
+def test_empty_instances_end_at_once_and_show_nothing(task: Task) -> None:
+    machine = Compiled(task, task.allocate(3, 0))
+    assert (machine.batch.outcomes == Outcome.SOLVED).all()
+    assert not machine.digits().any()
+
+
+def test_a_reset_row_forgets_what_it_held() -> None:
+    instances = SORT_QUICK.draw(Request(size=6, count=3))
+    fresh, used = Compiled(SORT_QUICK, instances), Compiled(SORT_QUICK, instances)
+    for action in (("FunctionCall", (1, 1, 2, 2, 1, 1)), ("Swap", (1, 2)), ("MoveVar", (3, 1))):
+        used.step([action] * 3)
+    used.kernels.reset(used.batch, *instances, np.arange(3))
+    assert used.snapshots() == fresh.snapshots()
+
+
+def test_only_the_named_rows_are_reset() -> None:
+    instances = SORT_QUICK.draw(Request(size=6, count=3))
+    machine = Compiled(SORT_QUICK, instances)
+    machine.step([("MoveVar", (3, 1))] * 3)
+    machine.kernels.reset(machine.batch, *instances.part(0, 1), np.array([1]))
+    assert machine.batch.steps.tolist() == [1, 0, 1]
+    assert machine.batch.items[1].tolist() == instances.items[0].tolist()
+    assert machine.batch.registers[:, FIRST + 2].tolist() == [1, 0, 1]
+
+
+def test_a_full_stack_waits_and_a_larger_one_still_holds_every_call() -> None:
+    machine = Compiled(SORT_QUICK, from_lists(np.array([[3, 2, 1, 0]])))
+    calls = [("FunctionCall", (1 + k % 2, 1, 3, 3, 1, 1 + k % 4)) for k in range(FIRST_DEPTH + 5)]
+    expected = []
+    for call in calls:
+        expected.append(machine.snapshots()[0])
+        machine.step([call])
+        if machine.batch.outcomes[0] == Outcome.STACK_FULL:
+            assert machine.batch.registers[0, DEPTH] == FIRST_DEPTH
+            machine.batch = grow_stack(machine.batch, 2 * machine.batch.stack.shape[1])
+            machine.batch.outcomes[0] = Outcome.RUNNING
+            machine.step([call])
+    assert machine.batch.registers[0, DEPTH] == len(calls)
+    for before, call in zip(reversed(expected), reversed(calls), strict=True):
+        machine.step([("Return", (2,))])
+        after, receiver = machine.snapshots()[0], call[1][5] - 1
+        assert after["depth"] == before["depth"]
+        assert after["seen"][-1] == call
+        kept = [k for k in range(4) if k != receiver]
+        assert [after["variables"][k] for k in kept] == [before["variables"][k] for k in kept]
+
+
+@pytest.mark.parametrize("limit", [1, 3, 7])
+def test_stepping_and_running_stop_at_the_same_limit(limit: int) -> None:
+    teacher = find_teacher("hoare_sort")
+    instances = SORT_QUICK.draw(Request(size=5, count=6, seed=2))
+    machine, limits = Compiled(SORT_QUICK, instances), np.full(6, limit)
+    while (machine.batch.outcomes == Outcome.RUNNING).any():
+        actions = teacher.actions(SORT_QUICK.interface.pack_digits(machine.digits()))
+        machine.kernels.step(machine.batch, actions, SORT_QUICK.interface.action_rows[actions], limits)
+    results = run(teacher, instances, limit=Limit(limit, 0))
+    assert results.steps.tolist() == machine.batch.steps.tolist()
+    assert results.outcomes.tolist() == machine.batch.outcomes.tolist()
+
+
+def test_a_table_finds_every_key_also_when_it_is_almost_full() -> None:
+    kernels = specialise(SORT_QUICK)
+    observations = np.unique(np.random.default_rng(0).integers(0, 2**62, 63))
+    keys, values = np.full(64, EMPTY), np.zeros(64, np.int64)
+    kernels.insert(keys, values, observations, np.arange(len(observations)))
+    assert (keys == EMPTY).sum() == 64 - len(observations)
+    kernels.insert(keys, values, observations, np.arange(len(observations)) + 100)
+    assert dict(zip(keys.tolist(), values.tolist(), strict=True)) == {
+        **{int(observation): k + 100 for k, observation in enumerate(observations)},
+        EMPTY: 0,
+    }
+
+
+def test_an_agent_without_an_answer_stops_where_it_stands() -> None:
+    mute = Teacher("teacher:mute", SORT_QUICK, lambda see, do: do.MoveVar(1, +1) if see("v1 = low") else None, "")
+    results = run(mute, from_lists(np.array([[2, 1, 0], [0, 1, 2]])))
+    assert results.steps.tolist() == [1, 0]
+    assert results.outcomes.tolist() == [Outcome.NO_ACTION, Outcome.SOLVED]
+
+
+def test_a_lookup_grows_in_any_mode() -> None:
+    lookup = Lookup(find_teacher("hoare_sort"), capacity=4)
+    lookup.extend(np.arange(10))
+    assert lookup.entries()[0].tolist() == list(range(10))
+
+
+def test_a_fresh_batch_is_blank() -> None:
+    batch = allocate(SORT_QUICK, 2, 5)
+    assert not any(array.any() for array in batch)
+    assert batch.stack.shape == (2, FIRST_DEPTH * SORT_QUICK.frame_size)

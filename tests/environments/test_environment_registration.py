@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+
+import gymnasium
+import pytest
+
+from surpass.environments.registration import (
+    PAPER_TASK_NAMES,
+    environment_id,
+    register_environment,
+    register_environments,
+)
+from surpass.environments.single import SurpassEnv
+from surpass.environments.vector import SurpassVectorEnv
+from surpass.errors import DeclarationError, UnknownNameError
+from surpass.tasks import registry
+from surpass.tasks.task import Task
+
+
+def run_python(program: str) -> str:
+    """Return what a program prints in a fresh interpreter; warnings are errors."""
+    done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_the_names_are_those_of_the_registry() -> None:
+    assert tuple(task.name for task in registry.PAPER_TASKS) == PAPER_TASK_NAMES
+
+
+def test_registering_twice_changes_nothing_and_warns_of_nothing() -> None:
+    register_environments()
+    before = dict(gymnasium.registry)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        register_environments()
+    assert gymnasium.registry == before
+
+
+def test_registering_costs_little_and_loads_neither_numba_nor_torch() -> None:
+    program = """
+import sys, time, gymnasium
+start = time.process_time()
+from surpass.environments.registration import register_environments
+register_environments()
+took = time.process_time() - start
+print([m for m in ("numba", "torch", "surpass.tasks") if m in sys.modules], took < 0.05, took)
+"""
+    assert run_python(program).startswith("[] True"), run_python(program)
+
+
+@pytest.mark.parametrize("first", ["import surpass", "import gymnasium", "pass"])
+def test_gymnasium_finds_the_environments_by_the_name_of_their_module(first: str) -> None:
+    program = f"{first}\nimport gymnasium\nprint(gymnasium.make('surpass.environments:surpass/sort-bubble-v0').spec.id)"
+    assert run_python(program) == "surpass/sort-bubble-v0"
+
+
+@pytest.mark.parametrize("name", PAPER_TASK_NAMES)
+def test_every_task_can_be_made(name: str) -> None:
+    single = gymnasium.make(environment_id(name))
+    assert isinstance(single.unwrapped, SurpassEnv)
+    vector = gymnasium.make_vec(environment_id(name), num_envs=64)
+    assert isinstance(vector, SurpassVectorEnv)
+    assert vector.num_envs == 64
+    assert vector.single_observation_space == single.observation_space
+    assert vector.single_action_space == single.action_space
+    observations, _ = vector.reset(seed=1)
+    assert observations in vector.observation_space
+    assert vector.step(vector.action_space.sample())[0] in vector.observation_space
+
+
+def test_a_users_task_is_registered_in_both_places(pile: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_TASKS", dict(registry._TASKS))
+    monkeypatch.delitem(gymnasium.registry, environment_id("pile"), raising=False)
+    assert register_environment(pile) == "surpass/pile-v0"
+    assert register_environment(pile) == "surpass/pile-v0"
+    assert gymnasium.make("surpass/pile-v0", size=2).unwrapped.settings.task is pile
+    assert gymnasium.make_vec("surpass/pile-v0", num_envs=2).settings.task is pile
+    del gymnasium.registry["surpass/pile-v0"]
+    register_environments()
+    assert "surpass/pile-v0" in gymnasium.registry
+    del gymnasium.registry["surpass/pile-v0"]
+
+
+def test_another_task_of_a_known_name_is_refused(pile: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_TASKS", {**registry._TASKS, "pile": object()})
+    with pytest.raises(DeclarationError, match="a task named 'pile' exists already"):
+        register_environment(pile)
+
+
+def test_an_unknown_task_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(UnknownNameError, match="unknown task 'sort-bogus'; known: sort-full, sort-bubble"):
+        SurpassEnv("sort-bogus")

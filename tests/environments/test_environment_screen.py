@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import pytest
+
+from surpass.environments.registration import PAPER_TASK_NAMES
+from surpass.environments.single import SurpassEnv
+from surpass.tasks.task import Task
+
+
+def draw(task: str | Task, instance: str, *actions: str, size: int = 4) -> str:
+    env = SurpassEnv(task, size=size, render_mode="ansi")
+    env.reset(options={"instance": instance})
+    for action in actions:
+        env.step(env.settings.task.interface.parse_action(action))
+    text = env.render()
+    assert text is not None
+    return text
+
+
+def lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.strip("\n").splitlines()]
+
+
+def test_variables_stand_beneath_the_values_of_a_list() -> None:
+    assert draw("sort-bubble", "5,2.5,9,10", "MoveVar(1, +1)").splitlines() == lines("""
+sort-bubble, size 4, step 1: running
+    0   1   2   3
+A   5 2.5   9  10
+   v3  v1      v2
+               v4
+in_order = 2
+previous action MoveVar(1, +1)
+""")
+
+
+def test_calls_show_the_function_and_the_depth() -> None:
+    assert draw("sort-quick", "3,2,1", "FunctionCall(2, 1, 2, 2, 1, 3)", "AssignVar(2, 1)").splitlines() == lines("""
+sort-quick, size 3, step 2: running
+   0  1  2
+A  3  2  1
+  v3    v1
+        v2
+        v4
+in_order = 0
+function 2, depth 1
+previous action AssignVar(2, 1)
+""")
+
+
+def test_what_is_no_position_is_written_out() -> None:
+    text = draw("search", "1,3,5,9:5", "Found(1)").splitlines()
+    assert text == lines("""
+search, size 4, step 1: wrong answer
+       0      1      2      3
+A      1      3      5      9
+      v1                   v3
+      v2                   v4
+  answer
+q = 5  score = 0
+previous action Found(1)
+""")
+    assert "q = 5  answer = -1  score = 0" in draw("search", "1,3,5,9:5")
+
+
+def test_what_a_task_hides_stays_hidden() -> None:
+    assert "present" not in draw("search", "1,3,5,9:5")
+
+
+def test_a_knapsack_shows_its_reals() -> None:
+    assert draw("knapsack", "0.5,1:2,3:1", "Put()", "MoveVar(+1)", "MoveVar(+1)").splitlines() == lines("""
+knapsack, size 2, step 3: running
+      0 1
+taken 1 0
+i = 2  best = 2  W = 1  w = 0.5  v = 2
+function None, depth 0
+previous action MoveVar(+1)
+""")
+
+
+def test_a_full_view_shows_its_last_swap() -> None:
+    env = SurpassEnv("sort-full", size=3, render_mode="ansi")
+    env.reset(options={"instance": "3,1,2"})
+    assert "previous action None" in str(env.render())
+    env.step([0, 2])
+    assert str(env.render()).splitlines() == lines("""
+sort-full, size 3, step 1: running
+  0 1 2
+A 2 1 3
+in_order = 1
+previous action Swap(0, 2)
+""")
+
+
+def test_a_users_task_can_be_drawn(pile: Task) -> None:
+    assert draw(pile, "3", "Take(2)").splitlines() == lines("""
+pile, size 3, step 1: running
+left = 1  taken = 2
+previous action Take(2)
+""")
+
+
+def test_long_lists_go_on_below() -> None:
+    env = SurpassEnv("sort-bubble", size=60, render_mode="ansi")
+    env.reset(seed=0)
+    text = str(env.render()).splitlines()
+    assert sum(line.startswith("A") for line in text) == 3
+    shown = [int(word) for line in text if line.startswith("A") for word in line.split()[1:]]
+    assert shown == env._episodes.batch.items[0, :60].tolist()
+    assert max(map(len, text)) <= 80
+
+
+@pytest.mark.parametrize("name", PAPER_TASK_NAMES)
+def test_every_task_is_drawn_at_every_step(name: str) -> None:
+    env = SurpassEnv(name, size=6, render_mode="ansi")
+    env.action_space.seed(0)
+    for seed in range(5):
+        env.reset(seed=seed)
+        ended = False
+        for _ in range(20):
+            if ended:
+                break
+            *_, terminated, truncated, info = env.step(env.action_space.sample())
+            ended = terminated or truncated
+            assert str(env.render()).startswith(f"{name}, size 6, step {info['steps']}: {info['outcome']}\n")
+
+
+def test_without_a_render_mode_nothing_is_drawn() -> None:
+    env = SurpassEnv("sort-bubble")
+    env.reset(seed=0)
+    assert env.render() is None

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from surpass.environments.settings import read_settings
+from surpass.errors import SettingError, SurpassError
+from surpass.machine import Instruction, Interface
+from surpass.machine.instructions import pointer
+from surpass.tasks.sort_full import SORT_FULL
+from surpass.tasks.task import Task
+
+
+def test_everything_left_out_comes_from_the_task() -> None:
+    settings = read_settings("search")
+    assert settings.task.name == "search"
+    assert settings.sizes == settings.task.training_sizes
+    assert (settings.data, settings.queries, str(settings.limit)) == ("uniform", "mixed", "20n")
+    assert (settings.observation, settings.shaping) == ("features", 0.0)
+
+
+def test_a_full_view_defaults_to_the_larger_training_size() -> None:
+    assert read_settings(SORT_FULL).sizes == (SORT_FULL.training_sizes[1],) * 2
+
+
+@pytest.mark.parametrize(
+    ("size", "sizes"), [(7, (7, 7)), ((2, 9), (2, 9)), ([3, 3], (3, 3)), (np.int32(4), (4, 4))], ids=str
+)
+def test_sizes_are_one_number_or_two(size: Any, sizes: tuple[int, int]) -> None:
+    assert read_settings("sort-bubble", size=size).sizes == sizes
+
+
+@pytest.mark.parametrize("size", [0, -3, (5, 2), (0, 4), (1, 2, 3), 2.5, "5", True, ()], ids=repr)
+def test_impossible_sizes_are_refused(size: Any) -> None:
+    with pytest.raises(SettingError, match="it must be a whole number from 1 on, or the smallest and the largest such"):
+        read_settings("sort-bubble", size=size)
+
+
+@pytest.mark.parametrize(
+    ("task", "options", "sentence"),
+    [
+        (
+            "sort-bubble",
+            {"data": "sortd"},
+            "unknown distribution for sort-bubble 'sortd'; known: uniform, ",
+        ),
+        ("search", {"queries": "some"}, "unknown kind of query for search 'some'; known: mixed, present, absent"),
+        ("sort-bubble", {"queries": "mixed"}, "unknown kind of query for sort-bubble 'mixed'; known: none"),
+        ("sort-bubble", {"limit": "n^3"}, "the limit 'n^3' is not a number above 0, Kn or Kn^2"),
+        ("sort-bubble", {"observation": "pixels"}, "unknown observation 'pixels'; known: features, one-hot"),
+        ("sort-bubble", {"render_mode": "human"}, "unknown render mode 'human'; known: ansi"),
+        ("sort-bubble", {"shaping": math.nan}, "shaping is nan; it must be a finite number"),
+        ("sort-bubble", {"shaping": "much"}, "shaping is 'much'; it must be a finite number"),
+        (
+            "sort-full",
+            {"size": (5, 9)},
+            "size is (5, 9); sort-full shows the whole list, so its environment needs one size",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) and " " not in value else "",
+)
+def test_impossible_options_are_refused_in_one_sentence(task: str, options: Any, sentence: str) -> None:
+    with pytest.raises(SurpassError) as caught:
+        read_settings(task, **options)
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_full_view_with_two_instructions_is_refused() -> None:
+    task = Task(
+        name="two-ways",
+        summary="",
+        interface=Interface([], [Instruction("Swap", pointer("i"), pointer("j")), Instruction("Drop", pointer("i"))]),
+        start=SORT_FULL.start,
+        act=SORT_FULL.act,
+        data=SORT_FULL.data,
+        find_wrong=SORT_FULL.find_wrong,
+    )
+    with pytest.raises(SettingError, match="the full view two-ways has 2 instructions; its environment needs one"):
+        read_settings(task)

@@ -1,0 +1,280 @@
+"""Drawn instances have the property that their distribution promises, and depend on the seed alone."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from surpass.errors import SettingError, UnknownNameError
+from surpass.tasks.knapsack import KNAPSACK
+from surpass.tasks.lists import LISTS
+from surpass.tasks.registry import PAPER_TASKS
+from surpass.tasks.search import SEARCH
+from surpass.tasks.sort_bubble import SORT_BUBBLE
+from surpass.tasks.task import Instances, Limit, Request, Task
+
+EVERY_DRAW = [
+    pytest.param(task, data, queries, id=f"{task.name}-{data}{'-' + queries if queries else ''}")
+    for task in PAPER_TASKS
+    for data in task.data
+    for queries in (task.queries or ("",))
+]
+every_draw = pytest.mark.parametrize(("task", "data", "queries"), EVERY_DRAW)
+
+
+def request(size: int, count: int, seed: int = 0, data: str = "uniform", queries: str = "") -> Request:
+    return Request(size=size, count=count, seed=seed, data=data, queries=queries or "mixed")
+
+
+def same(a: Instances, b: Instances) -> bool:
+    return all(np.array_equal(x, y) for x, y in zip(a, b, strict=True))
+
+
+# What holds for all of them
+
+
+@every_draw
+@pytest.mark.parametrize("size", [1, 2, 3, 17])
+def test_instances_have_the_shape_that_the_task_declares(task: Task, data: str, queries: str, size: int) -> None:
+    drawn = task.draw(request(size, 5, data=data, queries=queries))
+    assert drawn.count == 5
+    assert drawn.sizes.tolist() == [size] * 5
+    assert drawn.items.shape == (5, task.item_width(size))
+    assert drawn.reals.shape == (5, task.real_width(size))
+    assert (drawn.items.dtype, drawn.reals.dtype) == (np.int64, np.float64)
+
+
+@every_draw
+def test_one_seed_draws_the_same_instances_every_time(task: Task, data: str, queries: str) -> None:
+    wanted = request(13, 20, seed=7, data=data, queries=queries)
+    first = task.draw(wanted)
+    np.random.seed(1)
+    assert same(first, task.draw(wanted))
+
+
+@every_draw
+def test_the_first_instances_are_the_same_however_many_are_asked_for(task: Task, data: str, queries: str) -> None:
+    many = task.draw(request(13, 301, seed=7, data=data, queries=queries))
+    for count in (1, 2, 64, 300):
+        assert same(task.draw(request(13, count, seed=7, data=data, queries=queries)), many.part(0, count))
+
+
+@pytest.mark.parametrize(
+    ("task", "data"),
+    [(SORT_BUBBLE, "uniform"), (SORT_BUBBLE, "few-distinct"), (SORT_BUBBLE, "nearly-sorted"), (SEARCH, "uniform")]
+    + [(KNAPSACK, "uniform")],
+    ids=lambda thing: getattr(thing, "name", thing),
+)
+def test_another_seed_draws_other_instances(task: Task, data: str) -> None:
+    drawn = [task.draw(request(13, 20, seed=seed, data=data)) for seed in range(4)]
+    for k, a in enumerate(drawn):
+        assert not any(same(a, b) for b in drawn[k + 1 :])
+
+
+def test_instances_of_one_request_differ_from_each_other() -> None:
+    lists = SORT_BUBBLE.draw(request(13, 50)).items
+    assert len(np.unique(lists, axis=0)) == 50
+
+
+# Lists
+
+
+def draw_lists(name: str, size: int, count: int = 200) -> np.ndarray:
+    return LISTS[name](request(size, count, data=name))
+
+
+@pytest.mark.parametrize("name", ["uniform", "nearly-sorted", "sorted", "reversed"])
+@pytest.mark.parametrize("size", [1, 2, 10, 101])
+def test_lists_without_ties_are_permutations(name: str, size: int) -> None:
+    assert (np.sort(draw_lists(name, size), axis=1) == np.arange(size)).all()
+
+
+def test_uniform_lists_are_every_permutation_equally_often() -> None:
+    count = 24_000
+    met = Counter(map(tuple, draw_lists("uniform", 4, count).tolist()))
+    assert set(met) == set(permutations(range(4)))
+    expected, deviation = count / 24, math.sqrt(count / 24 * 23 / 24)
+    assert all(abs(times - expected) < 5 * deviation for times in met.values())
+
+
+def test_few_distinct_lists_hold_five_values_equally_often() -> None:
+    values, counts = np.unique(draw_lists("few-distinct", 100, 100), return_counts=True)
+    assert values.tolist() == [0, 1, 2, 3, 4]
+    assert (abs(counts - 2000) < 5 * math.sqrt(10_000 * 0.2 * 0.8)).all()
+
+
+def test_lists_with_repeats_draw_each_value_on_its_own() -> None:
+    lists = draw_lists("repeats", 100)
+    assert set(np.unique(lists)) == set(range(100))
+    distinct = np.array([len(set(row)) for row in lists.tolist()])
+    expected = 100 * (1 - 0.99**100)
+    assert abs(distinct.mean() - expected) < 5 * distinct.std() / math.sqrt(len(distinct))
+
+
+@pytest.mark.parametrize("size", [1, 2, 10])
+def test_all_equal_sorted_and_reversed_lists_are_what_they_say(size: int) -> None:
+    assert (np.diff(draw_lists("all-equal", size)) == 0).all()
+    assert (np.diff(draw_lists("sorted", size)) > 0).all()
+    assert (np.diff(draw_lists("reversed", size)) < 0).all()
+
+
+@pytest.mark.parametrize("size", [2, 9, 10, 57, 200])
+def test_nearly_sorted_lists_are_at_most_n_over_10_swaps_from_sorted(size: int) -> None:
+    lists = draw_lists("nearly-sorted", size)
+    displaced = (lists != np.arange(size)).sum(axis=1)
+    assert displaced.max() <= 2 * max(1, size // 10)
+    assert displaced.max() > 0
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 8])
+def test_organ_pipe_lists_rise_to_the_middle_and_fall_again(size: int) -> None:
+    lists = draw_lists("organ-pipe", size)
+    half = (size + 1) // 2
+    assert (lists == lists[:, ::-1]).all()
+    assert (lists[:, :half] == np.arange(half)).all()
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 16, 17, 100])
+def test_sawtooth_lists_repeat_a_ramp_as_long_as_the_root_of_n(size: int) -> None:
+    lists = draw_lists("sawtooth", size)
+    period = max(2, math.isqrt(size))
+    assert (lists == np.arange(size) % period).all()
+
+
+# Searches
+
+
+@pytest.mark.parametrize("data", SEARCH.data)
+@pytest.mark.parametrize("size", [1, 2, 30])
+def test_search_lists_are_in_order(data: str, size: int) -> None:
+    drawn = SEARCH.draw(request(size, 100, data=data))
+    assert (np.diff(drawn.items[:, :size], axis=1) >= 0).all()
+
+
+def test_search_lists_keep_the_ties_of_their_distribution() -> None:
+    def distinct(data: str) -> set[int]:
+        return {len(set(row[:30])) for row in SEARCH.draw(request(30, 50, data=data)).items.tolist()}
+
+    assert distinct("uniform") == {30}
+    assert distinct("few-distinct") <= {3, 4, 5}
+    assert distinct("all-equal") == {1}
+
+
+def present(drawn: Instances) -> np.ndarray:
+    return (drawn.items[:, :-1] == drawn.items[:, -1:]).any(axis=1)
+
+
+@pytest.mark.parametrize("data", SEARCH.data)
+@pytest.mark.parametrize("size", [1, 2, 30])
+def test_present_queries_are_in_the_list_and_absent_ones_are_not(data: str, size: int) -> None:
+    assert present(SEARCH.draw(request(size, 300, data=data, queries="present"))).all()
+    assert not present(SEARCH.draw(request(size, 300, data=data, queries="absent"))).any()
+
+
+def test_mixed_queries_are_present_half_of_the_time() -> None:
+    there = present(SEARCH.draw(request(10, 10_000, queries="mixed")))
+    assert abs(there.mean() - 0.5) < 5 * 0.5 / 100
+
+
+def test_absent_queries_fall_into_every_gap_also_before_and_after_all_equally_often() -> None:
+    count = 8_000
+    drawn = SEARCH.draw(request(3, count, queries="absent"))
+    gaps = Counter((drawn.items[:, :3] < drawn.items[:, 3:]).sum(axis=1).tolist())
+    assert set(gaps) == {0, 1, 2, 3}
+    assert all(abs(times - count / 4) < 5 * math.sqrt(count * 0.25 * 0.75) for times in gaps.values())
+
+
+def test_absent_queries_fall_into_every_gap_between_equal_values_too() -> None:
+    drawn = SEARCH.draw(request(4, 500, data="all-equal", queries="absent"))
+    assert set((drawn.items[:, :4] < drawn.items[:, 4:]).sum(axis=1).tolist()) == {0, 4}
+
+
+def test_present_queries_stand_at_every_position_equally_often() -> None:
+    count = 8_000
+    drawn = SEARCH.draw(request(4, count, queries="present"))
+    places = Counter((drawn.items[:, :4] == drawn.items[:, 4:]).argmax(axis=1).tolist())
+    assert set(places) == {0, 1, 2, 3}
+    assert all(abs(times - count / 4) < 5 * math.sqrt(count * 0.25 * 0.75) for times in places.values())
+
+
+def test_mixed_queries_can_stand_in_every_position_and_every_gap() -> None:
+    drawn = SEARCH.draw(request(3, 500, queries="mixed"))
+    assert set(drawn.items[:, 3].tolist()) == set(range(7))
+
+
+# Knapsacks
+
+
+@pytest.mark.parametrize("size", [1, 2, 30])
+def test_knapsack_capacity_is_half_the_total_weight(size: int) -> None:
+    drawn = KNAPSACK.draw(request(size, 100))
+    weights = drawn.reals[:, 4 : 4 + size]
+    assert np.allclose(drawn.reals[:, 1], weights.sum(axis=1) / 2, rtol=1e-12, atol=0)
+
+
+def test_knapsack_weights_and_values_are_uniform_and_independent() -> None:
+    drawn = KNAPSACK.draw(request(10, 2_000))
+    weights, values = drawn.reals[:, 4:14].ravel(), drawn.reals[:, 14:24].ravel()
+    for amounts in (weights, values):
+        assert (amounts >= 0).all()
+        assert (amounts <= 1).all()
+        assert abs(amounts.mean() - 0.5) < 5 * math.sqrt(1 / 12 / 20_000)
+        assert abs(amounts.var() - 1 / 12) < 5 * math.sqrt(1 / 180 / 20_000)
+    assert abs(np.corrcoef(weights, values)[0, 1]) < 5 / math.sqrt(20_000)
+
+
+def test_a_knapsack_starts_empty_with_nothing_found() -> None:
+    drawn = KNAPSACK.draw(request(10, 20))
+    assert not drawn.items.any()
+    assert not drawn.reals[:, [0, 2, 3]].any()
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(("task", "name"), [(SORT_BUBBLE, "shuffled"), (SEARCH, "reversed"), (KNAPSACK, "repeats")])
+def test_an_unknown_distribution_is_refused_with_the_known_ones(task: Task, name: str) -> None:
+    with pytest.raises(UnknownNameError) as refused:
+        task.draw(request(5, 5, data=name))
+    assert str(refused.value).endswith(f"{task.name} {name!r}; known: {', '.join(task.data)}")
+
+
+def test_an_unknown_kind_of_query_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(UnknownNameError, match=r"kind of query 'some'; known: mixed, present, absent$"):
+        SEARCH.draw(request(5, 5, queries="some"))
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [({"size": 0}, "size is 0"), ({"count": 0}, "instances is 0"), ({"seed": -1}, "seed is -1")],
+)
+def test_an_impossible_request_is_refused(fields: dict[str, int], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        Request(**{"size": 5, "count": 5, **fields})
+
+
+# Limits
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [("5000", [5000, 5000, 5000]), ("20n", [20, 200, 2000]), ("n^2", [1, 100, 10_000]), ("10n^2", [10, 1000, 100_000])]
+    + [("n", [1, 10, 100]), ("0.5n", [1, 5, 50]), (" 2 n ", [2, 20, 200])],
+)
+def test_a_limit_grows_with_the_size_as_written(text: str, steps: list[int]) -> None:
+    assert Limit.parse(text).steps(np.array([1, 10, 100])).tolist() == steps
+    assert Limit.parse(str(Limit.parse(text))) == Limit.parse(text)
+
+
+@pytest.mark.parametrize("text", ["", "0", "0n", "-5", "n^3", "nn", "many", "1e5", "n20"])
+def test_an_unreadable_limit_is_refused_with_what_was_written(text: str) -> None:
+    with pytest.raises(SettingError, match=f"the limit {text!r} is not".replace("^", r"\^")):
+        Limit.parse(text)
+
+
+def test_an_empty_instance_has_a_limit_of_a_step() -> None:
+    assert Limit.parse("10n^2").steps(np.array([0])).tolist() == [1]
