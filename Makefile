@@ -10,7 +10,7 @@ PEERS_INSTALLED := $(PEERS)/.installed
 .PHONY: demo test check bench clean
 
 demo: $(INSTALLED)  ## the teachers' tables beside the paper's
-	$(BIN)/surpass reproduce teachers
+	$(BIN)/surpass reproduce teachers --instances 100
 
 test: $(INSTALLED)  ## every test
 	$(BIN)/python -m pytest -n 2

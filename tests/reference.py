@@ -19,6 +19,7 @@ from surpass.engine.lookup import Lookup
 from surpass.engine.specialise import specialise
 from surpass.machine import Outcome
 from surpass.machine.state import DEPTH, FIRST
+from surpass.tasks.knapsack import WEIGHTS
 from surpass.tasks.task import Instances, Task
 
 ActionPair = tuple[str, tuple[Any, ...]]
@@ -262,7 +263,10 @@ def start_machines(task: Task, instances: Instances, machines: dict[str, Any] = 
     found = []
     for size, items, reals in zip(instances.sizes.tolist(), instances.items, instances.reals, strict=True):
         if task.name == "knapsack":
-            weights, values = reals[4 : 4 + size].tolist(), reals[4 + size : 4 + 2 * size].tolist()
+            weights, values = (
+                reals[WEIGHTS : WEIGHTS + size].tolist(),
+                reals[WEIGHTS + size : WEIGHTS + 2 * size].tolist(),
+            )
             found.append(machines[task.name](weights, values, float(reals[1])))
         else:
             found.append(machines[task.name](items[: task.item_width(size)].tolist()))
@@ -413,8 +417,8 @@ def random_instances(task: Task, count: int, size: int, random: np.random.Genera
     instances = task.allocate(count, size)
     if task.name == "knapsack":
         weights = random.integers(0, 5, (count, size)) / 8
-        instances.reals[:, 4 : 4 + size] = weights
-        instances.reals[:, 4 + size : 4 + 2 * size] = random.integers(0, 5, (count, size)) / 8
+        instances.reals[:, WEIGHTS : WEIGHTS + size] = weights
+        instances.reals[:, WEIGHTS + size : WEIGHTS + 2 * size] = random.integers(0, 5, (count, size)) / 8
         instances.reals[:, 1] = weights.sum(axis=1) * random.integers(0, 5, count) / 4
     else:
         instances.items[:, :size] = random.integers(0, max(2, size), (count, size))

@@ -1,6 +1,6 @@
 """Put a finished run into the zoo: python -m tools.publish RUN NAME [--sizes ...].
 
-The agent is evaluated on the sizes of the paper's tables, and the scores go into its record with the recipe and the date.
+The agent is evaluated on the sizes of the paper's tables; the scores go into its record with the recipe and the date.
 """
 
 from __future__ import annotations

@@ -12,7 +12,6 @@ from surpass.agents.teacher import find_teacher
 from surpass.engine.batch import allocate, grow_stack
 from surpass.engine.lookup import Lookup
 from surpass.engine.run import Results, run
-from surpass.machine.calls import stack_limit
 from surpass.engine.specialise import specialise
 from surpass.machine import Outcome
 from surpass.machine.calls import stack_limit

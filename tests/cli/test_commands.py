@@ -95,6 +95,7 @@ def test_a_trace_goes_to_a_file(tmp_path):
         (("trace", "teacher:bubble_sort", "--size", "0"), "size is 0"),
         (("tasks", "nope"), "unknown task"),
         (("reproduce", "teachers", "--instances", "1"), "2 or more"),
+        (("reproduce", "table9"), "known: teachers"),
     ],
 )
 def test_bad_input_gets_one_sentence_and_exit_code_2(words, message, tmp_path):

@@ -102,7 +102,6 @@ def test_a_kernel_that_does_not_compile_is_refused_by_its_name_and_its_tasks() -
         run_task(make_task("stranger", act=call_a_stranger), [3])
 
 
-@pytest.mark.xfail(strict=True, reason="the first six lines of Numba's message end before they say where it is")
 def test_a_helper_that_does_not_compile_is_refused_by_its_name() -> None:
     with pytest.raises(DeclarationError, match="measure_a_number"):
         run_task(make_task("measurer", act=call_a_bad_helper), [3])
@@ -113,15 +112,11 @@ def test_too_few_observed_values_are_refused() -> None:
         run_task(make_task("nearsighted", see_too_little), [3])
 
 
-@pytest.mark.xfail(strict=True, reason="Numba's 'tuple index out of range' says neither `observe` nor how many of each")
 def test_too_few_observed_values_are_counted() -> None:
     with pytest.raises(DeclarationError, match=r"observe.* 1 .* 2"):
         run_task(make_task("nearsighted", see_too_little), [3])
 
 
-@pytest.mark.xfail(
-    strict=True, reason="values beyond the declared features are ignored, and `look` writes behind its array"
-)
 def test_too_many_observed_values_are_refused() -> None:
     with pytest.raises(DeclarationError):
         run_task(make_task("farsighted", see_too_much), [3])

@@ -228,7 +228,6 @@ STALE: dict[str, tuple[str, str, str]] = {
 }
 
 
-@pytest.mark.xfail(strict=True, reason="the fingerprint does not see this change, so that stale code runs")
 @pytest.mark.parametrize("case", STALE)
 def test_a_change_of_what_a_kernel_reads_gets_another_folder(
     workshop: Workshop, folder_of: Callable[[], str], case: str
@@ -240,7 +239,6 @@ def test_a_change_of_what_a_kernel_reads_gets_another_folder(
     assert folder_of()
 
 
-@pytest.mark.xfail(strict=True, reason="of code without a source the names are left out, so that these two look alike")
 def test_kernels_typed_in_at_a_prompt_are_told_apart_by_the_names_in_them(
     workshop: Workshop, folder_of: Callable[[], str]
 ) -> None:
@@ -251,7 +249,6 @@ def test_kernels_typed_in_at_a_prompt_are_told_apart_by_the_names_in_them(
     assert folder_of()
 
 
-@pytest.mark.xfail(strict=True, reason="what the loops of kernels.py import from the package is not in the fingerprint")
 @pytest.mark.parametrize(
     ("file", "old", "new"),
     [("calls.py", "1000", "2000"), ("state.py", "BAD_OBSERVATION = 6", "BAD_OBSERVATION = 16")],
@@ -289,7 +286,6 @@ def test_a_truncated_cache_is_compiled_afresh(compiled: Workshop) -> None:
     assert all(size > 10 for size, _ in whole.values())
 
 
-@pytest.mark.xfail(strict=True, reason="with NUMBA_CACHE_DIR set the damaged files lie there, and are not removed")
 def test_a_truncated_cache_in_numbas_own_folder_is_compiled_afresh(workshop: Workshop) -> None:
     environment = {"NUMBA_CACHE_DIR": str(workshop.folder / "numba")}
     assert workshop.score(**environment) == 10
@@ -300,7 +296,6 @@ def test_a_truncated_cache_in_numbas_own_folder_is_compiled_afresh(workshop: Wor
     assert workshop.score(**environment) == 10
 
 
-@pytest.mark.xfail(strict=True, reason="a truncated copy of kernels.py is a SyntaxError before the recovery begins")
 def test_a_truncated_copy_of_the_kernels_is_written_afresh(compiled: Workshop) -> None:
     (copy,) = compiled.find("kernels.py")
     copy.write_text(copy.read_text()[:3000])

@@ -13,7 +13,6 @@ from surpass.agents.teacher import FullViewTeacher, Teacher, find_teacher
 from surpass.engine import run as run_module
 from surpass.engine.lookup import Lookup
 from surpass.engine.run import Results, core_count, run
-from surpass.machine.calls import stack_limit
 from surpass.errors import InstanceError, SettingError, SurpassError
 from surpass.machine import Outcome, State, kernel
 from surpass.machine.calls import stack_limit
@@ -327,13 +326,11 @@ def test_the_number_of_threads_can_be_set_from_outside(monkeypatch: pytest.Monke
     assert core_count() >= 1
 
 
-@pytest.mark.xfail(strict=True, reason="no instances at all are a TypeError from Results")
 def test_no_instances_give_no_results() -> None:
     none = SORT_BUBBLE.draw(Request(size=5, count=1)).part(0, 0)
     assert run(find_teacher("bubble_sort"), none).steps.tolist() == []
 
 
-@pytest.mark.xfail(strict=True, reason="pointers are not checked: this one swaps with memory behind the list")
 def test_a_pointer_behind_the_list_is_refused() -> None:
     stray = FullViewTeacher("teacher:stray", SORT_FULL, lambda lists: np.tile((0, 3), (len(lists), 1)), "")
     instances = Instances(np.array([2, 4]), np.array([[1, 0, 0, 0], [3, 1, 2, 0]]), np.zeros((2, 1)))

@@ -14,10 +14,10 @@ from gymnasium.utils.env_checker import check_env
 from surpass.agents import teachers  # noqa: F401  # makes the teachers known
 from surpass.agents.teacher import FullViewTeacher, Teacher, known_teachers
 from surpass.engine.run import run
-from surpass.machine.calls import stack_limit
 from surpass.environments.registration import PAPER_TASK_NAMES, environment_id
 from surpass.environments.single import SurpassEnv
 from surpass.errors import ObservationError
+from surpass.machine.calls import stack_limit
 from surpass.machine.state import SIZE
 from surpass.tasks.sort_full import edge_features
 from surpass.tasks.task import Limit, Request, Task

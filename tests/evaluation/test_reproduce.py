@@ -1,5 +1,5 @@
 from surpass.evaluation.paper import paper_tables
-from surpass.evaluation.reproduce import TEACHER_ROWS
+from surpass.evaluation.reproduce import TABLES
 
 
 def test_every_teacher_row_of_the_paper_is_wanted():
@@ -11,4 +11,4 @@ def test_every_teacher_row_of_the_paper_is_wanted():
         for row in content["rows"]
         if row in scripted or row.startswith("dfs")
     }
-    assert printed == {(wanted.table, wanted.name) for wanted in TEACHER_ROWS}
+    assert printed == {(wanted.table, wanted.name) for wanted in TABLES["teachers"]}

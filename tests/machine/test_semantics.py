@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from surpass.machine import Outcome
 from surpass.machine.state import DEPTH, FIRST
-from surpass.tasks.knapsack import KNAPSACK
+from surpass.tasks.knapsack import KNAPSACK, WEIGHTS
 from surpass.tasks.lists import from_lists
 from surpass.tasks.search import SEARCH
 from surpass.tasks.sort_bubble import SORT_BUBBLE
@@ -38,7 +38,7 @@ def one_knapsack(weights: list[float], values: list[float], capacity: float) -> 
     size = len(weights)
     instances = KNAPSACK.allocate(1, size)
     instances.reals[0, 1] = capacity
-    instances.reals[0, 4 : 4 + 2 * size] = [*weights, *values]
+    instances.reals[0, WEIGHTS : WEIGHTS + 2 * size] = [*weights, *values]
     return instances
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from surpass.errors import SettingError, UnknownNameError
-from surpass.tasks.knapsack import KNAPSACK
+from surpass.tasks.knapsack import KNAPSACK, WEIGHTS
 from surpass.tasks.lists import LISTS
 from surpass.tasks.registry import PAPER_TASKS
 from surpass.tasks.search import SEARCH
@@ -212,13 +212,13 @@ def test_mixed_queries_can_stand_in_every_position_and_every_gap() -> None:
 @pytest.mark.parametrize("size", [1, 2, 30])
 def test_knapsack_capacity_is_half_the_total_weight(size: int) -> None:
     drawn = KNAPSACK.draw(request(size, 100))
-    weights = drawn.reals[:, 4 : 4 + size]
+    weights = drawn.reals[:, WEIGHTS : WEIGHTS + size]
     assert np.allclose(drawn.reals[:, 1], weights.sum(axis=1) / 2, rtol=1e-12, atol=0)
 
 
 def test_knapsack_weights_and_values_are_uniform_and_independent() -> None:
     drawn = KNAPSACK.draw(request(10, 2_000))
-    weights, values = drawn.reals[:, 4:14].ravel(), drawn.reals[:, 14:24].ravel()
+    weights, values = (drawn.reals[:, WEIGHTS + 10 * k : WEIGHTS + 10 * k + 10].ravel() for k in (0, 1))
     for amounts in (weights, values):
         assert (amounts >= 0).all()
         assert (amounts <= 1).all()

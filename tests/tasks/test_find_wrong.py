@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from surpass.machine.state import FIRST
-from surpass.tasks.knapsack import KNAPSACK
+from surpass.tasks.knapsack import KNAPSACK, WEIGHTS
 from surpass.tasks.search import SEARCH
 from surpass.tasks.sort_bubble import SORT_BUBBLE
 from surpass.tasks.sort_full import SORT_FULL
@@ -83,7 +83,7 @@ def judge_knapsack(weights: list[float], values: list[float], capacity: float, b
     size = len(weights)
     instances = KNAPSACK.allocate(1, size)
     instances.reals[0, 1] = capacity
-    instances.reals[0, 4 : 4 + 2 * size] = [*weights, *values]
+    instances.reals[0, WEIGHTS : WEIGHTS + 2 * size] = [*weights, *values]
     items, reals = instances.items.copy(), instances.reals.copy()
     items[0, size:] = best
     reals[0, 0] = claimed
@@ -112,7 +112,7 @@ def test_a_packing_may_differ_from_its_claim_by_rounding_only() -> None:
 
 def test_the_claim_is_about_the_best_packing_not_the_last() -> None:
     instances = KNAPSACK.allocate(1, 2)
-    instances.reals[0, 1], instances.reals[0, 4:8] = 1.0, [1.0, 1.0, 1.0, 2.0]
+    instances.reals[0, 1], instances.reals[0, WEIGHTS : WEIGHTS + 4] = 1.0, [1.0, 1.0, 1.0, 2.0]
     items, reals = instances.items.copy(), instances.reals.copy()
     items[0], reals[0, 0] = [1, 1, 0, 1], 2.0
     registers = np.zeros((1, KNAPSACK.register_count), np.int64)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surpass.errors import InstanceError, SurpassError
-from surpass.tasks.knapsack import KNAPSACK
+from surpass.tasks.knapsack import KNAPSACK, WEIGHTS
 from surpass.tasks.lists import rank
 from surpass.tasks.registry import PAPER_TASKS
 from surpass.tasks.search import SEARCH
@@ -135,7 +135,7 @@ def test_knapsacks_are_read_as_written() -> None:
     instance, _ = KNAPSACK.parse_instance("0.25,1:0.5,2:0.75")
     assert instance.sizes.tolist() == [2]
     assert instance.reals[0, [0, 1, 2, 3]].tolist() == [0, 0.75, 0, 0]
-    assert instance.reals[0, 4:8].tolist() == [0.25, 1, 0.5, 2]
+    assert instance.reals[0, WEIGHTS : WEIGHTS + 4].tolist() == [0.25, 1, 0.5, 2]
 
 
 def test_a_knapsack_without_a_capacity_gets_half_the_weight() -> None:
@@ -150,7 +150,7 @@ def test_an_empty_knapsack_is_read() -> None:
 
 @pytest.mark.parametrize("text", ["-1:1", "1:-1", "1:1:-1", "inf:1", "1:inf", "1:1:inf"])
 def test_a_knapsack_takes_finite_amounts_from_0_on(text: str) -> None:
-    with pytest.raises(InstanceError, match="must be finite numbers from 0 on"):
+    with pytest.raises(InstanceError, match="must be numbers from 0 to 1e"):
         KNAPSACK.parse_instance(text)
 
 
@@ -172,9 +172,6 @@ def test_a_drawn_instance_is_read_back_as_it_was_written(task: Task, size: int) 
 # Known failures
 
 
-@pytest.mark.xfail(
-    strict=True, reason="int() refuses more than 4300 digits, and float() then turns the number into inf"
-)
 @pytest.mark.parametrize("text", ["1" + "0" * 5000, "2" + "0" * 5000])
 def test_an_integer_of_5000_digits_is_not_taken_for_infinity(text: str) -> None:
     try:
@@ -184,14 +181,12 @@ def test_an_integer_of_5000_digits_is_not_taken_for_infinity(text: str) -> None:
     assert found == [0, 1]
 
 
-@pytest.mark.xfail(strict=True, reason="a knapsack with an integer beyond 1.8e308 is an OverflowError")
 @pytest.mark.parametrize("text", [f"{HUGE}:1", f"1:{HUGE}", f"1:1:{HUGE}"])
 def test_a_knapsack_with_an_integer_beyond_the_floats_is_refused(text: str) -> None:
     with pytest.raises(SurpassError):
         KNAPSACK.parse_instance(text)
 
 
-@pytest.mark.xfail(strict=True, reason="the total weight overflows to an infinite capacity, with a RuntimeWarning")
 def test_a_knapsack_whose_total_weight_overflows_is_refused_or_has_a_finite_capacity() -> None:
     try:
         instance, _ = KNAPSACK.parse_instance("1e308,1e308:1,1")

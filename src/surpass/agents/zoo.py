@@ -33,7 +33,7 @@ class Resident:
 
     @property
     def merit(self) -> tuple[float, float]:
-        """What agents of one task are ranked by: the share solved, then the mean over the sizes to learn on; more is better."""
+        """What agents of a task are ranked by: the share solved, then the mean on the sizes to learn on."""
         task = find_task(self.task)
         smallest, largest = task.training_sizes
         rows = [row for row in self.record["scores"] if smallest <= row["size"] <= largest]

@@ -126,5 +126,6 @@ def _print_scores(evaluation: Evaluation, folder: RunFolder) -> None:
         ]
         for row in evaluation.rows
     ]
-    title = f"{folder.path} after {len(folder.curves)} rounds and {folder.seconds:.0f} seconds, against {evaluation.against}"
+    spent = f"{len(folder.curves)} rounds and {folder.seconds:.0f} seconds"
+    title = f"{folder.path} after {spent}, against {evaluation.against}"
     print_table(title, ["size", "solved", f"mean {evaluation.measure}", "difference", "± 95 %"], rows)

@@ -9,7 +9,7 @@ import typer
 
 from surpass.cli.evaluate import evaluate_command
 from surpass.cli.learn import learn_command
-from surpass.cli.reproduce import reproduce_app
+from surpass.cli.reproduce import reproduce_command
 from surpass.cli.tasks import tasks_command
 from surpass.cli.trace import trace_command
 from surpass.cli.zoo import zoo_command
@@ -29,7 +29,7 @@ app.command("learn")(learn_command)
 app.command("evaluate")(evaluate_command)
 app.command("trace")(trace_command)
 app.command("zoo")(zoo_command)
-app.add_typer(reproduce_app, name="reproduce")
+app.command("reproduce")(reproduce_command)
 
 
 def _show_version(wanted: bool) -> None:

@@ -148,5 +148,5 @@ def look(batch: Batch, digits: Ints) -> None:
             continue
         state = State(batch.registers[b], batch.items[b], batch.reals[b], batch.stack[b])
         seen = observe(state)
-        for k in range(len(seen)):
+        for k in range(min(len(seen), digits.shape[1])):
             digits[b, k] = seen[k]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from surpass.agents.agent import Agent
+from surpass.agents.agent import NO_ACTION, Agent
 from surpass.engine.kernels import EMPTY
 from surpass.engine.specialise import specialise
+from surpass.errors import SettingError
 
 __all__ = ["Lookup"]
 
@@ -26,7 +27,8 @@ class Lookup:
 
     def extend(self, observations: Ints) -> None:
         """Ask the agent about new, distinct observations [m] and keep its answers."""
-        answers = self.agent.actions(observations)
+        answers = np.asarray(self.agent.actions(observations))
+        self._check(observations, answers)
         if 2 * (self.count + len(observations)) > len(self.keys):
             known = self.keys != EMPTY
             old_keys, old_values = self.keys[known], self.values[known]
@@ -35,6 +37,17 @@ class Lookup:
             self.kernels.insert(self.keys, self.values, old_keys, old_values)
         self.kernels.insert(self.keys, self.values, observations, answers)
         self.count += len(observations)
+
+    def _check(self, observations: Ints, answers: Ints) -> None:
+        """Raise `SettingError` unless every answer is an action or `NO_ACTION`: the kernels would read astray."""
+        most = self.agent.task.interface.action_count
+        if answers.shape != observations.shape or not np.issubdtype(answers.dtype, np.integer):
+            raise SettingError(
+                f"{self.agent.name} gave {answers.size} answers to {len(observations)} observations; each needs one"
+            )
+        bad = answers[(answers < NO_ACTION) | (answers >= most)]
+        if bad.size:
+            raise SettingError(f"{self.agent.name} answered {bad[0]}; actions are 0 to {most - 1}, and -1 for none")
 
     def entries(self) -> tuple[Ints, Ints]:
         """Return the observations met so far in ascending order, and their actions."""

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from surpass.agents.agent import NO_ACTION, Agent, FullViewAgent
 from surpass.engine.batch import Batch, allocate
-from surpass.engine.run import make_room
+from surpass.engine.run import ask_pointers, make_room
 from surpass.engine.specialise import specialise
 from surpass.errors import TraceError
 from surpass.machine.instructions import Action
@@ -128,7 +128,7 @@ def record(
                 episode.end(Outcome.LOOP)
                 break
             met.add(episode.items.tobytes())
-            pointers = agent.pointers(episode.items)[0]
+            pointers = ask_pointers(agent, episode.items)[0]
             action, seen = Action(task.interface.instructions[0].name, tuple(pointers.tolist())), None
             changes = episode.step(0, np.concatenate([[0], pointers]))
         else:

@@ -14,11 +14,11 @@ from surpass.agents.agent import Agent, FullViewAgent
 from surpass.engine.batch import Batch, allocate, grow_stack
 from surpass.engine.lookup import Lookup
 from surpass.engine.specialise import specialise
-from surpass.errors import InstanceError, SettingError
+from surpass.errors import InstanceError, ObservationError, SettingError
 from surpass.machine.state import SCORE, SIZE, Outcome
 from surpass.tasks.task import Instances, Limit, Task
 
-__all__ = ["Results", "core_count", "make_room", "raise_bad_observation", "run"]
+__all__ = ["Results", "ask_pointers", "core_count", "make_room", "raise_bad_observation", "run"]
 
 Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
@@ -68,19 +68,28 @@ def run(
     widest = int(instances.sizes.max(initial=0))
     if instances.items.shape[1] < task.item_width(widest) or instances.reals.shape[1] < task.real_width(widest):
         raise InstanceError(f"these instances do not have the memory that task {task.name} needs for size {widest}")
+    if instances.count == 0:
+        none = np.zeros(0, np.int64)
+        return Results(none, none, none, np.zeros(0), np.zeros(0))
     runner = _FullView(agent) if isinstance(agent, FullViewAgent) else _Tabular(agent, lookup, threads)
     words = task.item_width(widest) + task.real_width(widest) + task.register_count + 64
     chunk = max(1, MEMORY_WORDS // words)
     parts = []
     for first in range(0, instances.count, chunk):
-        part = instances.part(first, first + chunk)
+        part = _trim(task, instances.part(first, first + chunk), widest)
         report = (lambda ended, done=first: progress(done + ended)) if progress else None
         batch = allocate(task, part.count, widest)
-        specialise(task).reset(batch, *map(np.ascontiguousarray, part), np.arange(part.count))
+        specialise(task).reset(batch, *part, np.arange(part.count))
         before = batch.reals[:, SCORE].copy()
         batch = runner.finish(batch, np.ascontiguousarray(limits[first : first + chunk]), report)
         parts.append(_judge(task, part, batch, before))
     return Results(instances.sizes, *(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _trim(task: Task, instances: Instances, size: int) -> Instances:
+    """Return the instances without the memory that only a larger one would need."""
+    items, reals = instances.items[:, : task.item_width(size)], instances.reals[:, : task.real_width(size)]
+    return Instances(*(np.ascontiguousarray(a) for a in (instances.sizes, items, reals)))  # type: ignore[arg-type]
 
 
 def _judge(task: Task, instances: Instances, batch: Batch, before: Reals) -> tuple[Ints, Ints, Reals, Reals]:
@@ -160,6 +169,7 @@ def raise_bad_observation(task: Task, batch: Batch) -> None:
         digits = np.zeros((len(batch.steps), len(task.interface.features)), np.int64)
         specialise(task).look(batch, digits)
         task.interface.pack_digits(digits[bad])
+        raise ObservationError(f"observe of task {task.name!r} does not return one value for each feature")
 
 
 class _FullView:
@@ -184,11 +194,22 @@ class _FullView:
             running = running[batch.outcomes[running] == Outcome.RUNNING]
             for size in np.unique(sizes[running]):
                 chosen = running[sizes[running] == size]
-                rows[chosen, 1:] = self.agent.pointers(batch.items[chosen, :size])
+                rows[chosen, 1:] = ask_pointers(self.agent, batch.items[chosen, :size])
             kernels.step(batch, np.zeros(count, np.int64), rows, limits)
             if progress:
                 progress(int((batch.outcomes > Outcome.RUNNING).sum()))
         return batch
+
+
+def ask_pointers(agent: FullViewAgent, lists: Ints) -> Ints:
+    """Return the operands [m, 2] that an agent gives for lists [m, n], once they are known to point into them."""
+    pointers = np.asarray(agent.pointers(lists))
+    if pointers.shape != (len(lists), 2) or not np.issubdtype(pointers.dtype, np.integer):
+        raise SettingError(f"{agent.name} gave pointers of shape {pointers.shape}; they must be ({len(lists)}, 2)")
+    bad = pointers[(pointers < 0) | (pointers >= lists.shape[1])]
+    if bad.size:
+        raise SettingError(f"{agent.name} points to {bad[0]}; positions are 0 to {lists.shape[1] - 1}")
+    return pointers
 
 
 def core_count() -> int:

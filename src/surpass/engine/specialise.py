@@ -6,6 +6,7 @@ copy lies in a folder named after a fingerprint of everything that goes into it,
 
 from __future__ import annotations
 
+import enum
 import hashlib
 import importlib.util
 import inspect
@@ -29,11 +30,15 @@ from surpass.engine import kernels
 from surpass.engine.batch import Batch
 from surpass.errors import DeclarationError
 from surpass.machine.interface import Interface
+from surpass.machine.state import State
 from surpass.tasks.task import Task
 
 __all__ = ["Kernels", "cache_folder", "specialise"]
 
 _I1, _I2, _F2 = numba.int64[::1], numba.int64[:, ::1], numba.float64[:, ::1]
+_STATE = numba.types.NamedTuple(  # type: ignore[no-untyped-call]
+    [_I1, _I1, numba.float64[::1], _I1], State
+)
 _BATCH = numba.types.NamedTuple([_I2, _I2, _F2, _I2, _I1, _I1, _I1], Batch)  # type: ignore[no-untyped-call]
 _SIGNATURES = {
     "reset": (_BATCH, _I1, _I2, _F2, _I1),
@@ -60,7 +65,7 @@ class Kernels:
             raise DeclarationError(f"a kernel of task {self._task.name!r} does not compile: {_gist(error)}") from error
         except Exception:
             # A damaged cache file makes Numba fail in many ways; compiling afresh is always right.
-            shutil.rmtree(Path(str(self._module.__file__)).parent, ignore_errors=True)
+            shutil.rmtree(getattr(self._module, name).stats.cache_path, ignore_errors=True)
             self._module = _load(self._task)
             compiled = self._compile(name)
         setattr(self, name, compiled)
@@ -68,10 +73,14 @@ class Kernels:
 
     def _compile(self, name: str) -> Callable[..., Any]:
         dispatcher = getattr(self._module, name)
-        if not numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        if not _interpreted():
             dispatcher.compile(_SIGNATURES[name])
         compiled: Callable[..., Any] = dispatcher
         return compiled
+
+
+def _interpreted() -> bool:
+    return bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]
 
 
 @cache
@@ -84,15 +93,11 @@ def _load(task: Task) -> types.ModuleType:
     """Return a copy of the kernels module that works on `task`."""
     template = Path(kernels.__file__).read_text()
     unrolled = _write_unrolled(task.interface)
-    key = hashlib.sha256()
-    for part in (template, unrolled, str(task.frame_size), numba.__version__, llvmlite.__version__, sys.version):
-        key.update(part.encode() + b"\0")
-    for function in (task.start, task.observe, task.act):
-        _fingerprint(function, key, set())
-
-    path = cache_folder() / f"{task.name}-{key.hexdigest()[:16]}" / "kernels.py"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
+    folder = cache_folder() / f"{task.name}-{_fingerprint_of(task, unrolled)}"
+    path = folder / "kernels.py"
+    if not path.exists() or path.read_text() != template:
+        _count_observed(task)
+        folder.mkdir(parents=True, exist_ok=True)
         fresh = path.with_suffix(f".{os.getpid()}")
         fresh.write_text(template)
         fresh.replace(path)
@@ -106,6 +111,22 @@ def _load(task: Task) -> types.ModuleType:
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def _count_observed(task: Task) -> None:
+    """Raise `DeclarationError` unless `observe` returns one value for each feature; its compiled type tells."""
+    if task.observe is None or _interpreted():
+        return
+    try:
+        task.observe.compile((_STATE,))  # type: ignore[attr-defined]
+        returned = task.observe.overloads[(_STATE,)].signature.return_type  # type: ignore[attr-defined]
+    except NumbaError as error:
+        raise DeclarationError(f"observe of task {task.name!r} does not compile: {_gist(error)}") from error
+    count = len(returned) if isinstance(returned, numba.types.BaseTuple) else 1
+    if count != len(task.interface.features):
+        raise DeclarationError(
+            f"observe of task {task.name!r} returns {count} values for {len(task.interface.features)} features"
+        )
 
 
 def _declare(task: Task, written: str) -> dict[str, Any]:
@@ -132,35 +153,73 @@ def _write_unrolled(interface: Interface) -> str:
     if interface.is_full_view:
         return source
     terms = [f"seen[{k}] * {stride}" for k, stride in enumerate(interface.strides)]
+    count = len(interface.radices)
     tests = [f"(0 <= seen[{k}]) & (seen[{k}] < {radix})" for k, radix in enumerate(interface.radices)]
     return (
         f"{source}def pack(seen):\n    return {' + '.join(terms)}\n\n"
-        f"def in_range(seen):\n    return {' & '.join(tests)}\n"
+        f"def in_range(seen):\n    return (len(seen) == {count}) and {' & '.join(tests)}\n"
     )
 
 
-def _fingerprint(thing: Any, key: Any, seen: set[int]) -> None:
+def _fingerprint_of(task: Task, unrolled: str) -> str:
+    """Return a short text that changes with everything that goes into a task's compiled loops."""
+    key = hashlib.sha256()
+    package = Path(kernels.__file__).parent.parent
+    sources = [
+        *sorted((package / "machine").glob("*.py")),
+        package / "engine" / "kernels.py",
+        package / "engine" / "batch.py",
+    ]
+    for part in (unrolled, str(task.frame_size), numba.__version__, llvmlite.__version__, sys.version):
+        key.update(part.encode() + b"\0")
+    for source in sources:
+        key.update(source.read_bytes() + b"\0")
+    for function in (task.start, task.observe, task.act):
+        _feed(function, key, set())
+    return key.hexdigest()[:16]
+
+
+def _feed(thing: Any, key: hashlib._Hash, seen: set[int]) -> None:
     """Feed a function, the functions it calls and the constants it reads into a hash."""
     function = getattr(thing, "py_func", thing)
+    if not inspect.isfunction(function):
+        _feed_constant(thing, key)
+        return
     if id(function) in seen:
         return
     seen.add(id(function))
-    if not inspect.isfunction(function):
-        if isinstance(thing, int | float | str | bytes | tuple | np.ndarray):
-            key.update(repr(thing).encode())
-        return
     try:
         key.update(inspect.getsource(function).encode())
     except (OSError, TypeError):
-        key.update(function.__code__.co_code + repr(function.__code__.co_consts).encode())
+        _feed_code(function.__code__, key)
     cells = inspect.getclosurevars(function)
     for name, value in sorted({**cells.globals, **cells.nonlocals}.items()):
-        key.update(name.encode())
+        key.update(name.encode() + b"=")
         if inspect.ismodule(value):
             for attribute in sorted(set(function.__code__.co_names) & set(vars(value))):
-                _fingerprint(vars(value)[attribute], key, seen)
+                _feed(vars(value)[attribute], key, seen)
         else:
-            _fingerprint(value, key, seen)
+            _feed(value, key, seen)
+
+
+def _feed_constant(value: Any, key: hashlib._Hash) -> None:
+    """Feed the value of a constant into a hash; things that a kernel cannot read are left out."""
+    if isinstance(value, np.ndarray):
+        key.update(f"{value.dtype}{value.shape}".encode() + value.tobytes())
+    elif isinstance(value, type) and issubclass(value, enum.Enum):
+        key.update(repr({name: member.value for name, member in value.__members__.items()}).encode())
+    elif isinstance(value, int | float | complex | str | bytes | tuple | np.generic):
+        key.update(repr(value).encode())
+
+
+def _feed_code(code: types.CodeType, key: hashlib._Hash) -> None:
+    """Feed the code of a function without a source, and of those defined in it, into a hash."""
+    key.update(code.co_code + repr((code.co_names, code.co_varnames, code.co_freevars)).encode())
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            _feed_code(constant, key)
+        else:
+            key.update(repr(constant).encode())
 
 
 @cache
@@ -180,6 +239,7 @@ def cache_folder() -> Path:
 
 
 def _gist(error: Exception) -> str:
-    """Return the lines of a Numba error that tell what is wrong, as one."""
+    """Return the lines of a Numba error that tell what is wrong and in which function, as one."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return " ".join(lines[:6])
+    where = [line for line in lines[6:] if line.startswith(("File", "During: resolving callee", "def "))]
+    return " ".join([*lines[:6], *where[:6]])

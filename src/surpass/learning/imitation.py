@@ -1,8 +1,9 @@
 """Imitation: learn to do what a teacher does, on its own traces and on the learner's (as in DAgger).
 
-Every round runs the teacher and the learner on fresh instances and keeps each distinct observation that either met, with the
-teacher's answer. If the learner already gives that answer to all of them, clearly, the round is calm; else it is trained on
-all that has been met so far. Two calm rounds end the learning: the network equals its teacher on everything both have met.
+Every round runs the teacher and the learner on fresh instances and keeps each distinct observation that either met,
+with the teacher's answer. If the learner already gives that answer to all of them, clearly, the round is calm; else it is
+trained on all that has been met so far. Some calm rounds in a row end the learning: the network equals its teacher on
+everything both have met.
 """
 
 from __future__ import annotations
@@ -160,12 +161,11 @@ class Imitation:
         return 1 - len(places) / len(self.observations), places
 
     def _learn(self) -> tuple[float, int]:
-        """Go through all kept observations until all answers are clear; return the last mean loss and the passes made."""
+        """Go through all kept observations until all answers are clear; return the last mean loss and the passes."""
         inputs, answers = self.network.encode(self.observations), torch.from_numpy(self.answers)
-        loss_sum, epoch = 0.0, 0
-        for epoch in range(1, self.config.epochs + 1):
-            loss_sum = 0.0
-            clear = True
+        loss_sum, passes, clear = 0.0, 0, False
+        while passes < self.config.epochs and not clear:
+            loss_sum, passes, clear = 0.0, passes + 1, True
             order = self.random.permutation(len(answers))
             for at in range(0, len(order), self.config.batch):
                 part = torch.from_numpy(order[at : at + self.config.batch])
@@ -176,9 +176,7 @@ class Imitation:
                 self.optimizer.step()
                 loss_sum += loss.item() * len(part)
                 clear = clear and bool((scores > CLEARLY).all())
-            if clear:
-                break
-        return loss_sum / len(answers), epoch
+        return loss_sum / len(answers), passes
 
     # State
 

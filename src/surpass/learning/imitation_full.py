@@ -1,4 +1,4 @@
-"""Imitation in the full view: a graph network learns from the teacher's answers on its traces and on the learner's own."""
+"""Imitation in the full view: a graph network learns the teacher's answers on its traces and on the learner's own."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class FullViewImitation:
         visited = []
         rows = np.arange(len(lists))
         for _ in range(size):
-            unsorted = (lists[:, :-1] > lists[:, 1:]).any(axis=1)
+            unsorted = np.any(lists[:, :-1] > lists[:, 1:], axis=1)
             if not unsorted.any():
                 break
             visited.append(lists[unsorted])

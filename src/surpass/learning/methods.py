@@ -66,6 +66,7 @@ def _parse_setting(config: type, name: str, text: str) -> Any:
     try:
         if isinstance(default, tuple):
             return tuple(int(word) for word in text.replace(",", " ").split())
-        return type(default)(text)
+        kind: Any = type(default)
+        return kind(text)
     except ValueError:
         raise SettingError(f"setting {name} is {text!r}; it must be like {default!r}") from None

@@ -146,8 +146,8 @@ def train(
 ) -> list[Curve]:
     """Let a learner advance until it is done or the time is up, and return its curves.
 
-    A checkpoint is written every `checkpoint_every` seconds and at the end. Since a checkpoint holds the whole state, when it
-    is written makes no difference to what is learned.
+    A checkpoint is written every `checkpoint_every` seconds and at the end. Since a checkpoint holds the whole state,
+    when it is written makes no difference to what is learned.
     """
     curves = folder.curves if folder else []
     started = saved = time.monotonic()

@@ -225,7 +225,7 @@ class Interface:
 
     @cached_property
     def _action_texts(self) -> dict[str, int]:
-        return {str(action).replace(" ", ""): number for number, action in enumerate(self.actions)}
+        return {_bare(str(action)): number for number, action in enumerate(self.actions)}
 
     def pack_action(self, action: Action) -> int:
         """Return the number of an action."""
@@ -236,12 +236,17 @@ class Interface:
 
     def unpack_action(self, number: int) -> Action:
         """Return the action with this number."""
+        self._check_action(number)
         return self.actions[number]
+
+    def _check_action(self, number: int) -> None:
+        if not 0 <= number < self.action_count:
+            raise UnknownNameError("action", str(number), [f"0 to {self.action_count - 1}"])
 
     def parse_action(self, text: str) -> int:
         """Return the number of the action written as text, such as `MoveVar(1, +1)`."""
         try:
-            return self._action_texts[text.replace(" ", "")]
+            return self._action_texts[_bare(text)]
         except KeyError:
             raise UnknownNameError("action", text, self._signatures()) from None
 
@@ -278,6 +283,7 @@ class Interface:
 
     def decisions(self, number: int) -> tuple[Decision, ...]:
         """Return the choices that make up an action, in order: the instruction, then each operand."""
+        self._check_action(number)
         instruction, *choices = self.action_rows[number].tolist()
         found = [Decision(0, (), instruction)]
         for index, slot in enumerate(self.slots):
@@ -322,6 +328,11 @@ class Interface:
         """Return the network inputs [m, input_size] of packed observations [m]."""
         digits = self.digits(observations)
         return np.concatenate([block[digits[:, k]] for k, block in enumerate(self._encodings)], axis=1)
+
+
+def _bare(text: str) -> str:
+    """Return the text of an action without blanks and plus signs, which may be left out."""
+    return text.replace(" ", "").replace("+", "")
 
 
 def _admits(sign: str, value: Hashable) -> bool:

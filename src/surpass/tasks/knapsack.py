@@ -24,11 +24,16 @@ Reals = npt.NDArray[np.float64]
 
 RUNNING, SOLVED = int(Outcome.RUNNING), int(Outcome.SOLVED)
 
+LARGEST = 1e300
+"""The largest weight, value or capacity that is read: a million of them still add up."""
+
 INDEX = FIRST
 """Register: the current item i, 0 to n."""
 CAPACITY, LOAD, VALUE = 1, 2, 3
 """Reals: the weight W that may be packed; the weight w and the value v of the current solution."""
-WEIGHTS = 4
+LOAD_REST, VALUE_REST = 4, 5
+"""Reals: what rounding left out of the load and the value, so that an item put and popped leaves no trace."""
+WEIGHTS = 6
 """Reals: weights [n] start here; then values [n], and the sums of the values and weights and the least weight from
 each item on, [n + 1] each."""
 
@@ -76,14 +81,25 @@ def observe(state: State) -> tuple[int, ...]:
 
 
 @kernel
+def _add(reals: Reals, place: int, rest: int, amount: float) -> None:
+    """Add to a sum in place, exactly up to the rounding of the rest."""
+    total = reals[place] + amount
+    part = total - reals[place]
+    # What the addition lost (Knuth's two-sum), with what was lost before.
+    lost = (reals[place] - (total - part)) + (amount - part) + reals[rest]
+    reals[place] = total + lost
+    reals[rest] = lost - (reals[place] - total)
+
+
+@kernel
 def _change(state: State, sign: int) -> None:
     """Put (+1) or pop (-1) the current item in place, and keep the solution if it is the best that fits."""
     size, i, reals = state.registers[SIZE], state.registers[INDEX], state.reals
     if i == size or state.items[i] == (sign == 1):
         return
     state.items[i] = sign == 1
-    reals[LOAD] += sign * reals[WEIGHTS + i]
-    reals[VALUE] += sign * reals[WEIGHTS + size + i]
+    _add(reals, LOAD, LOAD_REST, sign * reals[WEIGHTS + i])
+    _add(reals, VALUE, VALUE_REST, sign * reals[WEIGHTS + size + i])
     if reals[LOAD] <= reals[CAPACITY] and reals[VALUE] > reals[SCORE]:
         reals[SCORE] = reals[VALUE]
         for k in range(size):
@@ -138,8 +154,8 @@ def read(parts: Sequence[Sequence[Number]]) -> tuple[Instances, tuple[str, ...]]
         raise InstanceError(
             "it takes as many weights as values and, if wanted, a capacity, such as 0.2,0.7:0.5,0.9:0.8"
         )
-    if any(x < 0 or math.isinf(x) for part in parts for x in part):
-        raise InstanceError("weights, values and capacity must be finite numbers from 0 on")
+    if any(not 0 <= x <= LARGEST for part in parts for x in part):
+        raise InstanceError(f"weights, values and capacity must be numbers from 0 to {LARGEST:g}")
     weights, values = np.array(parts[0], np.float64), np.array(parts[1], np.float64)
     size = len(weights)
     instances = KNAPSACK.allocate(1, size)

@@ -224,6 +224,10 @@ class Task:
         return self.write(instance)
 
 
+MOST_DIGITS = 4000
+"""The longest whole number that is read, in digits; Python itself reads 4300."""
+
+
 def parse_numbers(text: str) -> list[Number]:
     """Return the numbers of a text, separated by commas or blanks."""
     words = text.replace(",", " ").split()
@@ -231,6 +235,8 @@ def parse_numbers(text: str) -> list[Number]:
 
 
 def _parse_number(word: str) -> Number:
+    if word.lstrip("+-").isdecimal() and len(word) > MOST_DIGITS:
+        raise InstanceError(f"a number of {len(word)} digits is too long; the most is {MOST_DIGITS}")
     try:
         return int(word)
     except ValueError:

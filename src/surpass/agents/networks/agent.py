@@ -15,8 +15,7 @@ __all__ = ["SAFE_MARGIN", "GraphAgent", "NetworkAgent", "new_network"]
 Ints = npt.NDArray[np.int64]
 
 SAFE_MARGIN = 1e-4
-"""A choice that leads by less could come out otherwise in another batch: one value of a batch can differ by 1e-5 from the
-same row alone."""
+"""A choice that leads by less could come out otherwise in another batch, where one value can differ by 1e-5."""
 BATCH = 4096
 GRAPH_WORK = 1 << 19
 """About how many pairs of positions to send through a graph network at once."""

@@ -16,6 +16,8 @@ STATE = 16
 MESSAGE = 32
 HIDDEN = 32
 EDGE = 2
+BLOCK = 1 << 13
+"""How many pairs of nodes of all graphs together make a block."""
 
 
 def _mlp(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
@@ -32,7 +34,7 @@ class _Messages(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        # The first layer acts on [own state, other's state, edge]; split in three, it is applied once per node, not per pair.
+        # The first layer acts on [own state, other's state, edge]; split in three, its parts are applied once per node.
         self.own = nn.Linear(STATE, HIDDEN)
         self.other = nn.Linear(STATE, HIDDEN, bias=False)
         self.edge = nn.Linear(EDGE, HIDDEN, bias=False)
@@ -41,12 +43,24 @@ class _Messages(nn.Module):
 
     def forward(self, states: Tensor, edges: Tensor) -> Tensor:
         """Return the next states [B, n, 16] from states [B, n, 16] and edge features [B, n, n, 2]."""
+        own, other = self.own(states), self.other(states)
+        # Without gradients long lists go in blocks of nodes, so that what is summed stays in the processor's cache.
         size = states.shape[1]
-        hidden = torch.relu(self.own(states)[:, :, None] + self.other(states)[:, None] + self.edge(edges))
-        others = 1 - torch.eye(size)
+        block = size if torch.is_grad_enabled() else max(1, BLOCK // (len(states) * size))
+        heard = [
+            self._hear(own[:, at : at + block], other, edges[:, at : at + block], at) for at in range(0, size, block)
+        ]
         # The mean comes before the last, linear layer: that is the same, and n times cheaper.
-        heard = (hidden * others[None, :, :, None]).sum(dim=2) / max(1, size - 1)
-        return self.node(torch.cat([states, self.out(heard)], dim=2))
+        states = torch.cat([states, self.out(torch.cat(heard, dim=1))], dim=2)
+        following: Tensor = self.node(states)
+        return following
+
+    def _hear(self, own: Tensor, other: Tensor, edges: Tensor, at: int) -> Tensor:
+        """Return the mean [B, b, 32] over all others that nodes `at` to `at + b - 1` hear."""
+        count, size = own.shape[1], other.shape[1]
+        hidden = torch.relu(own[:, :, None] + other[:, None] + self.edge(edges))
+        itself = hidden[:, torch.arange(count), at + torch.arange(count)]
+        return (hidden.sum(dim=2) - itself) / max(1, size - 1)
 
 
 class _Pointer(nn.Module):
@@ -81,12 +95,14 @@ class GraphPolicy(nn.Module):
 
     def first_log_probabilities(self, edges: Tensor) -> Tensor:
         """Return the log-probabilities [B, n] of the first position."""
-        return self.first(edges.new_ones((*edges.shape[:2], 1)), edges)
+        options: Tensor = self.first(edges.new_ones((*edges.shape[:2], 1)), edges)
+        return options
 
     def second_log_probabilities(self, edges: Tensor, chosen: Tensor) -> Tensor:
         """Return the log-probabilities [B, n] of the second position, given the first [B]."""
         marks = nn.functional.one_hot(chosen, edges.shape[1]).float()
-        return self.second(torch.stack([torch.ones_like(marks), marks], dim=2), edges)
+        options: Tensor = self.second(torch.stack([torch.ones_like(marks), marks], dim=2), edges)
+        return options
 
     def pair_log_probabilities(self, edges: Tensor, pairs: Tensor) -> Tensor:
         """Return the log-probability [B] of pairs of positions [B, 2]."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +43,7 @@ class StructuredPolicy(nn.Module):
         operands = self.interface.instructions[slot.instruction].operands[: slot.operand] if number else ()
         sizes = [self.interface.input_size + sum(o.input_size for o in operands), *self.hidden]
         layers: list[nn.Module] = []
-        for inputs, outputs in zip(sizes, sizes[1:], strict=False):
+        for inputs, outputs in pairwise(sizes):
             layers += [nn.Linear(inputs, outputs), nn.ReLU()]
         return nn.Sequential(*layers, nn.Linear(sizes[-1], 1 if slot.kind == "binary" else slot.choices))
 
@@ -126,10 +127,12 @@ class StructuredPolicy(nn.Module):
 
     @torch.no_grad()
     def most_likely(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the most likely action [m] for each observation, and by how much [m] its log-probability leads at least.
+        """Return the most likely action [m] for each observation, and by how much [m] its log-probability leads.
 
-        The best choice at each slot in turn gives an action; it is the most likely one if it is at least as likely as each
-        of the prefixes it left aside. Where that does not settle it, those prefixes are followed.
+        The lead is a lower bound.
+
+        The best choice at each slot in turn gives an action; it is the most likely one if it is at least as likely as
+        each of the prefixes it left aside. Where that does not settle it, those prefixes are followed.
         """
         rows, total, runner_up = self._descend(inputs, lambda options: options.argmax(dim=1))
         margins = total - runner_up

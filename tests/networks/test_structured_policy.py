@@ -1,0 +1,216 @@
+"""The structured policy is the distribution over actions that appendix D of the paper writes down."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from surpass.agents.networks.structured import StructuredPolicy
+from surpass.machine import Interface
+from tests.networks.plain import (
+    PAPER,
+    SMALL,
+    decision_log_probabilities,
+    draw_observations,
+    enumerate_log_probabilities,
+    sharp_network,
+)
+
+ALL = {**SMALL, **PAPER}
+CLOSE = 2e-5
+"""How far log-probabilities in 32 and in 64 bits may lie apart."""
+DRAWS = 5000
+
+
+def each_interface(names: dict[str, Interface] = ALL) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("interface", names.values(), ids=names.keys())
+
+
+def check_is_the_product_of_its_decisions(network: StructuredPolicy, observations: np.ndarray) -> None:
+    """Raise AssertionError unless every way to ask for probabilities gives what adding up the decisions gives."""
+    expected = np.array([enumerate_log_probabilities(network, observation) for observation in observations.tolist()])
+    with torch.no_grad():
+        inputs = network.encode(observations)
+        everything = network.all_log_probabilities(inputs).numpy()
+        actions = np.arange(network.interface.action_count)
+        rows = inputs.repeat_interleave(len(actions), 0)
+        each = network.action_log_probabilities(rows, torch.from_numpy(np.tile(actions, len(observations))))
+        entropies = network.entropies(inputs).numpy()
+    np.testing.assert_allclose(everything, expected, atol=CLOSE, rtol=CLOSE)
+    np.testing.assert_allclose(each.numpy().reshape(expected.shape), expected, atol=CLOSE, rtol=CLOSE)
+    np.testing.assert_allclose(entropies, -(np.exp(expected) * expected).sum(axis=1), atol=CLOSE, rtol=CLOSE)
+
+
+@each_interface()
+@pytest.mark.parametrize("sharpness", [1, 20])
+def test_log_probabilities_and_entropies_are_those_of_adding_up_the_decisions(
+    interface: Interface, sharpness: float
+) -> None:
+    observations = draw_observations(interface, 4 if interface.action_count > 100 else 20)
+    check_is_the_product_of_its_decisions(sharp_network(interface, sharpness=sharpness), observations)
+
+
+class ForgetsThePrefix(StructuredPolicy):
+    """A network whose later decisions do not see the earlier ones."""
+
+    def _encode_prefix(self, number: int, prefix: torch.Tensor) -> torch.Tensor:
+        return torch.zeros_like(super()._encode_prefix(number, prefix))
+
+
+class TurnsBinariesRound(StructuredPolicy):
+    """A network that gives the likelihood of the second value to the first."""
+
+    def log_probabilities(self, slot: int, inputs: torch.Tensor, prefix: torch.Tensor) -> torch.Tensor:
+        options = super().log_probabilities(slot, inputs, prefix)
+        return options.flip(1) if self.interface.slots[slot].kind == "binary" else options
+
+
+class LeavesOutTheLastOperand(StructuredPolicy):
+    """A network that scores an action without its last operand."""
+
+    def action_log_probabilities(self, inputs: torch.Tensor, actions: torch.Tensor) -> torch.Tensor:
+        scores = super().action_log_probabilities(inputs, actions)
+        rows = torch.from_numpy(self.interface.action_rows)[actions]
+        last = self.log_probabilities(len(self.interface.slots) - 1, inputs, rows[:, 1:3])
+        return torch.where(rows[:, 0] == 3, scores - last.gather(1, rows[:, 3:4])[:, 0], scores)
+
+
+class MistakesTheEntropy(StructuredPolicy):
+    """A network that leaves the instruction's part out of its entropy."""
+
+    def entropies(self, inputs: torch.Tensor) -> torch.Tensor:
+        kinds = self.log_probabilities(0, inputs, torch.zeros((len(inputs), 0), dtype=torch.int64))
+        return super().entropies(inputs) + (kinds.exp() * kinds).sum(dim=1)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [ForgetsThePrefix, TurnsBinariesRound, LeavesOutTheLastOperand, MistakesTheEntropy],
+    ids=lambda c: c.__name__,
+)
+def test_a_network_that_computes_something_else_is_noticed(wrong: type[StructuredPolicy]) -> None:
+    network = wrong(SMALL["mixed"])
+    with pytest.raises(AssertionError):
+        check_is_the_product_of_its_decisions(network, np.arange(6))
+
+
+@each_interface()
+def test_probabilities_of_all_actions_sum_to_one(interface: Interface) -> None:
+    network = sharp_network(interface, sharpness=50)
+    inputs = network.encode(draw_observations(interface, 50))
+    total = network.all_log_probabilities(inputs).exp().sum(dim=1)
+    assert torch.allclose(total, torch.ones_like(total), atol=1e-5)
+
+
+@each_interface()
+def test_each_decision_sums_to_one_and_has_as_many_choices_as_its_slot(interface: Interface) -> None:
+    network = sharp_network(interface)
+    inputs = network.encode(draw_observations(interface, 10))
+    for number, slot in enumerate(interface.slots):
+        prefix = torch.zeros((len(inputs), max(0, slot.operand)), dtype=torch.int64)
+        options = network.log_probabilities(number, inputs, prefix)
+        assert options.shape == (len(inputs), slot.choices)
+        assert torch.allclose(options.exp().sum(dim=1), torch.ones(len(inputs)), atol=1e-5)
+
+
+def test_a_later_operand_depends_on_every_operand_before_it() -> None:
+    interface = SMALL["mixed"]
+    network = sharp_network(interface)
+    inputs = interface.encode(np.array([0]))[0].astype(float)
+    last = len(interface.slots) - 1
+    seen = {decision_log_probabilities(network, last, inputs, (hot, dose))[0] for hot in (0, 1) for dose in range(4)}
+    assert len(seen) == 8
+
+
+# Sampling
+
+
+def check_frequencies(counts: np.ndarray, probabilities: np.ndarray) -> None:
+    """Raise AssertionError unless counts fit probabilities, by chi-square within 5 standard deviations of its mean."""
+    expected = probabilities * counts.sum()
+    rare = expected < 5
+    observed = np.append(counts[~rare], counts[rare].sum())
+    wanted = np.append(expected[~rare], expected[rare].sum())
+    observed, wanted = observed[wanted > 0], wanted[wanted > 0]
+    statistic, freedom = ((observed - wanted) ** 2 / wanted).sum(), max(1, len(wanted) - 1)
+    assert statistic <= freedom + 5 * np.sqrt(2 * freedom), (statistic, freedom)
+
+
+@each_interface()
+def test_drawn_actions_are_as_frequent_as_they_are_likely(interface: Interface) -> None:
+    network = sharp_network(interface, sharpness=5)
+    generator = torch.Generator().manual_seed(1)
+    for observation in draw_observations(interface, 3).tolist():
+        inputs = network.encode(np.full(DRAWS, observation))
+        counts = np.bincount(network.sample(inputs, generator), minlength=interface.action_count)
+        check_frequencies(counts, np.exp(enumerate_log_probabilities(network, observation)))
+
+
+def test_frequencies_of_another_observation_are_noticed() -> None:
+    interface = SMALL["mixed"]
+    network = sharp_network(interface, sharpness=5)
+    counts = np.bincount(network.sample(network.encode(np.zeros(DRAWS, int)), torch.Generator()), minlength=22)
+    check_frequencies(counts, np.exp(enumerate_log_probabilities(network, 0)))
+    for other in range(1, 6):
+        with pytest.raises(AssertionError):
+            check_frequencies(counts, np.exp(enumerate_log_probabilities(network, other)))
+
+
+def test_equal_generators_draw_equal_actions() -> None:
+    network = sharp_network(SMALL["mixed"])
+    inputs = network.encode(np.arange(6).repeat(50))
+    first, second, other = (network.sample(inputs, torch.Generator().manual_seed(seed)) for seed in (3, 3, 4))
+    assert torch.equal(first, second)
+    assert not torch.equal(first, other)
+
+
+# Shapes
+
+
+@each_interface()
+def test_every_slot_has_three_hidden_layers_of_64_and_sees_the_operands_before_it(interface: Interface) -> None:
+    network = StructuredPolicy(interface)
+    assert len(network.slots) == len(interface.slots) == 1 + sum(len(i.operands) for i in interface.instructions)
+    for slot, layers in zip(interface.slots, network.slots, strict=True):
+        before = interface.instructions[slot.instruction].operands[: slot.operand] if slot.operand > 0 else ()
+        inputs = interface.input_size + sum(1 if o.kind == "binary" else len(o.values) for o in before)
+        outputs = 1 if slot.kind == "binary" else slot.choices
+        linear = [(m.in_features, m.out_features) for m in layers if isinstance(m, torch.nn.Linear)]  # type: ignore[union-attr]
+        assert linear == [(inputs, 64), (64, 64), (64, 64), (64, outputs)]
+        kinds = [type(m).__name__ for m in layers]  # type: ignore[union-attr]
+        assert kinds == ["Linear", "ReLU", "Linear", "ReLU", "Linear", "ReLU", "Linear"]
+
+
+def test_the_slots_of_sort_quick_have_the_papers_inputs_and_outputs() -> None:
+    interface = PAPER["sort-quick"]
+    network = StructuredPolicy(interface)
+    shapes = {
+        slot.name: (layers[0].in_features, layers[-1].out_features)  # type: ignore[index,union-attr]
+        for slot, layers in zip(interface.slots, network.slots, strict=True)
+    }
+    assert shapes["instruction"] == (129, 6)
+    assert [shapes[name] for name in shapes if name.startswith("MoveVar.")] == [(129, 4), (133, 1)]
+    # One of two functions, then five times one of four variables.
+    calls = [shapes[name] for name in shapes if name.startswith("FunctionCall.")]
+    assert calls == [(129, 2), (131, 4), (135, 4), (139, 4), (143, 4), (147, 4)]
+
+
+@pytest.mark.parametrize(
+    ("task", "inputs"), [("sort-bubble", 68), ("sort-quick", 129), ("search", 115), ("knapsack", 14)]
+)
+def test_networks_have_as_many_inputs_as_the_papers(task: str, inputs: int) -> None:
+    network = StructuredPolicy(PAPER[task])
+    assert network.encode(np.array([0])).shape == (1, inputs)
+    assert network.slots[0][0].in_features == inputs  # type: ignore[index,union-attr]
+
+
+def test_equal_seeds_give_equal_networks_and_leave_torchs_own_generator_alone() -> None:
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    first, second, other = (StructuredPolicy(SMALL["mixed"], seed=seed) for seed in (1, 1, 2))
+    assert torch.equal(torch.rand(3), expected)
+    for a, b, c in zip(first.parameters(), second.parameters(), other.parameters(), strict=True):
+        assert torch.equal(a, b)
+        assert not torch.equal(a, c)
