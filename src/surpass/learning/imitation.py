@@ -1,9 +1,9 @@
 """Imitation: learn to do what a teacher does, on its own traces and on the learner's (as in DAgger).
 
 Every round runs the teacher and the learner on fresh instances and keeps each distinct observation that either met,
-with the teacher's answer. If the learner already gives that answer to all of them, clearly, the round is calm; else it is
-trained on all that has been met so far. Some calm rounds in a row end the learning: the network equals its teacher on
-everything both have met.
+with the teacher's answer. If the learner already gives that answer to all of them, clearly, the round is calm; else it
+is trained on all that has been met so far. Some calm rounds in a row end the learning: the network equals its teacher
+on everything both have met.
 """
 
 from __future__ import annotations

@@ -1,0 +1,79 @@
+"""A run that takes seconds and saves after every round: python -m tests.learning.quick FOLDER ROUNDS [--resume].
+
+It is killed and taken up again by the tests; it prints the number of each round that it has ended.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+import pytest
+import torch
+
+import surpass.agents  # noqa: F401 - makes the teachers known
+from surpass.learning.methods import AnyLearner, new_learner
+from surpass.learning.runs import RunFolder, train
+from surpass.tasks.registry import find_task
+
+LONG = bool(os.environ.get("SURPASS_LONG_TESTS"))
+long_test = pytest.mark.skipif(not LONG, reason="takes minutes: set SURPASS_LONG_TESTS=1")
+
+NEVER_CALM = 1_000_000
+
+
+def search_learner(rounds: int, *, seed: int = 0) -> AnyLearner:
+    """Return a learner of binary search on few and small lists that goes on for a number of rounds."""
+    settings = {"sizes": "4,7", "items": "14", "calm_rounds": str(NEVER_CALM), "most_rounds": str(rounds)}
+    return new_learner(find_task("search"), "imitation", teacher="binary_search", seed=seed, settings=settings)
+
+
+def knapsack_learner(rounds: int, *, seed: int = 0) -> AnyLearner:
+    """Return a learner of depth-first search, whose rounds and files are small."""
+    settings = {"sizes": "2,3", "items": "6", "epochs": "2", "calm_rounds": str(NEVER_CALM), "most_rounds": str(rounds)}
+    return new_learner(find_task("knapsack"), "imitation", seed=seed, settings=settings)
+
+
+def full_view_learner(updates: int, *, seed: int = 0) -> AnyLearner:
+    """Return a learner of the full view that makes a few updates on small lists, two in a round."""
+    settings = {
+        "smallest": "3",
+        "largest": "5",
+        "lists": "6",
+        "updates": str(updates),
+        "updates_per_round": "2",
+        "checked": "5",
+    }
+    return new_learner(find_task("sort-full"), "imitation", seed=seed, settings=settings)
+
+
+def run_in(folder: Path, learner: AnyLearner, *, resume: bool = False, checkpoint_every: float = 0) -> RunFolder:
+    """Train a learner in a folder and return the folder."""
+    run = RunFolder(folder)
+    run.begin(learner.recipe, resume=resume)
+    if resume:
+        run.restore(learner)
+    train(learner, run, checkpoint_every=checkpoint_every, report=lambda number, _: print(number, flush=True))
+    return run
+
+
+def checkpoint_files(folder: Path) -> dict[str, bytes]:
+    """Return the two files of the newest checkpoint by name."""
+    stem = max((folder / "checkpoints").glob("[0-9]*.json")).with_suffix("")
+    return {stem.name + suffix: stem.with_name(stem.name + suffix).read_bytes() for suffix in (".json", ".safetensors")}
+
+
+def main() -> None:
+    """Run the search learner in a folder."""
+    torch.set_num_threads(1)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("rounds", type=int)
+    parser.add_argument("--resume", action="store_true")
+    options = parser.parse_args()
+    run_in(options.folder, search_learner(options.rounds), resume=options.resume)
+
+
+if __name__ == "__main__":
+    main()
