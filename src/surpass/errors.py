@@ -3,6 +3,7 @@
 SurpassError
 ├── DeclarationError        a task, feature, instruction or kernel is declared wrongly
 │   └── ObservationError    an `observe` returned a value that its feature does not have
+├── DivergedError           learning whose loss is no longer a number
 ├── UnknownNameError        a name that is not in a registry
 ├── InstanceError           an input that does not fit its task
 ├── DataFileError           a file of lists that cannot be read
@@ -19,6 +20,7 @@ from collections.abc import Iterable
 __all__ = [
     "DataFileError",
     "DeclarationError",
+    "DivergedError",
     "InstanceError",
     "ObservationError",
     "SavedFileError",
@@ -40,6 +42,10 @@ class DeclarationError(SurpassError):
 
 class ObservationError(DeclarationError):
     """An `observe` returned a value that its feature does not have."""
+
+
+class DivergedError(SurpassError):
+    """Learning whose loss is no longer a number; the last checkpoint is still good."""
 
 
 class UnknownNameError(SurpassError):

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from surpass.agents.agent import NO_ACTION
-from surpass.errors import DeclarationError, UnknownNameError
+from surpass.errors import DeclarationError, SettingError, UnknownNameError
 from surpass.machine.features import PreviousAction
 from surpass.machine.instructions import Action
 from surpass.machine.interface import Interface
 from surpass.tasks.task import Task
 
-__all__ = ["Do", "FullViewTeacher", "See", "Teacher", "find_teacher", "known_teachers", "teacher"]
+__all__ = ["Do", "FullViewTeacher", "See", "Teacher", "find_teacher", "known_teachers", "teacher", "teacher_of"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -128,3 +128,12 @@ def find_teacher(name: str) -> Teacher | FullViewTeacher:
 def known_teachers(task: Task | None = None) -> tuple[Teacher | FullViewTeacher, ...]:
     """Return every teacher, or those of one task."""
     return tuple(t for t in _TEACHERS.values() if task is None or t.task is task)
+
+
+def teacher_of(task: Task, name: str) -> Teacher:
+    """Return the teacher of a name, which must teach `task` by its table."""
+    found = find_teacher(name)
+    if found.task is not task or not isinstance(found, Teacher):
+        names = ", ".join(t.name.partition(":")[2] for t in known_teachers(task))
+        raise SettingError(f"teacher {name!r} does not teach {task.name}; its teachers: {names}")
+    return found

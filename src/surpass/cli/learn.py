@@ -14,6 +14,7 @@ from surpass.cli.tables import print_table, show_number
 from surpass.errors import SettingError
 
 if TYPE_CHECKING:
+    from surpass.agents.teacher import FullViewTeacher, Teacher
     from surpass.evaluation.scores import Evaluation
     from surpass.learning.methods import AnyLearner
     from surpass.learning.runs import RunFolder
@@ -23,8 +24,12 @@ __all__ = ["learn_command"]
 
 def learn_command(
     task: Annotated[str, typer.Argument(help="A task's name, or a Python file that registers one.", metavar="TASK")],
-    method: Annotated[str, typer.Option(help="How to learn: imitation.")] = "imitation",
-    teacher: Annotated[str | None, typer.Option(help="Whom to learn from.  [default: the task's first]")] = None,
+    method: Annotated[
+        str, typer.Option(help="How to learn: imitation, rl (from nothing) or rl+imitation.")
+    ] = "imitation",
+    teacher: Annotated[
+        str | None, typer.Option(help="Whom to learn from.  [default: the paper's teacher of the task]")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Equal seeds give equal networks.")] = 0,
     minutes: Annotated[float | None, typer.Option(help="Stop after this time; --resume goes on.")] = None,
     out: Annotated[
@@ -47,7 +52,8 @@ def learn_command(
         raise SettingError(f"minutes is {minutes:g}; it must be above 0")
     found = resolve_task(task)
     learner = new_learner(found, method, teacher=teacher, seed=seed, settings=_parse_settings(setting or []))
-    folder = RunFolder(out or Path("runs") / f"{found.name}-{method}-{learner.config.teacher}-{seed}")
+    name = "-".join(filter(None, (found.name, method, learner.config.teacher, str(seed))))
+    folder = RunFolder(out or Path("runs") / name)
     folder.begin(learner.recipe, resume=resume)
     if resume:
         folder.restore(learner)
@@ -85,7 +91,7 @@ class _Report:
 
 
 def _show(name: str, value: float) -> str:
-    if name in ("agreement", "solved"):
+    if name in ("agreement", "solved", "sampled_solved"):
         return f"{value:.2%}"
     return f"{value:,}" if float(value).is_integer() else f"{value:.4g}"
 
@@ -97,7 +103,7 @@ def _finish(learner: AnyLearner, folder: RunFolder) -> None:
 
     agent = learner.agent(str(folder.path))
     sizes = [size for size in learner.task.sizes if size <= 1000]
-    evaluation = evaluate(agent, sizes=sizes, against=learner.teacher, seed=1)
+    evaluation = evaluate(agent, sizes=sizes, against=learner.teacher or _strongest(learner), seed=1)
     about: dict[str, Any] = {
         "recipe": learner.recipe,
         "rounds": len(folder.curves),
@@ -114,6 +120,14 @@ def _finish(learner: AnyLearner, folder: RunFolder) -> None:
         print("The time is up before the learning was done: --resume goes on.")
 
 
+def _strongest(learner: AnyLearner) -> Teacher | FullViewTeacher | None:
+    """Return the last of the task's teachers, to compare an agent with that had none."""
+    from surpass.agents.teacher import known_teachers
+
+    teachers = known_teachers(learner.task)
+    return teachers[-1] if teachers else None
+
+
 def _print_scores(evaluation: Evaluation, folder: RunFolder) -> None:
     digits = 3 if evaluation.measure == "reward" else 2
     rows = [
@@ -127,5 +141,5 @@ def _print_scores(evaluation: Evaluation, folder: RunFolder) -> None:
         for row in evaluation.rows
     ]
     spent = f"{len(folder.curves)} rounds and {folder.seconds:.0f} seconds"
-    title = f"{folder.path} after {spent}, against {evaluation.against}"
+    title = f"{folder.path} after {spent}" + (f", against {evaluation.against}" if evaluation.against else "")
     print_table(title, ["size", "solved", f"mean {evaluation.measure}", "difference", "± 95 %"], rows)

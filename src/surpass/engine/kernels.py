@@ -13,20 +13,24 @@ import numpy as np
 import numpy.typing as npt
 
 from surpass.engine.batch import Batch
+from surpass.engine.experience import Plan, Pool, Record, Sums
 from surpass.machine.calls import stack_limit
-from surpass.machine.state import DEPTH, PREVIOUS, SIZE, Outcome, State
+from surpass.machine.state import DEPTH, PREVIOUS, SCORE, SIZE, Outcome, State
 
 if TYPE_CHECKING:  # ---------------------------------------------------------- what `specialise` fills in
     from surpass.engine.declared import FRAME_SIZE, act, in_range, observe, operands_of, pack, start
 
 Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
+RealList = npt.NDArray[np.float64]
 
 RUNNING, UNKNOWN_OBSERVATION, STACK_FULL = (
     int(Outcome.RUNNING),
     int(Outcome.UNKNOWN_OBSERVATION),
     int(Outcome.STACK_FULL),
 )
+UNKNOWN_DECISION, NEEDS_INSTANCE = int(Outcome.UNKNOWN_DECISION), int(Outcome.NEEDS_INSTANCE)
+SOLVED, WRONG_ANSWER = int(Outcome.SOLVED), int(Outcome.WRONG_ANSWER)
 STEP_LIMIT, STACK_LIMIT, NO_ACTION, BAD_OBSERVATION = (
     int(Outcome.STEP_LIMIT),
     int(Outcome.STACK_LIMIT),
@@ -150,3 +154,178 @@ def look(batch: Batch, digits: Ints) -> None:
         seen = observe(state)
         for k in range(min(len(seen), digits.shape[1])):
             digits[b, k] = seen[k]
+
+
+# Sampling: the same loop, with each decision drawn from a table of cumulative probabilities.
+
+
+@numba.njit(forceinline=True)
+def draw_uniform(random: Ints, b: int) -> float:
+    """Return a number in [0, 1) from the generator of episode `b`, and move it on in place.
+
+    A xorshift and a Weyl sequence of 32 bits each, in 64-bit integers: nothing overflows.
+    """
+    x = random[b, 0]
+    x ^= (x << 13) & 0xFFFFFFFF
+    x ^= x >> 17
+    x ^= (x << 5) & 0xFFFFFFFF
+    weyl = (random[b, 1] + 362437) & 0xFFFFFFFF
+    random[b, 0], random[b, 1] = x, weyl
+    uniform: float = ((x + weyl) & 0xFFFFFFFF) / 4294967296.0
+    return uniform
+
+
+@numba.njit(forceinline=True)
+def choose(cumulative: Reals, row: int, uniform: float) -> int:
+    """Return the first choice of a row whose cumulative probability exceeds `uniform`."""
+    choice = 0
+    while cumulative[row, choice] <= uniform:
+        choice += 1
+    return choice
+
+
+@numba.njit(nogil=True, cache=True)
+def sample(
+    batch: Batch,
+    plan: Plan,
+    pool: Pool,
+    random: Ints,
+    limits: Ints,
+    record: Record,
+    first: int,
+    last: int,
+) -> None:
+    """Sample episodes `first` to `last - 1` in place until each has filled its record or has to wait.
+
+    An ended episode goes on with its next instance of the pool.
+    """
+    steps_wanted = record.rows.shape[1]
+    for b in range(first, last):
+        state = State(batch.registers[b], batch.items[b], batch.reals[b], batch.stack[b])
+        outcome = RUNNING
+        t = record.filled[b]
+        while t < steps_wanted:
+            if batch.outcomes[b] > RUNNING:
+                if record.used[b] * len(limits) + b >= len(pool.sizes):
+                    outcome = NEEDS_INSTANCE
+                    break
+                start_next(batch, state, pool, record, b, len(limits))
+                limits[b] = pool.limits[(record.used[b] - 1) * len(limits) + b]
+                continue
+            seen = observe(state)
+            if not in_range(seen):
+                outcome = BAD_OBSERVATION
+                break
+            observation = pack(seen)
+            place = find(plan.keys, observation)
+            if plan.keys[place] == EMPTY:
+                batch.pending[b] = observation
+                outcome = UNKNOWN_OBSERVATION
+                break
+            row = plan.rows[place]
+            before = random[b, 0], random[b, 1]
+            instruction = choose(plan.cumulative, row, draw_uniform(random, b))
+            action = plan.offsets[instruction]
+            node = plan.first_nodes[instruction]
+            for k in range(plan.operand_counts[instruction]):
+                key = row * plan.node_count[0] + node
+                place = find(plan.decision_keys, key)
+                if plan.decision_keys[place] == EMPTY:
+                    batch.pending[b] = key
+                    outcome = UNKNOWN_DECISION
+                    break
+                choice = choose(plan.cumulative, plan.decision_rows[place], draw_uniform(random, b))
+                action += choice * plan.weights[instruction, k]
+                node = plan.children[node] + choice
+            if outcome == RUNNING:
+                outcome = check_stack(state)
+                if outcome == STACK_LIMIT:
+                    batch.outcomes[b] = STACK_LIMIT
+                    outcome = RUNNING
+                    if t > 0:
+                        record.cut[b, t - 1] = 1
+                        record.after[b, t - 1] = observation
+                    continue
+            if outcome != RUNNING:
+                random[b, 0], random[b, 1] = before
+                break
+            score = state.reals[SCORE]
+            state.registers[PREVIOUS] = action + 1
+            ended = act(state, plan.action_rows[action, 0], operands_of(plan.action_rows, action))
+            batch.steps[b] += 1
+            record.rows[b, t] = row
+            record.actions[b, t] = action
+            record.gains[b, t] = state.reals[SCORE] - score
+            record.ends[b, t] = ended
+            if ended == RUNNING and batch.steps[b] >= limits[b]:
+                ended = STEP_LIMIT
+                record.cut[b, t] = 1
+                record.after[b, t] = pack(observe(state))
+            if ended != RUNNING:
+                record.episodes[b] += 1
+                record.episode_steps[b] += batch.steps[b]
+                record.solved[b] += ended == SOLVED
+            batch.outcomes[b] = ended
+            t += 1
+        record.filled[b] = t
+        record.waits[b] = outcome
+
+
+@numba.njit(forceinline=True)
+def start_next(batch: Batch, state: State, pool: Pool, record: Record, b: int, count: int) -> None:
+    """Start episode `b` on its next instance of the pool in place: every `count`th is its own."""
+    k = record.used[b] * count + b
+    batch.registers[b, :] = 0
+    batch.registers[b, SIZE] = pool.sizes[k]
+    batch.items[b, :] = pool.items[k]
+    batch.reals[b, :] = pool.reals[k]
+    batch.steps[b] = 0
+    batch.outcomes[b] = start(state)
+    record.used[b] += 1
+
+
+@numba.njit(nogil=True, cache=True)
+def accumulate(
+    plan: Plan,
+    record: Record,
+    values: RealList,
+    afters: Reals,
+    settings: RealList,
+    sums: Sums,
+    first: int,
+    last: int,
+) -> None:
+    """Add what episodes `first` to `last - 1` showed to sums per decision, in place.
+
+    `values` [R] are the baselines of rows, `afters` [B, T] those of the states after steps that a limit cut off, and of
+    the state after the last step. `settings` are the discount, the cost of a step and of a wrong answer, and the worth
+    of a gain of the score.
+    """
+    discount, step_cost, wrong_cost, progress = settings[0], settings[1], settings[2], settings[3]
+    for b in range(first, last):
+        following = afters[b, -1]
+        for t in range(record.rows.shape[1] - 1, -1, -1):
+            row, action = record.rows[b, t], record.actions[b, t]
+            reward = progress * record.gains[b, t] - step_cost
+            if record.ends[b, t] != RUNNING:
+                reward -= wrong_cost * (record.ends[b, t] == WRONG_ANSWER)
+                value = reward
+            elif record.cut[b, t] == 1:
+                # The limit cuts the episode off; what would have come is estimated, not zero.
+                value = reward + discount * afters[b, t]
+            else:
+                value = reward + discount * following
+            following = value
+            advantage = value - values[row]
+            sums.returns[row] += value
+            sums.squares[row] += value * value
+            instruction = plan.action_rows[action, 0]
+            sums.weights[row, instruction] += advantage
+            sums.counts[row] += 1
+            node = plan.first_nodes[instruction]
+            for k in range(plan.operand_counts[instruction]):
+                choice = plan.action_rows[action, 1 + k]
+                decision = plan.decision_rows[find(plan.decision_keys, row * plan.node_count[0] + node)]
+                sums.weights[decision, choice] += advantage
+                sums.counts[decision] += 1
+                node = plan.children[node] + choice

@@ -28,6 +28,7 @@ from numba.core.errors import NumbaError
 
 from surpass.engine import kernels
 from surpass.engine.batch import Batch
+from surpass.engine.experience import Plan, Pool, Record, Sums
 from surpass.errors import DeclarationError
 from surpass.machine.interface import Interface
 from surpass.machine.state import State
@@ -40,12 +41,23 @@ _STATE = numba.types.NamedTuple(  # type: ignore[no-untyped-call]
     [_I1, _I1, numba.float64[::1], _I1], State
 )
 _BATCH = numba.types.NamedTuple([_I2, _I2, _F2, _I2, _I1, _I1, _I1], Batch)  # type: ignore[no-untyped-call]
+_F1 = numba.float64[::1]
+_PLAN = numba.types.NamedTuple(  # type: ignore[no-untyped-call]
+    [_I1, _I1, _I1, _I1, _F2, _I2, _I1, _I1, _I2, _I1, _I1, _I1], Plan
+)
+_POOL = numba.types.NamedTuple([_I1, _I2, _F2, _I1], Pool)  # type: ignore[no-untyped-call]
+_RECORD = numba.types.NamedTuple(  # type: ignore[no-untyped-call]
+    [_I2, _I2, _F2, _I2, _I2, _I2, _I1, _I1, _I1, _I1, _I1, _I1], Record
+)
+_SUMS = numba.types.NamedTuple([_F2, _F1, _F1, _F1], Sums)  # type: ignore[no-untyped-call]
 _SIGNATURES = {
     "reset": (_BATCH, _I1, _I2, _F2, _I1),
     "insert": (_I1, _I1, _I1, _I1),
     "run": (_BATCH, _I1, _I1, _I2, _I1, int64, int64),
     "step": (_BATCH, _I1, _I2, _I1),
     "look": (_BATCH, _I2),
+    "sample": (_BATCH, _PLAN, _POOL, _I2, _I1, _RECORD, int64, int64),
+    "accumulate": (_PLAN, _RECORD, _F1, _F2, _F1, _SUMS, int64, int64),
 }
 
 

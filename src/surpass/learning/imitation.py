@@ -20,7 +20,7 @@ from surpass.agents.agent import NO_ACTION
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.files import fill_network, network_tensors
 from surpass.agents.networks.structured import StructuredPolicy
-from surpass.agents.teacher import Teacher, find_teacher, known_teachers
+from surpass.agents.teacher import teacher_of
 from surpass.engine.lookup import Lookup
 from surpass.engine.run import run
 from surpass.errors import SettingError
@@ -78,7 +78,7 @@ class Imitation:
     def __init__(self, task: Task, config: ImitationConfig) -> None:
         torch.set_num_threads(1)
         self.task, self.config = task, config
-        self.teacher = _teacher_of(task, config.teacher)
+        self.teacher = teacher_of(task, config.teacher)
         self.network = StructuredPolicy(task.interface, seed=config.seed)
         # One fused update for all parameters: with some hundred small tensors the loop over them would dominate.
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=config.learning_rate, fused=True)
@@ -200,11 +200,3 @@ class Imitation:
         self._teacher_lookup.extend(tensors["teacher"])
         self.rounds, self.calm = record["rounds"], record["calm"]
         load_random(self.random, record["random"])
-
-
-def _teacher_of(task: Task, name: str) -> Teacher:
-    teacher = find_teacher(name)
-    if teacher.task is not task or not isinstance(teacher, Teacher):
-        names = ", ".join(t.name.partition(":")[2] for t in known_teachers(task))
-        raise SettingError(f"teacher {name!r} does not teach {task.name}; its teachers: {names}")
-    return teacher

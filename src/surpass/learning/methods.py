@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from typing import Any
 
 from surpass.agents.teacher import known_teachers
 from surpass.errors import SettingError, UnknownNameError
 from surpass.learning.imitation import Imitation, ImitationConfig
 from surpass.learning.imitation_full import FullViewImitation, FullViewImitationConfig
+from surpass.learning.policy_gradient import PolicyGradient, PolicyGradientConfig
 from surpass.tasks.task import Task
 
-__all__ = ["METHODS", "AnyLearner", "learner_from_recipe", "new_learner"]
+__all__ = ["METHODS", "AnyLearner", "new_learner"]
 
-METHODS = ("imitation",)
+AnyLearner = Imitation | FullViewImitation | PolicyGradient
+AnyConfig = type[ImitationConfig] | type[FullViewImitationConfig] | type[PolicyGradientConfig]
 
-AnyLearner = Imitation | FullViewImitation
+METHODS = ("imitation", "rl", "rl+imitation")
+
+FAVOURED: dict[str, dict[str, Any]] = {
+    "search": {"unroll": 50, "episodes": 1024, "step_cost": 0.001, "wrong_cost": 0.1, "entropy_weight": 1e-4},
+    "knapsack": {"unroll": 50, "episodes": 256, "step_cost": 0.0, "updates": 3000, "limit": "200"},
+    "sort-bubble": {"unroll": 80, "episodes": 256, "step_cost": 0.001, "entropy_weight": 1e-4, "limit": "400"},
+    "sort-quick": {"unroll": 160, "episodes": 256, "step_cost": 0.001, "entropy_weight": 1e-4, "limit": "2500"},
+}
+"""Settings of reinforcement learning that suit a task better than the general ones."""
 
 
 def new_learner(
@@ -27,42 +37,50 @@ def new_learner(
         raise UnknownNameError("method", method, METHODS)
     if seed < 0:
         raise SettingError(f"seed is {seed}; it must be 0 or more")
-    config = _config_class(task)
-    chosen: dict[str, Any] = {"task": task.name, "teacher": teacher or _first_teacher(task), "seed": seed}
+    if method == "rl" and teacher is not None:
+        raise SettingError("method rl learns from nothing; with a teacher it is rl+imitation")
+    if method != "imitation" and task.interface.is_full_view:
+        raise SettingError(f"method {method} needs a task with a table; {task.name} has a full view")
+    config = _config_class(task, method)
+    chosen: dict[str, Any] = {"task": task.name, "seed": seed}
+    chosen["teacher"] = "" if method == "rl" else teacher or _default_teacher(task)
+    if method != "imitation":
+        chosen.update(FAVOURED.get(task.name, {}))
     for name, text in (settings or {}).items():
         chosen[name] = _parse_setting(config, name, text)
-    return _build(task, chosen)
-
-
-def learner_from_recipe(task: Task, recipe: Mapping[str, Any]) -> AnyLearner:
-    """Return a fresh learner with every setting of a recipe."""
-    chosen = {name: tuple(v) if isinstance(v, list) else v for name, v in recipe.items() if name != "method"}
-    return _build(task, chosen)
-
-
-def _config_class(task: Task) -> type[ImitationConfig] | type[FullViewImitationConfig]:
-    return FullViewImitationConfig if task.interface.is_full_view else ImitationConfig
-
-
-def _build(task: Task, chosen: dict[str, Any]) -> AnyLearner:
+    if method == "rl+imitation":
+        return PolicyGradient(task, PolicyGradientConfig(**chosen))
+    if method == "rl":
+        return PolicyGradient(task, PolicyGradientConfig(**{**chosen, "imitation_weight": 0.0}))
     if task.interface.is_full_view:
         return FullViewImitation(task, FullViewImitationConfig(**chosen))
     return Imitation(task, ImitationConfig(**chosen))
 
 
-def _first_teacher(task: Task) -> str:
-    teachers = known_teachers(task)
-    if not teachers:
-        raise SettingError(f"task {task.name} has no teacher to imitate")
-    return teachers[0].name.partition(":")[2]
+def _config_class(task: Task, method: str) -> AnyConfig:
+    if method != "imitation":
+        return PolicyGradientConfig
+    return FullViewImitationConfig if task.interface.is_full_view else ImitationConfig
 
 
-def _parse_setting(config: type, name: str, text: str) -> Any:
+PAPER_TEACHERS = ("selection_sort", "insertion_sort", "quick_sort", "binary_search", "depth_first")
+
+
+def _default_teacher(task: Task) -> str:
+    """Return the teacher that the paper learns a task from, or the first one of a user's own task."""
+    names = [t.name.partition(":")[2] for t in known_teachers(task)]
+    if not names:
+        raise SettingError(f"task {task.name} has no teacher to learn from")
+    return next((name for name in names if name in PAPER_TEACHERS), names[0])
+
+
+def _parse_setting(config: AnyConfig, name: str, text: str) -> Any:
     """Return the value of a field of a configuration, given as text."""
-    known = {field.name: field for field in fields(config) if field.name not in ("task", "teacher", "seed")}
+    known = {field.name: field.default for field in fields(config) if field.name not in ("task", "teacher", "seed")}
     if name not in known:
         raise UnknownNameError("setting", name, known)
-    default = known[name].default
+    default = known[name]
+    assert default is not MISSING
     try:
         if isinstance(default, tuple):
             return tuple(int(word) for word in text.replace(",", " ").split())

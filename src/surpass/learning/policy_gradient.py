@@ -1,0 +1,303 @@
+"""The paper's learner (section 3.3, appendix D): n-step policy gradient, and imitation on the learner's own states.
+
+Episodes are sampled in compiled code from a table of the policy's decisions. The gradient is taken over distinct
+decisions with their summed weights: a batch of a hundred thousand steps holds some thousand of them, and the sum is
+exactly the gradient over all steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from surpass.agents.agent import NO_ACTION
+from surpass.agents.networks.agent import NetworkAgent
+from surpass.agents.networks.files import fill_network, network_tensors
+from surpass.agents.networks.structured import StructuredPolicy
+from surpass.agents.teacher import Teacher, teacher_of
+from surpass.engine.experience import Record, Sums
+from surpass.engine.run import run
+from surpass.engine.sampling import Decisions, Sampler, Source
+from surpass.errors import DivergedError, SettingError, UnknownNameError
+from surpass.learning.state import load_optimizer, optimizer_tensors
+from surpass.tasks.task import Limit, Request, Task
+
+__all__ = ["PolicyGradient", "PolicyGradientConfig"]
+
+Ints = npt.NDArray[np.int64]
+Reals = npt.NDArray[np.float64]
+Tensors = dict[str, npt.NDArray[Any]]
+
+BASELINES = ("scalar", "network")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyGradientConfig:
+    """How `PolicyGradient` learns. Every field is part of the recipe."""
+
+    task: str
+    teacher: str = ""
+    """Whose actions the imitation loss asks for; empty to learn from nothing."""
+    seed: int = 0
+    imitation_weight: float = 0.001
+    """Weight of the teacher's action in the loss (the paper's lambda)."""
+    learning_rate: float = 1e-3
+    """The paper sweeps 1e-4 and 1e-5, on smaller batches."""
+    discount: float = 0.99
+    """The paper's gamma: 0.9 or 0.99, for the sorting interfaces 0.99 or 0.999."""
+    entropy_weight: float = 1e-3
+    """The paper sweeps 0 and 1e-3."""
+    baseline: str = "scalar"
+    """What returns are compared with: a learned number for all states, or a network's value of the state."""
+    baseline_weight: float = 1e-3
+    """Weight of the baseline's loss (the paper's mu)."""
+    unroll: int = 80
+    """Steps before the return is bootstrapped (the paper's n: 80, 160, 320, or 50)."""
+    episodes: int = 512
+    """Episodes side by side; an update sees `episodes * unroll` steps."""
+    step_cost: float = 0.01
+    """What a step costs (the paper's c)."""
+    wrong_cost: float = 5.0
+    """What a wrong answer costs."""
+    shaping: float = 0.0
+    """What a gain of the score is worth beside the task's own reward: for sorting, neighbours that come into order."""
+    smallest: int = 0
+    largest: int = 0
+    """The sizes to learn on; the task's if 0."""
+    data: str = "uniform"
+    limit: str = ""
+    """The step limit while learning; the task's if empty."""
+    updates: int = 2000
+    updates_per_round: int = 20
+    checked: int = 200
+    """Fresh instances on which the greedy policy is measured at the end of each round."""
+
+    def __post_init__(self) -> None:
+        if self.baseline not in BASELINES:
+            raise UnknownNameError("baseline", self.baseline, BASELINES)
+        for name in ("unroll", "episodes", "updates", "updates_per_round", "checked"):
+            if getattr(self, name) < 1:
+                raise SettingError(f"{name} is {getattr(self, name)}; it must be 1 or more")
+        for name in ("imitation_weight", "entropy_weight", "baseline_weight", "step_cost", "wrong_cost", "shaping"):
+            if not 0 <= getattr(self, name) < float("inf"):
+                raise SettingError(f"{name} is {getattr(self, name)}; it must be 0 or more")
+        if not 0 < self.discount <= 1:
+            raise SettingError(f"discount is {self.discount}; it must lie above 0 and not above 1")
+        if not 0 < self.learning_rate < 1:
+            raise SettingError(f"learning_rate is {self.learning_rate}; it must lie between 0 and 1")
+        if self.limit:
+            Limit.parse(self.limit)
+        if (self.smallest or self.largest) and not 1 <= self.smallest <= self.largest:
+            raise SettingError(f"sizes go from {self.smallest} to {self.largest}; they must be 1 or more, in order")
+
+
+class PolicyGradient:
+    """A learner that surpasses its teacher, or learns from nothing, on a task with a table."""
+
+    def __init__(self, task: Task, config: PolicyGradientConfig) -> None:
+        torch.set_num_threads(1)
+        self.task, self.config = task, config
+        self.teacher: Teacher | None = teacher_of(task, config.teacher) if config.teacher else None
+        self.network = StructuredPolicy(task.interface, seed=config.seed)
+        self.scalar = nn.Parameter(torch.zeros(()))
+        self.value = _value_network(task, config.seed)
+        parameters = [*self.network.parameters(), *self.value.parameters()]
+        self.optimizer = torch.optim.Adam(parameters, lr=config.learning_rate, fused=True)
+        low, high = (config.smallest, config.largest) if config.largest else task.training_sizes
+        queries = task.queries[0] if task.queries else "mixed"
+        self.source = Source(low, high, config.data, queries, config.limit or task.limit)
+        self.sampler = Sampler(task, self.source, episodes=config.episodes, steps=config.unroll, seed=config.seed)
+        self.updates = 0
+        self._answers: dict[int, int] = {}
+
+    @property
+    def done(self) -> bool:
+        """Whether all updates have been made."""
+        return self.updates >= self.config.updates
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """Everything that this run needs to be made again."""
+        return {"method": "rl+imitation" if self.config.teacher else "rl", **asdict(self.config)}
+
+    def agent(self, name: str = "rl") -> NetworkAgent:
+        """Return the network as an agent."""
+        return NetworkAgent(name, self.task, self.network)
+
+    # A round
+
+    def advance(self) -> dict[str, float]:
+        """Make a round of updates and measure the greedy policy on fresh instances."""
+        steps = episodes = episode_steps = solved = 0
+        losses: dict[str, float] = {}
+        for _ in range(min(self.config.updates_per_round, self.config.updates - self.updates)):
+            record, losses = self._update()
+            steps += record.rows.size
+            episodes += int(record.episodes.sum())
+            episode_steps += int(record.episode_steps.sum())
+            solved += int(record.solved.sum())
+        size = self.source.largest
+        request = Request(
+            size=size, count=self.config.checked, seed=self.config.seed * 1000 + 1, queries=self.source.queries
+        )
+        results = run(self.agent(), self.task.draw(request), limit=Limit.parse(self.source.limit))
+        return {
+            "round": -(-self.updates // self.config.updates_per_round),
+            "updates": self.updates,
+            "steps": self.updates * self.config.unroll * self.config.episodes,
+            "sampled_steps": episode_steps / max(1, episodes),
+            "sampled_solved": solved / max(1, episodes),
+            "solved": float(results.solved.mean()),
+            "mean_steps": float(results.steps.mean()),
+            "mean_reward": float(results.rewards.mean()),
+            "decisions": self.sampler.count,
+            **losses,
+        }
+
+    def _update(self) -> tuple[Record, dict[str, float]]:
+        """Sample, make one update, and return the record and the terms of the loss."""
+        record = self.sampler.sample(self._ask)
+        sums = self._sum_up(record)
+        terms = self.loss_terms(sums, record.rows.size)
+        loss = torch.stack(list(terms.values())).sum()
+        if not torch.isfinite(loss):
+            raise DivergedError(f"the loss is {loss.item()} at update {self.updates + 1}: try a smaller learning_rate")
+        self.optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.optimizer.step()
+        if self.config.baseline == "scalar":
+            # It approaches the minimum of its squared loss at its own rate: mu scales that loss, not where it lies.
+            first = self.sampler.known.slots == 0
+            mean = sums.returns[first].sum() / record.rows.size
+            with torch.no_grad():
+                self.scalar.add_(0.1 * (float(mean) - self.scalar))
+        self.updates += 1
+        self.sampler.refresh(sums.counts > 0, self._ask)
+        return record, {name: term.item() for name, term in terms.items()}
+
+    @torch.no_grad()
+    def _ask(self, decisions: Decisions) -> Reals:
+        """Return the probabilities [m, C] of the choices of decisions."""
+        answers = np.zeros((len(decisions.slots), self.sampler.width))
+        for slot in np.unique(decisions.slots).tolist():
+            member = np.flatnonzero(decisions.slots == slot)
+            options = self._options(slot, decisions.observations[member], decisions.prefixes[member])
+            answers[member[:, None], np.arange(options.shape[1])] = options.exp().double().numpy()
+        return answers
+
+    def _options(self, slot: int, observations: Ints, prefixes: Ints) -> Tensor:
+        before = max(0, self.task.interface.slots[slot].operand)
+        return self.network.log_probabilities(
+            slot, self.network.encode(observations), torch.from_numpy(np.ascontiguousarray(prefixes[:, :before]))
+        )
+
+    @torch.no_grad()
+    def _values(self, observations: Ints) -> Reals:
+        """Return the baseline [m] of observations [m]."""
+        if self.config.baseline == "scalar":
+            return np.full(len(observations), self.scalar.item())
+        values: Reals = self.value(self.network.encode(observations))[:, 0].double().numpy()
+        return values
+
+    def _sum_up(self, record: Record) -> Sums:
+        """Return the sums per decision of a record."""
+        known = self.sampler.known
+        values = np.zeros(self.sampler.count)
+        first = known.slots == 0
+        values[first] = self._values(known.observations[first])
+        afters = np.zeros(record.rows.shape)
+        afters[:, -1] = self._values(self.sampler.final_observations())
+        cut = record.cut == 1
+        afters[cut] = self._values(record.after[cut])
+        return self.sampler.sum_up(record, values, afters, self.settings())
+
+    def settings(self) -> Reals:
+        """Return the discount, the cost of a step, of a wrong answer, and the worth of a gain of the score."""
+        config = self.config
+        return np.array(
+            [config.discount, config.step_cost, config.wrong_cost, self.task.reward.progress + config.shaping]
+        )
+
+    def loss_terms(self, sums: Sums, steps: int) -> dict[str, Tensor]:
+        """Return the terms of the loss, each a mean over all steps of the batch."""
+        known, met = self.sampler.known, sums.counts > 0
+        policy, entropy = torch.zeros(()), torch.zeros(())
+        for slot in np.unique(known.slots[met]).tolist():
+            member = np.flatnonzero(met & (known.slots == slot))
+            options = self._options(slot, known.observations[member], known.prefixes[member])
+            width = options.shape[1]
+            policy = policy - (torch.from_numpy(sums.weights[member, :width]).float() * options).sum()
+            counts = torch.from_numpy(sums.counts[member]).float()
+            entropy = entropy - (counts * (options.exp() * options).sum(dim=1)).sum()
+        terms = {"policy": policy / steps, "entropy": -self.config.entropy_weight * entropy / steps}
+        first = np.flatnonzero(met & (known.slots == 0))
+        observations, counts = known.observations[first], torch.from_numpy(sums.counts[first]).float()
+        if self.config.baseline == "network":
+            mean = torch.from_numpy(sums.returns[first] / sums.counts[first]).float()
+            spread = torch.from_numpy(sums.squares[first]).float() - counts * mean**2
+            values = self.value(self.network.encode(observations))[:, 0]
+            squares = counts * (mean - values) ** 2 + spread
+            terms["baseline"] = self.config.baseline_weight * squares.sum() / steps
+        if self.teacher is not None and self.config.imitation_weight > 0:
+            answers = self._teach(observations)
+            told = np.flatnonzero(answers != NO_ACTION)
+            scores = self.network.action_log_probabilities(
+                self.network.encode(observations[told]), torch.from_numpy(answers[told])
+            )
+            terms["imitation"] = -self.config.imitation_weight * (counts[told] * scores).sum() / steps
+        return terms
+
+    def _teach(self, observations: Ints) -> Ints:
+        """Return the teacher's actions [m] for observations [m], asking it once for each."""
+        assert self.teacher is not None
+        new = np.array([o for o in observations.tolist() if o not in self._answers], np.int64)
+        self._answers.update(zip(new.tolist(), self.teacher.actions(new).tolist(), strict=True))
+        return np.array([self._answers[o] for o in observations.tolist()], np.int64)
+
+    # State
+
+    def save_state(self) -> tuple[Tensors, dict[str, Any]]:
+        """Return everything that `load_state` needs to go on exactly from here."""
+        batch = self.sampler.batch
+        tensors = {
+            **network_tensors(self.network),
+            **{f"value.{name}": tensor.detach().numpy().copy() for name, tensor in self.value.state_dict().items()},
+            **optimizer_tensors(self.optimizer),
+            "scalar": self.scalar.detach().numpy().reshape(1).copy(),
+            **{f"batch.{name}": array for name, array in batch._asdict().items()},
+            "random": self.sampler.random,
+            "limits": self.sampler.limits,
+            **{f"known.{name}": array for name, array in self.sampler.save_plan().items()},
+        }
+        return tensors, {"updates": self.updates, "sampler": self.sampler.counters()}
+
+    def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
+        """Go back to a saved state in place."""
+        fill_network(self.network, tensors, "the checkpoint")
+        given = {n.removeprefix("value."): torch.from_numpy(t.copy()) for n, t in tensors.items() if n[:6] == "value."}
+        self.value.load_state_dict(given)
+        load_optimizer(self.optimizer, tensors)
+        with torch.no_grad():
+            self.scalar.copy_(torch.from_numpy(tensors["scalar"].copy())[0])
+        self.updates = record["updates"]
+        self.sampler.load(tensors, record["sampler"], self._ask)
+
+
+def _value_network(task: Task, seed: int) -> nn.Sequential:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed + 1)
+        inputs = task.interface.input_size
+        return nn.Sequential(
+            nn.Linear(inputs, 64),
+            nn.ReLU(),
+            nn.Linear(64, 64),
+            nn.ReLU(),
+            nn.Linear(64, 64),
+            nn.ReLU(),
+            nn.Linear(64, 1),
+        )
