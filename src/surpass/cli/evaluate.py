@@ -96,6 +96,8 @@ def _print_scores(evaluation: Evaluation) -> None:
     if evaluation.against:
         about += f", against {evaluation.against}"
     note = f"at most {evaluation.limit} steps; seed {evaluation.seed}"
+    if evaluation.narrow_choices:
+        note += f"; {evaluation.narrow_choices} choices of the network lead by less than 1e-4"
     unsolved = [
         f"n={row.size}: "
         + ", ".join(f"{count} {reason}" for reason, count in row.reasons.items() if reason != "solved")

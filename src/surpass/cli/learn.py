@@ -113,9 +113,8 @@ def _finish(learner: AnyLearner, folder: RunFolder) -> None:
     save_agent(folder.path / "agent", learner.task, learner.network, about)
     OutputFile(folder.path / "scores.json").write_json(evaluation.as_json())
     _print_scores(evaluation, folder)
-    narrow = getattr(agent, "narrow", {})
-    if narrow:
-        print(f"{len(narrow)} choices lead by less than 1e-4, the least by {min(narrow.values()):.2g}.")
+    if evaluation.narrow_choices:
+        print(f"{evaluation.narrow_choices} choices of the network lead by less than 1e-4.")
     if not learner.done:
         print("The time is up before the learning was done: --resume goes on.")
 

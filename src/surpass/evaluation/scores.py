@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +55,9 @@ class Evaluation:
     against: str | None = None
     limit: str = ""
     measure: str = "steps"
-    queries: str | None = field(default=None)
+    queries: str | None = None
+    narrow_choices: int | None = None
+    """For a network: how many of its choices lead by less than 1e-4, so that rounding could turn them."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the scores as plain data; numbers that do not exist, such as the interval of one value, are null."""
@@ -68,6 +70,8 @@ class Evaluation:
             "limit": self.limit,
             "measure": self.measure,
         }
+        if self.narrow_choices is not None:
+            record["narrow_choices"] = self.narrow_choices
         if self.against is not None:
             record["against"] = self.against
         record["rows"] = [self._row_as_json(row) for row in self.rows]
@@ -160,6 +164,7 @@ def evaluate(
         limit=str(steps_limit),
         measure=task.measure,
         queries=(queries or task.queries[0]) if task.queries else None,
+        narrow_choices=len(agent.narrow) if hasattr(agent, "narrow") else None,
     )
 
 

@@ -28,8 +28,13 @@ class NetworkAgent:
         self.name = name
         self.task = task
         self.network = network.eval()
-        self.narrow: dict[int, float] = {}
-        """The margins of the observations whose best action leads by less than `SAFE_MARGIN`."""
+        self.margins: dict[int, float] = {}
+        """By how much the action for each observation asked about leads, at least, in log-probability."""
+
+    @property
+    def narrow(self) -> dict[int, float]:
+        """The observations whose action leads by less than `SAFE_MARGIN`, with their margins."""
+        return {observation: margin for observation, margin in self.margins.items() if margin < SAFE_MARGIN}
 
     def actions(self, observations: Ints) -> Ints:
         """Return the action [m] for each packed observation [m]."""
@@ -38,8 +43,7 @@ class NetworkAgent:
             part = observations[at : at + BATCH]
             actions, margins = self.network.most_likely(self.network.encode(part))
             answers[at : at + BATCH] = actions.numpy()
-            narrow = np.flatnonzero(margins.numpy() < SAFE_MARGIN)
-            self.narrow.update(zip(part[narrow].tolist(), margins.numpy()[narrow].tolist(), strict=True))
+            self.margins.update(zip(part.tolist(), margins.tolist(), strict=True))
         return answers
 
 
