@@ -1,0 +1,169 @@
+"""The policy gradient: summed per decision it is the gradient over all steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from surpass.engine.experience import Record
+from surpass.errors import DivergedError, SettingError, UnknownNameError
+from surpass.learning.policy_gradient import PolicyGradient, PolicyGradientConfig
+from surpass.learning.runs import train
+from surpass.machine.state import Outcome
+from surpass.tasks.registry import find_task
+
+SETTINGS = {
+    "sort-bubble": {"teacher": "insertion_sort", "limit": "30", "smallest": 2, "largest": 6, "shaping": 0.5},
+    "sort-quick": {"teacher": "quick_sort", "limit": "30", "smallest": 2, "largest": 5, "shaping": 0.5},
+    "search": {"teacher": "binary_search", "limit": "20", "smallest": 3, "largest": 9},
+    "knapsack": {"teacher": "depth_first", "limit": "30", "smallest": 2, "largest": 5},
+}
+
+
+def new_learner(task: str, **settings: object) -> PolicyGradient:
+    chosen = {
+        "episodes": 12,
+        "unroll": 25,
+        "imitation_weight": 0.3,
+        "entropy_weight": 0.2,
+        **SETTINGS[task],
+        **settings,
+    }
+    return PolicyGradient(find_task(task), PolicyGradientConfig(task=task, **chosen))  # type: ignore[arg-type]
+
+
+def step_by_step_loss(learner: PolicyGradient, record: Record) -> torch.Tensor:
+    """Return the loss of the paper, one step after the other, from the recorded observations, actions and rewards."""
+    config, interface, network = learner.config, learner.task.interface, learner.network
+    observations = learner.sampler.known.observations
+    final = learner.sampler.final_observations()
+    discount, step_cost, wrong_cost, progress = learner.settings().tolist()
+
+    def value(observation: int) -> torch.Tensor:
+        if config.baseline == "scalar":
+            return learner.scalar
+        return learner.value(network.encode(np.array([observation])))[0, 0]
+
+    total = torch.zeros(())
+    for b in range(record.rows.shape[0]):
+        following = value(final[b]).detach()
+        for t in reversed(range(record.rows.shape[1])):
+            seen, action = int(observations[record.rows[b, t]]), int(record.actions[b, t])
+            reward = progress * record.gains[b, t] - step_cost
+            if record.ends[b, t] == Outcome.WRONG_ANSWER:
+                reward -= wrong_cost
+            if record.ends[b, t] != Outcome.RUNNING:
+                target = torch.tensor(reward)
+            elif record.cut[b, t]:
+                target = reward + discount * value(int(record.after[b, t])).detach()
+            else:
+                target = reward + discount * following
+            following = target
+            inputs = network.encode(np.array([seen]))
+            score = network.action_log_probabilities(inputs, torch.tensor([action]))[0]
+            total = total - (target - value(seen).detach()) * score
+            if config.baseline == "network":
+                total = total + config.baseline_weight * (target - value(seen)) ** 2
+            for decision in interface.decisions(action):
+                options = network.log_probabilities(
+                    decision.slot, inputs, torch.tensor([decision.prefix], dtype=torch.int64)
+                )
+                total = total + config.entropy_weight * (options.exp() * options).sum()
+            assert learner.teacher is not None
+            told = learner.teacher.actions(np.array([seen]))
+            if told[0] >= 0:
+                total = (
+                    total
+                    - config.imitation_weight * network.action_log_probabilities(inputs, torch.from_numpy(told))[0]
+                )
+    return total / record.rows.size
+
+
+def gradient_of(learner: PolicyGradient, loss: torch.Tensor) -> torch.Tensor:
+    parameters = [*learner.network.parameters(), *learner.value.parameters()]
+    parts = torch.autograd.grad(loss, parameters, allow_unused=True)
+    return torch.cat(
+        [torch.zeros_like(p).flatten() if g is None else g.flatten() for p, g in zip(parameters, parts, strict=True)]
+    )
+
+
+@pytest.mark.parametrize("baseline", ["scalar", "network"])
+@pytest.mark.parametrize("task", SETTINGS)
+def test_the_gradient_over_distinct_decisions_is_the_one_over_all_steps(task: str, baseline: str) -> None:
+    learner = new_learner(task, baseline=baseline)
+    with torch.no_grad():
+        learner.scalar += 0.3
+    learner.sampler.sample(learner._ask)  # so that the record starts in the middle of episodes
+    record = learner.sampler.sample(learner._ask)
+    assert (record.cut == 1).any() or (record.ends != 0).any()
+    summed = torch.stack(list(learner.loss_terms(learner._sum_up(record), record.rows.size).values())).sum()
+    stepwise = step_by_step_loss(learner, record)
+    torch.testing.assert_close(gradient_of(learner, summed), gradient_of(learner, stepwise), rtol=1e-3, atol=2e-6)
+
+
+@pytest.mark.parametrize("task", SETTINGS)
+def test_actions_are_drawn_with_the_probabilities_of_the_network(task: str) -> None:
+    learner = new_learner(task, episodes=400, unroll=20)
+    record = learner.sampler.sample(learner._ask)
+    first = record.actions[:, 0]
+    seen = learner.sampler.known.observations[record.rows[:, 0]]
+    with torch.no_grad():
+        options = learner.network.all_log_probabilities(learner.network.encode(seen)).exp().double().numpy()
+    kinds = learner.task.interface.action_rows[:, 0]
+    for kind in range(len(learner.task.interface.instructions)):
+        expected = options[:, kinds == kind].sum()
+        spread = np.sqrt((options[:, kinds == kind].sum(axis=1) * (1 - options[:, kinds == kind].sum(axis=1))).sum())
+        assert abs((kinds[first] == kind).sum() - expected) < 5 * spread + 1
+
+
+def test_equal_seeds_give_equal_networks_whatever_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    networks = []
+    for threads in ("1", "2"):
+        monkeypatch.setenv("SURPASS_THREADS", threads)
+        learner = new_learner("search", updates=6, updates_per_round=3, checked=5)
+        train(learner)
+        networks.append(learner.network.state_dict())
+    for name, tensor in networks[0].items():
+        assert torch.equal(tensor, networks[1][name])
+
+
+def test_a_saved_state_goes_on_to_the_same_network() -> None:
+    whole = new_learner("sort-bubble", updates=8, updates_per_round=2, checked=5)
+    train(whole)
+    half = new_learner("sort-bubble", updates=8, updates_per_round=2, checked=5)
+    half.advance()
+    half.advance()
+    tensors, record = half.save_state()
+    again = new_learner("sort-bubble", updates=8, updates_per_round=2, checked=5)
+    again.load_state({name: array.copy() for name, array in tensors.items()}, record)
+    train(again)
+    for name, tensor in whole.network.state_dict().items():
+        assert torch.equal(tensor, again.network.state_dict()[name])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"unroll": 0}, "unroll is 0"),
+        ({"discount": 1.5}, "discount is 1.5"),
+        ({"learning_rate": 0.0}, "learning_rate is 0.0"),
+        ({"smallest": 5, "largest": 3}, "from 5 to 3"),
+        ({"teacher": "bubble_sort"}, "does not teach search"),
+        ({"imitation_weight": -1.0}, "imitation_weight is -1.0"),
+    ],
+)
+def test_impossible_settings_are_refused(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        new_learner("search", **settings)
+    with pytest.raises(UnknownNameError, match="scalar"):
+        new_learner("search", baseline="none")
+
+
+def test_a_loss_that_is_no_number_stops_with_the_update() -> None:
+    learner = new_learner("search")
+    learner.advance = learner._update  # type: ignore[assignment, method-assign]
+    with torch.no_grad():
+        learner.network.slots[0][-1].bias += torch.inf  # type: ignore[index, union-attr]
+    with pytest.raises(DivergedError, match="update 1"):
+        learner._update()
