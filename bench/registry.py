@@ -15,6 +15,7 @@ BENCHMARKS = {
     "engine": "bench.engine",
     "sorting-gym": "bench.sorting_gym",
     "instructions": "bench.instructions",
+    "network": "bench.network",
 }
 """The module of each benchmark by its name, in the order in which they run."""
 

@@ -6,19 +6,15 @@ It is killed and taken up again by the tests; it prints the number of each round
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
+from typing import Any
 
-import pytest
 import torch
 
 import surpass.agents  # noqa: F401 - makes the teachers known
 from surpass.learning.methods import AnyLearner, new_learner
 from surpass.learning.runs import RunFolder, train
 from surpass.tasks.registry import find_task
-
-LONG = bool(os.environ.get("SURPASS_LONG_TESTS"))
-long_test = pytest.mark.skipif(not LONG, reason="takes minutes: set SURPASS_LONG_TESTS=1")
 
 NEVER_CALM = 1_000_000
 
@@ -46,6 +42,23 @@ def full_view_learner(updates: int, *, seed: int = 0) -> AnyLearner:
         "checked": "5",
     }
     return new_learner(find_task("sort-full"), "imitation", seed=seed, settings=settings)
+
+
+def learner_again(recipe: dict[str, Any]) -> AnyLearner:
+    """Return a fresh learner with every setting of a recipe, given as a user would give them."""
+    apart = ("method", "task", "teacher", "seed")
+    settings = {
+        name: ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        for name, value in recipe.items()
+        if name not in apart
+    }
+    return new_learner(
+        find_task(recipe["task"]),
+        recipe["method"],
+        teacher=recipe["teacher"] or None,
+        seed=recipe["seed"],
+        settings=settings,
+    )
 
 
 def run_in(folder: Path, learner: AnyLearner, *, resume: bool = False, checkpoint_every: float = 0) -> RunFolder:

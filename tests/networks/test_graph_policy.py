@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from surpass.agents.networks import graph
 from surpass.agents.networks.agent import GraphAgent, new_network
 from surpass.agents.networks.graph import GraphPolicy, encode_lists
 from surpass.tasks.sort_full import SORT_FULL
@@ -42,6 +43,24 @@ def check_passes_messages_edge_by_edge(policy: GraphPolicy, values: list[int], *
 def test_each_position_hears_the_mean_of_all_others_messages(values: list[int]) -> None:
     for seed in range(3):
         check_passes_messages_edge_by_edge(lively_policy(seed), values)
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 3, 4])
+def test_going_through_the_nodes_in_blocks_changes_nothing(nodes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for values in LISTS:
+        monkeypatch.setattr(graph, "BLOCK", nodes * len(values))
+        check_passes_messages_edge_by_edge(lively_policy(), values)
+
+
+def test_long_lists_give_the_same_with_and_without_gradients() -> None:
+    policy = lively_policy()
+    edges = encode_lists(np.random.default_rng(0).permuted(np.tile(np.arange(70), (6, 1)), axis=1))
+    assert edges.numel() > 2 * graph.BLOCK, "these lists go in one block"
+    chosen = torch.arange(6)
+    first, second = policy.first_log_probabilities(edges), policy.second_log_probabilities(edges, chosen)
+    with torch.no_grad():
+        assert torch.allclose(policy.first_log_probabilities(edges), first, atol=CLOSE)
+        assert torch.allclose(policy.second_log_probabilities(edges, chosen), second, atol=CLOSE)
 
 
 @pytest.mark.parametrize("values", [LISTS[1], LISTS[3]], ids=str)

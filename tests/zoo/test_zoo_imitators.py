@@ -19,7 +19,8 @@ from surpass.tasks.lists import from_lists
 from surpass.tasks.search import SEARCH
 from surpass.tasks.sort_full import SORT_FULL
 from surpass.tasks.task import Request, Task
-from tests.zoo.residents import IMITATORS, LONG, SORTERS, TABLE_IMITATORS, load, long_test, teacher_of
+from tests.long import LONG, long_test
+from tests.zoo.residents import IMITATORS, SORTERS, TABLE_IMITATORS, load, teacher_of
 
 FUBINI = {1: 1, 2: 3, 3: 13, 4: 75, 5: 541, 6: 4683, 7: 47293}
 """The number of weak orders of n elements."""

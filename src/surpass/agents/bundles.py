@@ -27,7 +27,7 @@ Tensors = dict[str, npt.NDArray[Any]]
 
 def save_bundle(stem: Path, tensors: Tensors, record: dict[str, Any]) -> None:
     """Write a bundle; the JSON file comes last, so that a bundle is whole once it is there."""
-    data = save({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()})
+    data = save({name: np.asarray(tensor, order="C") for name, tensor in tensors.items()})
     content = {"format": FORMAT, "tensors_sha256": _digest(data), "record": record}
     content["sha256"] = _digest(_canonical(content))
     write_atomically(stem.with_name(stem.name + ".safetensors"), data)
@@ -39,12 +39,14 @@ def load_bundle(stem: Path) -> tuple[Tensors, dict[str, Any]]:
     record_path, tensors_path = stem.with_name(stem.name + ".json"), stem.with_name(stem.name + ".safetensors")
     content = _read_record(record_path)
     data = _read(tensors_path)
+    if _digest(data) != content["tensors_sha256"]:
+        raise SavedFileError(
+            f"{tensors_path} has changed since it was written, or is cut off: its checksum does not match"
+        )
     try:
         tensors = load(data)
     except (SafetensorError, ValueError, KeyError) as error:
-        raise SavedFileError(f"{tensors_path} is not a safetensors file, or it is cut off: {error}") from None
-    if _digest(data) != content["tensors_sha256"]:
-        raise SavedFileError(f"{tensors_path} has changed since it was written: its checksum does not match")
+        raise SavedFileError(f"{tensors_path} is not a safetensors file: {error}") from None
     record: dict[str, Any] = content["record"]
     return tensors, record
 

@@ -48,7 +48,7 @@ def learn_command(
     from surpass.learning.methods import new_learner
     from surpass.learning.runs import RunFolder, train
 
-    if minutes is not None and minutes <= 0:
+    if minutes is not None and not minutes > 0:
         raise SettingError(f"minutes is {minutes:g}; it must be above 0")
     found = resolve_task(task)
     learner = new_learner(found, method, teacher=teacher, seed=seed, settings=_parse_settings(setting or []))
@@ -107,7 +107,7 @@ def _finish(learner: AnyLearner, folder: RunFolder) -> None:
     about: dict[str, Any] = {
         "recipe": learner.recipe,
         "rounds": len(folder.curves),
-        "finished": learner.done,
+        "finished": learner.finished,
         "seconds": round(folder.seconds, 1),
     }
     save_agent(folder.path / "agent", learner.task, learner.network, about)
@@ -117,6 +117,8 @@ def _finish(learner: AnyLearner, folder: RunFolder) -> None:
         print(f"{evaluation.narrow_choices} choices of the network lead by less than 1e-4.")
     if not learner.done:
         print("The time is up before the learning was done: --resume goes on.")
+    elif not learner.finished:
+        print("All rounds were used up before the network equalled its teacher: allow more with --set most_rounds=N.")
 
 
 def _strongest(learner: AnyLearner) -> Teacher | FullViewTeacher | None:

@@ -91,8 +91,13 @@ class Imitation:
 
     @property
     def done(self) -> bool:
+        """Whether there is nothing more to do: it is finished, or has had all its rounds."""
+        return self.finished or self.rounds >= self.config.most_rounds
+
+    @property
+    def finished(self) -> bool:
         """Whether the network equals its teacher on all that the last rounds met."""
-        return self.calm >= self.config.calm_rounds or self.rounds >= self.config.most_rounds
+        return self.calm >= self.config.calm_rounds
 
     @property
     def recipe(self) -> dict[str, Any]:
@@ -126,6 +131,7 @@ class Imitation:
     def _gather(self) -> float:
         """Keep what teacher and learner meet on fresh instances, with the teacher's answers; return the solve rate."""
         learner, limit = Lookup(self.agent()), Limit.parse(self.config.limit or self.task.limit)
+        learner.extend(self.observations)
         solved = total = 0
         for size in self.config.sizes:
             for number, name in enumerate(self.task.data):
@@ -144,6 +150,8 @@ class Imitation:
         fresh, answers = fresh[answers != NO_ACTION], answers[answers != NO_ACTION]
         self.observations = np.concatenate([self.observations, fresh])
         self.answers = np.concatenate([self.answers, answers])
+        if not len(self.observations):
+            raise SettingError(f"sizes are {self.config.sizes}: at these {self.task.name} leaves nothing to do")
         return solved / max(1, total)
 
     def _queries(self) -> str:

@@ -52,6 +52,9 @@ class FullViewImitationConfig:
         for name in ("lists", "updates", "updates_per_round", "checked"):
             if getattr(self, name) < 1:
                 raise SettingError(f"{name} is {getattr(self, name)}; it must be 1 or more")
+        for name in ("learning_rate", "final_learning_rate"):
+            if not 0 < getattr(self, name) < 1:
+                raise SettingError(f"{name} is {getattr(self, name)}; it must lie between 0 and 1")
         if not 0 <= self.own <= 1:
             raise SettingError(f"own is {self.own}; it must lie between 0 and 1")
 
@@ -76,6 +79,11 @@ class FullViewImitation:
     def done(self) -> bool:
         """Whether all updates have been made."""
         return self.updates >= self.config.updates
+
+    @property
+    def finished(self) -> bool:
+        """Whether it has learned all that it was asked to."""
+        return self.done
 
     @property
     def recipe(self) -> dict[str, Any]:
@@ -129,7 +137,9 @@ class FullViewImitation:
     def _visit(self) -> Ints:
         """Return unsorted lists [m, n] of one size that the teacher, or the learner, passes through."""
         size = int(self.random.integers(self.config.smallest, self.config.largest + 1))
-        lists = self.random.permuted(np.tile(np.arange(size), (self.config.lists, 1)), axis=1)
+        lists = np.tile(np.arange(size), (self.config.lists, 1))
+        while (lists[:, :-1] <= lists[:, 1:]).all():
+            lists = self.random.permuted(lists, axis=1)
         mover = self.agent() if self.random.random() < self.config.own else self.teacher
         visited = []
         rows = np.arange(len(lists))

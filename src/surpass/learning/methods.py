@@ -35,8 +35,8 @@ def new_learner(
     """Return a fresh learner of a task; `settings` change fields of its configuration, given as text."""
     if method not in METHODS:
         raise UnknownNameError("method", method, METHODS)
-    if seed < 0:
-        raise SettingError(f"seed is {seed}; it must be 0 or more")
+    if not 0 <= seed < 2**32:
+        raise SettingError(f"seed is {seed}; it must be from 0 to {2**32 - 1}")
     if method == "rl" and teacher is not None:
         raise SettingError("method rl learns from nothing; with a teacher it is rl+imitation")
     if method != "imitation" and task.interface.is_full_view:

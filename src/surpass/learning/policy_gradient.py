@@ -121,6 +121,11 @@ class PolicyGradient:
         return self.updates >= self.config.updates
 
     @property
+    def finished(self) -> bool:
+        """Whether it has learned all that it was asked to."""
+        return self.done
+
+    @property
     def recipe(self) -> dict[str, Any]:
         """Everything that this run needs to be made again."""
         return {"method": "rl+imitation" if self.config.teacher else "rl", **asdict(self.config)}

@@ -74,6 +74,8 @@ class RunFolder:
                 known = json.loads(recipe_path.read_text())
             except ValueError:
                 raise SavedFileError(f"{recipe_path} is not JSON, or it is cut off") from None
+            if not isinstance(known, dict):
+                raise SavedFileError(f"{recipe_path} is not the recipe of a run")
             wanted = json.loads(json.dumps(recipe))
             for name in sorted({*known, *wanted}):
                 if known.get(name) != wanted.get(name):
@@ -101,24 +103,35 @@ class RunFolder:
         save_bundle(stem, tensors, {**about, "state": state, "curves": self.curves})
         self.write_curves()
         write_atomically(self.path / "time.json", json.dumps({"seconds": round(self.seconds, 1)}).encode())
-        for old in self.checkpoints()[KEPT:]:
-            for suffix in (".json", ".safetensors"):
-                old.with_name(old.name + suffix).unlink(missing_ok=True)
+        kept = {stem.name for stem in self.checkpoints()[:KEPT]}
+        for path in (self.path / "checkpoints").iterdir():
+            # Also what a kill left behind: tensors without their record, and files that were never finished.
+            if path.stem not in kept or path.suffix not in (".json", ".safetensors"):
+                path.unlink(missing_ok=True)
 
     def restore(self, learner: Learner) -> None:
         """Set a learner back to the newest checkpoint that is whole, in place; note the damaged ones in `warnings`."""
         for stem in self.checkpoints():
             try:
                 tensors, record = load_bundle(stem)
+                self._check(stem, record, learner.task)
+                learner.load_state(tensors, record["state"])
             except SavedFileError as error:
                 self.warnings.append(str(error))
                 continue
-            if record["task"] != learner.task.name:
-                raise SavedFileError(f"{stem} is a checkpoint of {record['task']}, not of {learner.task.name}")
-            learner.load_state(tensors, record["state"])
             self.curves = record["curves"]
             self.seconds = self._read_seconds()
             return
+
+    @staticmethod
+    def _check(stem: Path, record: dict[str, Any], task: Task) -> None:
+        """Raise `SavedFileError` unless a record is that of a checkpoint of `task` as it is now."""
+        if not {"task", "interface", "state", "curves"} <= set(record):
+            raise SavedFileError(f"{stem} is not a checkpoint of a run")
+        if record["task"] != task.name:
+            raise SavedFileError(f"{stem} is a checkpoint of {record['task']}, not of {task.name}")
+        if record["interface"] != interface_fingerprint(task.interface):
+            raise SavedFileError(f"{stem} was made for another version of the interface of {task.name}")
 
     def _read_seconds(self) -> float:
         try:

@@ -1,0 +1,265 @@
+"""Imitation ends with a network that does what its teacher does on everything that either has met."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import surpass
+from surpass.agents.networks.agent import GraphAgent, NetworkAgent
+from surpass.agents.networks.structured import HIDDEN, StructuredPolicy
+from surpass.agents.teacher import find_teacher
+from surpass.engine.lookup import Lookup
+from surpass.engine.run import run
+from surpass.errors import SettingError, SurpassError, UnknownNameError
+from surpass.evaluation.scores import evaluate
+from surpass.learning.imitation import Imitation, ImitationConfig
+from surpass.learning.imitation_full import FullViewImitation, FullViewImitationConfig
+from surpass.learning.methods import METHODS, new_learner
+from surpass.learning.runs import train
+from surpass.tasks.knapsack import KNAPSACK
+from surpass.tasks.search import SEARCH
+from surpass.tasks.sort_bubble import SORT_BUBBLE
+from surpass.tasks.sort_full import SORT_FULL
+from surpass.tasks.task import Request, Task
+from surpass.tasks.user_file import load_task_file
+from tests.learning.quick import full_view_learner, knapsack_learner, learner_again, search_learner
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "minimum.py"
+SMALL = {"sizes": "2,3,6", "items": "24"}
+
+
+def small_imitation(task: Task, teacher: str, **settings: str) -> Imitation:
+    learner = new_learner(task, "imitation", teacher=teacher, settings={**SMALL, **settings})
+    assert isinstance(learner, Imitation)
+    return learner
+
+
+def check_agrees_on_all_it_met(learner: Imitation, seed: int) -> int:
+    """Raise AssertionError unless the network answers all that either meets like its teacher; return how much it is."""
+    agent, teacher = learner.agent(), learner.teacher
+    lookups = Lookup(agent), Lookup(teacher)
+    for size in learner.config.sizes:
+        for data in learner.task.data:
+            instances = learner.task.draw(Request(size=size, count=5, seed=seed, data=data))
+            for lookup in lookups:
+                run(lookup.agent, instances, lookup=lookup)
+    met = np.union1d(learner.observations, np.union1d(lookups[0].entries()[0], lookups[1].entries()[0]))
+    expected = teacher.actions(met)
+    differing = int((agent.actions(met) != expected).sum())
+    assert differing == 0, f"{differing} of {len(met)} answers differ"
+    return len(met)
+
+
+@pytest.mark.parametrize(
+    ("task", "teacher", "rare"),
+    [(SEARCH, "linear_search", 50), (KNAPSACK, "depth_first", 40)],
+    ids=["search", "knapsack"],
+)
+def test_a_finished_run_agrees_with_its_teacher_on_everything_met(task: Task, teacher: str, rare: int) -> None:
+    learner = small_imitation(task, teacher)
+    curves = train(learner)
+    assert learner.calm == learner.config.calm_rounds
+    assert [line["agreement"] for line in curves[-learner.calm :]] == [1.0] * learner.calm
+    # The last rounds' instances once more: what they showed has been learned.
+    assert check_agrees_on_all_it_met(learner, seed=learner.rounds - 1) >= rare
+    assert len(np.unique(learner.observations)) == len(learner.observations)
+    assert learner.answers.tolist() == learner.teacher.actions(learner.observations).tolist()
+
+
+def test_a_network_that_has_learned_nothing_is_noticed() -> None:
+    learner = small_imitation(KNAPSACK, "depth_first")
+    with pytest.raises(AssertionError, match="answers differ"):
+        check_agrees_on_all_it_met(learner, seed=0)
+
+
+def test_a_round_that_shows_nothing_new_and_no_doubt_is_calm_and_changes_nothing() -> None:
+    learner = small_imitation(KNAPSACK, "depth_first", calm_rounds="4")
+    while learner.calm < 1:
+        learner.advance()
+    before = {name: tensor.clone() for name, tensor in learner.network.state_dict().items()}
+    curve = learner.advance()
+    assert curve["agreement"] == 1.0
+    assert "loss" not in curve
+    assert learner.calm == 2
+    assert all(torch.equal(before[name], tensor) for name, tensor in learner.network.state_dict().items())
+
+
+def test_equal_seeds_learn_equal_networks_and_others_do_not() -> None:
+    learners = [knapsack_learner(2, seed=seed) for seed in (3, 3, 4)]
+    for learner in learners:
+        train(learner)
+    first, second, other = ([t.tobytes() for t in learner.save_state()[0].values()] for learner in learners)
+    assert first == second
+    assert first != other
+
+
+def test_the_most_rounds_end_a_run() -> None:
+    learner = search_learner(2)
+    assert len(train(learner)) == 2
+    assert learner.done
+
+
+# A user's own task
+
+
+@pytest.fixture(scope="module")
+def minimum() -> Task:
+    (task,) = load_task_file(EXAMPLE)
+    return task
+
+
+def test_a_users_own_task_gets_its_network_from_its_declaration(minimum: Task) -> None:
+    learner = small_imitation(minimum, "scan")
+    network = learner.network
+    assert isinstance(network, StructuredPolicy)
+    # Two features, a comparison one-hot and a flag, three instructions, of which one has an operand.
+    assert len(network.slots) == 2
+    shapes = [
+        [(m.in_features, m.out_features) for m in slot if isinstance(m, torch.nn.Linear)] for slot in network.slots
+    ]  # type: ignore[union-attr]
+    assert shapes == [[(4, 64), (64, 64), (64, 64), (64, 3)], [(4, 64), (64, 64), (64, 64), (64, 2)]]
+    assert HIDDEN == (64, 64, 64)
+
+
+def test_a_users_own_task_is_learned_with_no_code_beside_it(minimum: Task) -> None:
+    learner = small_imitation(minimum, "scan")
+    train(learner)
+    assert learner.calm == learner.config.calm_rounds
+    agent, teacher = learner.agent(), find_teacher("scan")
+    scores = evaluate(agent, sizes=[1, 2, 10, 100, 1000], against=teacher)
+    assert [(row.solved, row.difference) for row in scores.rows] == [(1.0, 0.0)] * 5
+    # Both of its features in every combination that can occur.
+    assert 5 <= len(learner.observations) <= minimum.interface.observation_count
+
+
+# The full view
+
+
+def test_full_view_imitation_lowers_its_loss_and_ends_after_its_updates() -> None:
+    learner = full_view_learner(40)
+    curves = train(learner)
+    assert isinstance(learner, FullViewImitation)
+    assert learner.updates == 40
+    assert [line["updates"] for line in curves] == list(range(2, 41, 2))
+    losses = [line["loss"] for line in curves]
+    assert np.mean(losses[-5:]) < np.mean(losses[:5])
+
+
+def test_full_view_imitation_learns_from_unsorted_lists_of_its_sizes_only() -> None:
+    learner = full_view_learner(4)
+    assert isinstance(learner, FullViewImitation)
+    sizes = set()
+    for _ in range(30):
+        lists = learner._visit()
+        sizes.add(lists.shape[1])
+        assert (np.sort(lists, axis=1) == np.arange(lists.shape[1])).all()
+        assert (np.diff(lists, axis=1) < 0).any(axis=1).all()
+    assert sizes == {3, 4, 5}
+
+
+def test_full_view_imitation_gives_a_full_view_agent_and_the_other_a_table_agent() -> None:
+    assert isinstance(full_view_learner(2).agent(), GraphAgent)
+    assert isinstance(knapsack_learner(2).agent(), NetworkAgent)
+
+
+def test_full_view_imitation_draws_again_if_all_lists_are_sorted_already() -> None:
+    config = FullViewImitationConfig(
+        task="sort-full", teacher="selection_sort", smallest=2, largest=2, lists=1, updates=20
+    )
+    train(FullViewImitation(SORT_FULL, config))
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"sizes": ()}, "sizes"),
+        ({"sizes": (0, 5)}, "sizes"),
+        ({"items": 0}, "items"),
+        ({"batch": 0}, "batch"),
+        ({"epochs": 0}, "epochs"),
+        ({"calm_rounds": 0}, "calm_rounds"),
+        ({"most_rounds": -1}, "most_rounds"),
+        ({"own_sizes": 0}, "own_sizes"),
+        ({"limit": "n^3"}, "n\\^3"),
+        ({"learning_rate": 0.0}, "learning_rate"),
+        ({"learning_rate": 1.0}, "learning_rate"),
+        ({"learning_rate": float("nan")}, "learning_rate"),
+    ],
+    ids=str,
+)
+def test_impossible_settings_are_refused(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        ImitationConfig(task="search", teacher="linear_search", **settings)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"smallest": 1}, "sizes"),
+        ({"smallest": 9, "largest": 8}, "sizes"),
+        ({"lists": 0}, "lists"),
+        ({"updates": 0}, "updates"),
+        ({"updates_per_round": 0}, "updates_per_round"),
+        ({"checked": 0}, "checked"),
+        ({"own": 1.5}, "own"),
+        ({"own": float("nan")}, "own"),
+    ],
+    ids=str,
+)
+def test_impossible_settings_of_the_full_view_are_refused(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        FullViewImitationConfig(task="sort-full", teacher="selection_sort", **settings)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "settings", [{"learning_rate": -1.0}, {"learning_rate": float("nan")}, {"final_learning_rate": -1.0}]
+)
+def test_impossible_learning_rates_of_the_full_view_are_refused(settings: dict[str, float]) -> None:
+    with pytest.raises(SettingError, match="learning_rate"):
+        FullViewImitationConfig(task="sort-full", teacher="selection_sort", **settings)  # type: ignore[arg-type]
+
+
+def test_sizes_on_which_nothing_is_to_be_done_are_refused() -> None:
+    with pytest.raises(SurpassError, match="size"):
+        train(small_imitation(SORT_BUBBLE, "bubble_sort", sizes="1"))
+
+
+def test_a_seed_that_is_too_large_is_refused() -> None:
+    with pytest.raises(SettingError, match="seed"):
+        new_learner(SEARCH, "imitation", seed=10**30)
+
+
+def test_unknown_names_are_refused_with_the_known_ones() -> None:
+    with pytest.raises(UnknownNameError, match=METHODS[0]):
+        new_learner(SEARCH, "magic")
+    with pytest.raises(UnknownNameError, match="linear_search"):
+        new_learner(SEARCH, "imitation", teacher="nobody")
+    with pytest.raises(UnknownNameError, match="batch"):
+        new_learner(SEARCH, "imitation", settings={"bunch": "3"})
+
+
+@pytest.mark.parametrize(
+    ("task", "teacher"), [(SEARCH, "quick_sort"), (SORT_BUBBLE, "selection_sort"), (SORT_FULL, "quick_sort")]
+)
+def test_a_teacher_of_another_task_is_refused_with_those_of_this_one(task: Task, teacher: str) -> None:
+    with pytest.raises(SettingError, match="does not teach") as refusal:
+        new_learner(task, "imitation", teacher=teacher)
+    for known in surpass.known_teachers(task):
+        assert known.name.partition(":")[2] in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "learner", [search_learner(3), knapsack_learner(3), full_view_learner(3)], ids=["search", "knapsack", "sort-full"]
+)
+def test_a_recipe_makes_the_same_learner_again(learner) -> None:  # type: ignore[no-untyped-def]
+    again = learner_again(json.loads(json.dumps(learner.recipe)))
+    assert again.config == learner.config
+    assert again.recipe == learner.recipe

@@ -1,0 +1,29 @@
+"""The agents of the zoo, for the tests of all of them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from surpass.agents.networks.agent import NetworkAgent
+from surpass.agents.teacher import Teacher, find_teacher
+from surpass.agents.zoo import find_resident, load_resident, residents
+
+NAMES = tuple(resident.name for resident in residents())
+IMITATORS = tuple(name for name in NAMES if "/imitation-" in name)
+TABLE_IMITATORS = tuple(name for name in IMITATORS if not name.startswith("sort-full/"))
+SORTERS = tuple(name for name in TABLE_IMITATORS if name.startswith("sort-"))
+
+
+@cache
+def load(name: str) -> NetworkAgent:
+    """Return an agent of the zoo that has a table."""
+    agent = load_resident(name)
+    assert isinstance(agent, NetworkAgent)
+    return agent
+
+
+def teacher_of(name: str) -> Teacher:
+    """Return the teacher that an agent of the zoo imitates, by its recipe."""
+    teacher = find_teacher(find_resident(name).record["recipe"]["teacher"])
+    assert isinstance(teacher, Teacher)
+    return teacher

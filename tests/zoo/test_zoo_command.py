@@ -1,0 +1,162 @@
+"""The zoo: what it lists is what it holds, and `zoo:TASK` is the best agent of a task."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import surpass.agents.teachers  # noqa: F401 - makes the teachers known
+from surpass.agents import find_agent
+from surpass.agents.zoo import Resident, find_resident, residents, zoo_folder
+from surpass.cli.main import main
+from surpass.engine.run import run
+from surpass.errors import UnknownNameError
+from surpass.tasks.registry import PAPER_TASKS, find_task
+from surpass.tasks.task import Request
+from tests.learning.quick import learner_again
+from tests.zoo.residents import NAMES, SORTERS, TABLE_IMITATORS, load
+
+BEST = {
+    "sort-bubble": "sort-bubble/imitation-insertion_sort",
+    "sort-quick": "sort-quick/imitation-hoare_sort",
+    "search": "search/imitation-bracket_search",
+}
+"""Of the imitators, the one of the best teacher. A better agent in the zoo takes its place."""
+
+
+@pytest.fixture
+def command(capsys, monkeypatch):  # type: ignore[no-untyped-def]
+    """Run a command and return its exit code, output and errors."""
+
+    def call(*words: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["surpass", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        shown = capsys.readouterr()
+        return int(end.value.code or 0), shown.out, shown.err
+
+    return call
+
+
+def test_the_zoo_has_an_agent_for_every_task_of_the_paper() -> None:
+    assert {name.partition("/")[0] for name in NAMES} == {task.name for task in PAPER_TASKS}
+
+
+def test_zoo_lists_every_agent_and_marks_the_best_of_each_task(command) -> None:  # type: ignore[no-untyped-def]
+    code, shown, errors = command("zoo")
+    assert (code, errors) == (0, "")
+    marked = set()
+    for name in NAMES:
+        (line,) = [line for line in shown.splitlines() if f"zoo:{name}" in line.split()]
+        if "best" in line.split():
+            marked.add(name)
+    assert marked == {find_resident(name.partition("/")[0]).name for name in NAMES}
+
+
+def test_zoo_as_json_holds_every_record(command) -> None:  # type: ignore[no-untyped-def]
+    code, shown, _ = command("zoo", "--json", "-")
+    assert code == 0
+    records = json.loads(shown)
+    assert [record["name"] for record in records] == list(NAMES)
+    for record in records:
+        assert {"recipe", "seconds", "date", "scores", "task", "interface"} <= record.keys()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_zoo_shows_one_agent_with_its_recipe_and_scores(name: str, command, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    code, shown, errors = command("zoo", name, "--json", tmp_path / "one.json")
+    assert (code, errors) == (0, "")
+    record = json.loads((tmp_path / "one.json").read_text())
+    assert record["name"] == name
+    assert f"teacher: {record['recipe']['teacher']}" in shown
+    for row in record["scores"]:
+        assert f"{row['size']:,}" in shown
+
+
+def test_an_unknown_agent_gets_one_sentence_with_the_known_ones(command) -> None:  # type: ignore[no-untyped-def]
+    code, shown, errors = command("zoo", "nope")
+    assert (code, shown) == (2, "")
+    assert "unknown agent of the zoo 'nope'; known: knapsack/" in errors
+    assert len(errors.splitlines()) == 1
+
+
+@pytest.mark.parametrize(("task", "best"), BEST.items())
+def test_a_task_stands_for_its_best_agent(task: str, best: str, command) -> None:  # type: ignore[no-untyped-def]
+    agent = find_agent(f"zoo:{task}")
+    chosen = find_resident(task)
+    assert agent.name == f"zoo:{chosen.name}"
+    assert chosen.merit >= find_resident(best).merit
+    assert all(chosen.merit >= other.merit for other in residents() if other.task == task)
+    if all("/imitation-" in other.name for other in residents() if other.task == task):
+        assert chosen.name == best
+
+
+def test_merit_counts_the_share_solved_before_the_steps() -> None:
+    def resident(solved: float, steps: float) -> Resident:
+        rows = [{"size": size, "solved": solved, "mean_steps": steps, "mean_reward": -steps} for size in (10, 20)]
+        return Resident("sort-bubble/x", Path("x"), {"scores": rows})
+
+    assert resident(1.0, 90).merit > resident(0.99, 10).merit
+    assert resident(1.0, 90).merit > resident(1.0, 91).merit
+
+
+def test_evaluate_and_trace_take_agents_of_the_zoo_by_task_and_by_name(command) -> None:  # type: ignore[no-untyped-def]
+    code, by_task, _ = command("evaluate", "zoo:search", "--sizes", "50", "--json", "-")
+    assert code == 0
+    name = json.loads(by_task)["agent"]
+    assert name == f"zoo:{find_resident('search').name}"
+    code, by_name, _ = command("evaluate", name, "--sizes", "50", "--json", "-")
+    assert by_name == by_task
+    code, shown, _ = command("trace", "zoo:sort-quick", "--instance", "3,1,2")
+    assert code == 0
+    assert "outcome: solved" in shown
+
+
+def test_an_unknown_name_in_the_zoo_is_refused_with_the_known_ones() -> None:
+    for name in ("nope", "search/nope", ""):
+        with pytest.raises(UnknownNameError, match="search/imitation-binary_search"):
+            find_agent(f"zoo:{name}")
+
+
+# The records
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_record_holds_a_recipe_that_a_learner_can_be_made_of(name: str) -> None:
+    record = find_resident(name).record
+    learner = learner_again(record["recipe"])
+    assert json.loads(json.dumps(learner.recipe)) == record["recipe"]
+    assert record["seconds"] > 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scores_cover_the_sizes_of_the_papers_tables(name: str) -> None:
+    resident = find_resident(name)
+    sizes = [row["size"] for row in resident.record["scores"]]
+    assert set(find_task(resident.task).sizes) <= set(sizes)
+    assert sizes == sorted(sizes)
+
+
+@pytest.mark.parametrize("name", TABLE_IMITATORS)
+def test_recorded_scores_are_those_that_the_agent_gets(name: str) -> None:
+    agent, record = load(name), find_resident(name).record
+    for row in record["scores"][:4]:
+        request = Request(size=row["size"], count=row["instances"], seed=0, queries="present")
+        results = run(agent, agent.task.draw(request))
+        assert results.steps.mean() == pytest.approx(row["mean_steps"], rel=1e-12)
+        assert results.rewards.mean() == pytest.approx(row["mean_reward"], rel=1e-12)
+        assert results.solved.mean() == row["solved"] == 1
+
+
+def test_the_zoo_holds_nothing_but_pairs_of_files() -> None:
+    stems: dict[Path, set[str]] = {}
+    for path in zoo_folder().glob("*/*"):
+        if path.name == "__pycache__" or path.parent.name == "__pycache__":
+            continue
+        stems.setdefault(path.with_suffix(""), set()).add(path.suffix)
+    assert all(suffixes == {".json", ".safetensors"} for suffixes in stems.values()), stems
+    assert {f"{stem.parent.name}/{stem.name}" for stem in stems} == set(NAMES)
+    assert SORTERS
