@@ -1,0 +1,198 @@
+"""Programs: an agent's table as functions, places in them and a few rules at each place.
+
+    Program                 an agent; also asks the agent it was taken from, if it has one, about what it never met
+    └── Function            the code of one function, or of several that do the same
+        └── Location        a place in the code: where we are after one of some actions
+            └── Node        what to do there: a `Branch` on some conditions, or a `Leaf` with the action
+
+In an interface with a previous action, that action tells where in the code we are, and the feature `function`, if there
+is one, tells in which function. After an action `a` in a function the code goes on at the location of the same function
+whose `after` holds `a` (for a call: once it has returned); where there is none, the action ends the function or the
+episode. An interface without a previous action has one function with one location, to which every action comes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from surpass.agents.agent import NO_ACTION, Agent
+from surpass.machine.features import PreviousAction
+from surpass.machine.interface import Interface
+from surpass.programs.table import Table
+from surpass.tasks.task import Task
+
+__all__ = ["Branch", "Function", "Leaf", "Location", "Node", "Program", "Rule", "Test", "place_features"]
+
+Ints = npt.NDArray[np.int64]
+
+NO_RULE = -1
+"""The rule of an observation at a place that the program does not have."""
+START = 0
+"""The value number of the previous action where there is none: on entering a function."""
+
+
+@dataclass(frozen=True)
+class Test:
+    """A condition on one feature: its value is one of some."""
+
+    feature: int
+    """The feature's position in the interface."""
+    values: frozenset[int]
+    """The value numbers for which it holds."""
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One action."""
+
+    action: int
+    rule: int = NO_RULE
+    """The number of the rule that ends here: its position in `Program.rules`."""
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Goes on with `then` if every test holds, else with `otherwise`."""
+
+    tests: tuple[Test, ...]
+    then: Node
+    otherwise: Node
+
+
+Node = Leaf | Branch
+
+
+@dataclass(frozen=True)
+class Location:
+    """A place in the code of a function."""
+
+    after: tuple[int, ...]
+    """The values of the previous action that lead here: 0 for entering the function, else 1 + the action's number.
+    Empty in an interface without a previous action."""
+    code: Node
+
+
+@dataclass(frozen=True)
+class Function:
+    """The code of a function: the locations in the order in which they are first reached."""
+
+    ids: tuple[int, ...]
+    """The value numbers of the feature `function` that run this code; empty in an interface without that feature."""
+    locations: tuple[Location, ...]
+
+    def location_after(self, previous: int) -> Location | None:
+        """Return where the code goes on after a value of the previous action, if it does."""
+        for location in self.locations:
+            if previous in location.after or not location.after:
+                return location
+        return None
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One way through the code of a location: the action and when it is taken."""
+
+    number: int
+    function: int
+    """The position of its function in the program."""
+    location: int
+    """The position of its location in the function."""
+    path: tuple[tuple[tuple[Test, ...], bool], ...]
+    """The tests of each branch on the way, and whether all of them hold."""
+    action: int
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """An agent that is a page of rules.
+
+    On the observations of its table it does exactly what the agent it was taken from did. What it does on another
+    observation is this: it asks `origin`, the agent it was taken from, while that is at hand; else it follows the
+    rules as they are; and at a place that it does not have, it has no action. `unmet` keeps these observations.
+    """
+
+    name: str
+    task: Task
+    functions: tuple[Function, ...]
+    table: Table
+    origin: Agent | None = None
+    unmet: set[int] = field(default_factory=set)
+    """The observations asked about so far that are not in the table."""
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """Every rule, by its number."""
+        found = []
+        for f, function in enumerate(self.functions):
+            for place, location in enumerate(function.locations):
+                for leaf, path in _paths(location.code, ()):
+                    found.append(Rule(leaf.rule, f, place, path, leaf.action))
+        return tuple(sorted(found, key=lambda rule: rule.number))
+
+    def actions(self, observations: Ints) -> Ints:
+        """Return the action [m] for each packed observation [m], or `NO_ACTION`."""
+        answers = self.follow(observations)
+        new = ~self.table.holds(observations)
+        if new.any():
+            self.unmet.update(observations[new].tolist())
+            if self.origin is not None:
+                answers[new] = self.origin.actions(observations[new])
+        return answers
+
+    def follow(self, observations: Ints) -> Ints:
+        """Return the action [m] that the rules alone give for each observation [m], or `NO_ACTION`."""
+        by_rule = np.array([*(rule.action for rule in self.rules), NO_ACTION], np.int64)
+        actions: Ints = by_rule[self.rules_for(observations)]
+        return actions
+
+    def rules_for(self, observations: Ints) -> Ints:
+        """Return the number [m] of the rule for each observation [m], or `NO_RULE`."""
+        digits = self.task.interface.digits(observations)
+        found = np.full(len(observations), NO_RULE, np.int64)
+        function_feature, previous_feature = place_features(self.task.interface)
+        for function in self.functions:
+            inside = np.arange(len(observations))
+            if function_feature is not None:
+                inside = inside[np.isin(digits[inside, function_feature], function.ids)]
+            for location in function.locations:
+                here = inside
+                if previous_feature is not None:
+                    here = inside[np.isin(digits[inside, previous_feature], location.after)]
+                _follow(location.code, digits, here, found)
+        return found
+
+
+def place_features(interface: Interface) -> tuple[int | None, int | None]:
+    """Return the positions of the features that tell where in the code we are: the function and the previous action."""
+    previous = next((k for k, f in enumerate(interface.features) if isinstance(f, PreviousAction)), None)
+    return (None if previous is None else interface.feature_index.get("function")), previous
+
+
+def _paths(
+    node: Node, path: tuple[tuple[tuple[Test, ...], bool], ...]
+) -> Iterator[tuple[Leaf, tuple[tuple[tuple[Test, ...], bool], ...]]]:
+    """Yield each leaf below a node with the way to it."""
+    if isinstance(node, Leaf):
+        yield node, path
+    else:
+        yield from _paths(node.then, (*path, (node.tests, True)))
+        yield from _paths(node.otherwise, (*path, (node.tests, False)))
+
+
+def _follow(node: Node, digits: Ints, rows: Ints, found: Ints) -> None:
+    """Write the rule of the observations `rows` into `found` in place."""
+    # Chains of branches are long and their `then` parts short: the loop goes down the chain.
+    while isinstance(node, Branch):
+        if not len(rows):
+            return
+        holds = np.ones(len(rows), np.bool_)
+        for test in node.tests:
+            holds &= np.isin(digits[rows, test.feature], list(test.values))
+        _follow(node.then, digits, rows[holds], found)
+        node, rows = node.otherwise, rows[~holds]
+    found[rows] = node.rule
