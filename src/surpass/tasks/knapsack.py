@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from surpass.machine.instructions import STEPS, Instruction, binary
 from surpass.machine.interface import Interface
 from surpass.machine.kernel import kernel
 from surpass.machine.state import FIRST, PREVIOUS, SCORE, SIZE, Outcome, State
-from surpass.tasks.task import Instances, Number, Request, Reward, Task
+from surpass.tasks.task import Enumeration, Instances, Number, Request, Reward, Task
 
 __all__ = ["KNAPSACK"]
 
@@ -148,6 +148,28 @@ def draw_uniform(request: Request) -> Instances:
     return instances
 
 
+GRID = 3
+"""Enumerated weights and values are 0 to GRID - 1; sums of them tie with each other and with the capacity."""
+BATCH = 1 << 16
+"""About how many instances to yield at once."""
+
+
+def every_packing(size: int) -> Iterator[Instances]:
+    """Yield every choice of small whole weights and values with every capacity up to the total weight."""
+    choices = np.array(list(np.ndindex(*[GRID] * size)), np.int64).reshape(GRID**size, size)
+    capacity_counts = choices.sum(axis=1) + 1
+    step = max(1, BATCH // (len(choices) * (2 * size + 1)))
+    for at in range(0, len(choices), step):
+        counts = np.repeat(capacity_counts[at : at + step], len(choices))
+        rows = np.repeat(np.arange(len(counts)), counts)
+        weights, values = choices[at + rows // len(choices)], choices[rows % len(choices)]
+        instances = KNAPSACK.allocate(len(rows), size)
+        instances.reals[:, CAPACITY] = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+        instances.reals[:, WEIGHTS : WEIGHTS + size] = weights
+        instances.reals[:, WEIGHTS + size : WEIGHTS + 2 * size] = values
+        yield instances
+
+
 def read(parts: Sequence[Sequence[Number]]) -> tuple[Instances, tuple[str, ...]]:
     """Return weights, values and, if given, the capacity as an instance."""
     if len(parts) not in (2, 3) or len(parts[0]) != len(parts[1]) or (len(parts) == 3 and len(parts[2]) != 1):
@@ -204,6 +226,12 @@ KNAPSACK = Task(
     real_width=lambda size: WEIGHTS + 5 * size + 3,
     item_name=lambda index, size: f"taken[{index}]" if index < size else None,
     data={"uniform": draw_uniform},
+    small=Enumeration(
+        what=f"n items with weights and values 0 to {GRID - 1}, with every whole capacity up to their total weight",
+        instances=every_packing,
+        count=lambda size: GRID ** (2 * size) * (size * (GRID - 1) // 2 + 1),
+        largest=4,
+    ),
     read=read,
     write=write,
     written="weights, values and, if wanted, a capacity, such as 0.2,0.7:0.5,0.9:0.8",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -15,8 +15,9 @@ from surpass.machine.instructions import variables as variable
 from surpass.machine.interface import Interface
 from surpass.machine.kernel import kernel
 from surpass.machine.state import FIRST, PREVIOUS, SIZE, Outcome, State
+from surpass.tasks.enumeration import ordered_lists
 from surpass.tasks.lists import LISTS, rank
-from surpass.tasks.task import Instances, Number, Request, Reward, Task
+from surpass.tasks.task import Enumeration, Instances, Number, Request, Reward, Task
 from surpass.tasks.variables import (
     ASSIGN_VAR,
     COUNT,
@@ -142,6 +143,33 @@ def _draw_queries(request: Request, ranks: Ints) -> Ints:
     return present if request.queries == "present" else absent
 
 
+LARGEST_TIED = 10
+"""Up to this size every ordered list is enumerated, beyond only the one without ties."""
+BATCH_WORDS = 1 << 18
+"""About how many integers of instances to yield at once."""
+
+
+def every_query(size: int) -> Iterator[Instances]:
+    """Yield ordered lists of a size with every query: each value, and each gap before, between and after values."""
+    lists = ordered_lists(size) if size <= LARGEST_TIED else np.arange(size)[None, :]
+    values = 2 * lists + 1
+    query_counts = values.max(axis=1, initial=-1) + 2
+    rows = np.repeat(np.arange(len(lists)), query_counts)
+    queries = np.arange(len(rows)) - np.repeat(np.cumsum(query_counts) - query_counts, query_counts)
+    step = max(1, BATCH_WORDS // (size + 1))
+    for at in range(0, len(rows), step):
+        part = rows[at : at + step]
+        instances = SEARCH.allocate(len(part), size)
+        instances.items[:, :size] = values if len(values) == 1 else values[part]
+        instances.items[:, size] = queries[at : at + step]
+        yield instances
+
+
+def query_count(size: int) -> int:
+    """Return how many instances `every_query` yields."""
+    return 2 * size + 1 if size > LARGEST_TIED else (size + 2) * 2**size // 2
+
+
 def read(parts: Sequence[Sequence[Number]]) -> tuple[Instances, tuple[str, ...]]:
     """Return an ordered list and a query as an instance."""
     if len(parts) != 2 or len(parts[1]) != 1:
@@ -188,6 +216,13 @@ SEARCH = Task(
     item_width=lambda size: size + 1,
     item_name=lambda index, size: f"A[{index}]" if index < size else "q",
     data={name: _draw_ordered(name) for name in ("uniform", "repeats", "few-distinct", "all-equal")},
+    small=Enumeration(
+        what=f"ordered lists of n distinct values, and with every pattern of ties up to n = {LARGEST_TIED},"
+        " with every query: each value, and each gap before, between and after values",
+        instances=every_query,
+        count=query_count,
+        largest=2000,
+    ),
     queries=("mixed", "present", "absent"),
     read=read,
     write=write,

@@ -9,6 +9,7 @@ from surpass.machine.instructions import Instruction, pointer
 from surpass.machine.interface import Interface
 from surpass.machine.kernel import kernel
 from surpass.machine.state import State
+from surpass.tasks.enumeration import every_list
 from surpass.tasks.lists import list_data, read_list, write_list, wrongly_sorted
 from surpass.tasks.sorting import start_sorting, swap
 from surpass.tasks.task import Task
@@ -38,6 +39,7 @@ SORT_FULL = Task(
     act=act,
     real_names=("in_order",),
     data=list_data(),
+    small=every_list(largest=6),  # a network that sees whole lists runs some thousand lists a second
     read=read_list,
     write=write_list,
     find_wrong=wrongly_sorted,

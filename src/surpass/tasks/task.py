@@ -16,7 +16,7 @@ from surpass.machine.calls import FRAME
 from surpass.machine.interface import Interface
 from surpass.machine.state import FIRST
 
-__all__ = ["Instances", "Limit", "Request", "Reward", "Task"]
+__all__ = ["Enumeration", "Instances", "Limit", "Request", "Reward", "Task"]
 
 Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
@@ -103,6 +103,22 @@ class Limit:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Enumeration:
+    """Every small instance of a task, for checks that leave none out."""
+
+    what: str
+    """What is enumerated, in words, for certificates."""
+    instances: Callable[[int], Iterator[Instances]]
+    """Yields the instances of a size in batches, the simplest first; sizes begin with 0, the empty instance."""
+    count: Callable[[int], int]
+    """How many instances there are of a size."""
+    largest: int
+    """The size up to which a check goes unless it is told otherwise."""
+    exhaustive: bool = True
+    """Whether every instance of the kind that `what` names is there, and not a sample."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Reward:
     """What an episode is worth: `progress * (gain of the score) - step_cost * steps - wrong_cost * [wrong answer]`."""
 
@@ -145,6 +161,8 @@ class Task:
     """What traces call integer `index` of an instance of a size; None keeps it out."""
     data: Mapping[str, Draw] = field(default_factory=dict)
     """How to draw instances, by the name of the distribution; the first is the default."""
+    small: Enumeration | None = None
+    """How to enumerate small instances for checks; a task that reads lists need not say it, and has `every_list`."""
     queries: tuple[str, ...] = ()
     """For tasks that ask for something in a list: the kinds of query that `data` can draw, the default first."""
     read: Callable[[Sequence[Sequence[Number]]], tuple[Instances, tuple[str, ...]]] | None = None
