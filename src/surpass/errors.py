@@ -8,6 +8,7 @@ SurpassError
 ├── InstanceError           an input that does not fit its task
 ├── DataFileError           a file of lists that cannot be read
 ├── TraceError              a text that is not a trace, or a trace that does not replay
+├── RecipeError             a recipe that cannot be read, or asks for what cannot be
 ├── SavedFileError          a checkpoint or saved agent that is damaged, foreign or of another task
 ├── SettingError            an option with an impossible value
 └── WrongAnswerError        a checked result is not the right one
@@ -23,6 +24,7 @@ __all__ = [
     "DivergedError",
     "InstanceError",
     "ObservationError",
+    "RecipeError",
     "SavedFileError",
     "SettingError",
     "SurpassError",
@@ -66,6 +68,10 @@ class DataFileError(SurpassError):
 
 class TraceError(SurpassError):
     """A text that is not a trace, or a trace that does not replay."""
+
+
+class RecipeError(SurpassError):
+    """A recipe that cannot be read, or asks for what cannot be."""
 
 
 class SavedFileError(SurpassError):

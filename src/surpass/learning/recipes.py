@@ -1,0 +1,243 @@
+"""Recipes: everything that a run needs, in a file; with a grid, everything that a sweep needs.
+
+A recipe is TOML:
+
+    about = "Search, from binary search, over three learning rates."
+    task = "search"
+    method = "rl+imitation"
+    teacher = "binary_search"     # may be left out: the paper's teacher of the task
+    seeds = [0, 1, 2]             # may be left out: 0
+
+    [settings]                    # fixed for every run
+    updates = 500
+
+    [grid]                        # every combination is run, with every seed
+    learning_rate = [1e-3, 1e-4, 1e-5]
+
+The recipe that a run or an agent of the zoo records is one too. Reading a recipe runs no code from it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.resources import files
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from surpass.errors import RecipeError, UnknownNameError
+
+__all__ = ["Recipe", "Variant", "find_recipe", "known_recipes", "parse_recipe", "setting_text"]
+
+Value = Any
+"""What a setting may be in a recipe: a number, a text, or a list of numbers."""
+
+KEYS = ("about", "task", "method", "teacher", "seeds", "settings", "grid")
+MOST_SEEDS = 2**32
+LONGEST_NAME = 120
+"""How long the name of a run's folder may be before it is cut and told apart by a checksum."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """What to learn and how: one run, or one for every point of a grid and every seed."""
+
+    name: str
+    task: str
+    method: str
+    teacher: str = ""
+    """Whom to learn from; the method's own choice if empty."""
+    seeds: tuple[int, ...] = (0,)
+    settings: Mapping[str, Value] = field(default_factory=dict)
+    """What is fixed for every run."""
+    grid: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+    """The values of what is varied."""
+    about: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.seeds:
+            raise RecipeError(f"recipe {self.name}: seeds is empty; it must list at least one")
+        for seed in self.seeds:
+            if not _is_whole(seed) or not 0 <= seed < MOST_SEEDS:
+                raise RecipeError(f"recipe {self.name}: seed {seed!r} is not a whole number from 0 to {MOST_SEEDS - 1}")
+        self._refuse_repeated("seeds", self.seeds)
+        for key, value in self.settings.items():
+            self._check_value(key, value)
+        for key, values in self.grid.items():
+            if key in self.settings:
+                raise RecipeError(f"recipe {self.name}: {key} stands in settings and in grid; it can be in one only")
+            if not values:
+                raise RecipeError(f"recipe {self.name}: grid {key} is empty; it must list at least one value")
+            for value in values:
+                self._check_value(key, value)
+            self._refuse_repeated(f"grid {key}", values)
+
+    def _check_value(self, key: str, value: Value) -> None:
+        numbers = value if isinstance(value, list | tuple) else [value]
+        if isinstance(value, str) or (numbers and all(isinstance(n, int | float) for n in numbers)):
+            return
+        raise RecipeError(f"recipe {self.name}: {key} is {value!r}; it must be a number, a text or a list of numbers")
+
+    def _refuse_repeated(self, what: str, values: Sequence[Value]) -> None:
+        texts = [setting_text(value) for value in values]
+        for text in texts:
+            if texts.count(text) > 1:
+                raise RecipeError(f"recipe {self.name}: {what} lists {text} twice")
+
+    @property
+    def variants(self) -> tuple[Variant, ...]:
+        """Every point of the grid with every seed, the seeds of a point together."""
+        points = [dict(zip(self.grid, values, strict=True)) for values in product(*self.grid.values())]
+        return tuple(Variant(self, point, seed) for point in points for seed in self.seeds)
+
+    def with_seeds(self, seeds: Sequence[int]) -> Recipe:
+        """Return the recipe with other seeds."""
+        return replace(self, seeds=tuple(seeds))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the recipe as plain data, in the order in which it is written."""
+        return {
+            "name": self.name,
+            "about": self.about,
+            "task": self.task,
+            "method": self.method,
+            "teacher": self.teacher,
+            "seeds": list(self.seeds),
+            "settings": dict(self.settings),
+            "grid": {key: list(values) for key, values in self.grid.items()},
+        }
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One run of a recipe: a point of its grid, and a seed."""
+
+    recipe: Recipe
+    point: Mapping[str, Value]
+    seed: int
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Every setting of the run, as text."""
+        return {key: setting_text(value) for key, value in {**self.recipe.settings, **self.point}.items()}
+
+    @property
+    def label(self) -> str:
+        """What tells the point from the others, such as `learning_rate=0.001 unroll=80`."""
+        return " ".join(f"{key}={setting_text(value)}" for key, value in self.point.items())
+
+    @property
+    def name(self) -> str:
+        """The name of the run's folder: what is varied, and the seed."""
+        text = "-".join((*self.label.split(), f"seed={self.seed}"))
+        safe = re.sub(r"[^\w.,=^+-]", "_", text)
+        if safe == text and len(safe) <= LONGEST_NAME:
+            return safe
+        return f"{safe[:LONGEST_NAME]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def setting_text(value: Value) -> str:
+    """Return a value of a setting as it is written on the command line."""
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _is_whole(value: Value) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+# Where recipes come from
+
+
+def known_recipes() -> dict[str, Recipe]:
+    """Return the recipes that ship with surpass, by name."""
+    folder = Path(str(files("surpass.recipes")))
+    return {path.stem: _read(path) for path in sorted(folder.glob("*.toml"))}
+
+
+def find_recipe(text: str) -> Recipe:
+    """Return the recipe that a text names: one that ships, `zoo:NAME`, a TOML file, a run's folder or recipe.json."""
+    kind, colon, name = text.partition(":")
+    if colon and kind == "zoo":
+        from surpass.agents.zoo import find_resident
+
+        resident = find_resident(name)
+        return _from_record(f"zoo:{resident.name}", resident.record["recipe"])
+    path = Path(text)
+    if path.is_dir() and (path / "recipe.json").exists():
+        path = path / "recipe.json"
+    if path.suffix in (".toml", ".json"):
+        return _read(path)
+    known = known_recipes()
+    if text not in known:
+        raise UnknownNameError("recipe", text, [*known, "zoo:NAME (see surpass zoo)", "a .toml file", "a run's folder"])
+    return known[text]
+
+
+def _read(path: Path) -> Recipe:
+    try:
+        text = path.read_text()
+    except OSError as error:
+        raise RecipeError(f"recipe {path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise RecipeError(f"recipe {path} is not a text in UTF-8") from None
+    if path.suffix == ".json":
+        try:
+            return _from_record(str(path), json.loads(text))
+        except ValueError:
+            raise RecipeError(f"recipe {path} is not JSON, or it is cut off") from None
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise RecipeError(f"recipe {path} is not TOML: {error}") from None
+    return parse_recipe(path.stem, content)
+
+
+def parse_recipe(name: str, content: Mapping[str, Any]) -> Recipe:
+    """Return the recipe that the content of a TOML file says."""
+    for key in content:
+        if key not in KEYS:
+            raise UnknownNameError(f"key in recipe {name}:", key, KEYS)
+    for key in ("task", "method"):
+        if key not in content:
+            raise RecipeError(f"recipe {name} does not say its {key}")
+    for key in ("about", "task", "method", "teacher"):
+        if not isinstance(content.get(key, ""), str):
+            raise RecipeError(f"recipe {name}: {key} is {content[key]!r}; it must be a text")
+    for key in ("settings", "grid"):
+        if not isinstance(content.get(key, {}), dict):
+            raise RecipeError(f"recipe {name}: {key} is {content[key]!r}; it must be a table such as [{key}]")
+    for key, values in {"seeds": content.get("seeds", [0]), **content.get("grid", {})}.items():
+        if not isinstance(values, list):
+            raise RecipeError(f"recipe {name}: {key} is {values!r}; it must be a list of values")
+    if "grid" in content and not content["grid"]:
+        raise RecipeError(f"recipe {name}: grid is empty; it must vary at least one setting, or be left out")
+    return Recipe(
+        name=name,
+        about=content.get("about", ""),
+        task=content["task"],
+        method=content["method"],
+        teacher=content.get("teacher", ""),
+        seeds=tuple(content.get("seeds", [0])),
+        settings=content.get("settings", {}),
+        grid={key: tuple(values) for key, values in content.get("grid", {}).items()},
+    )
+
+
+def _from_record(name: str, record: Any) -> Recipe:
+    """Return the recipe of a run as its folder and the zoo keep it: all settings beside task, method and seed."""
+    if not isinstance(record, dict) or not {"task", "method", "seed"} <= set(record):
+        raise RecipeError(f"{name} is not the recipe of a run: it must give task, method and seed")
+    apart = ("task", "method", "teacher", "seed")
+    return Recipe(
+        name=name,
+        task=str(record["task"]),
+        method=str(record["method"]),
+        teacher=str(record.get("teacher") or ""),
+        seeds=(record["seed"],),
+        settings={key: value for key, value in record.items() if key not in apart},
+    )
