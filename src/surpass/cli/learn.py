@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from surpass.cli.options import OutputFile, resolve_task
+from surpass.cli.options import OutputFile, parse_sizes, resolve_task
 from surpass.cli.tables import print_table, show_number
 from surpass.errors import SettingError
 
@@ -17,20 +18,32 @@ if TYPE_CHECKING:
     from surpass.agents.teacher import FullViewTeacher, Teacher
     from surpass.evaluation.scores import Evaluation
     from surpass.learning.methods import AnyLearner
+    from surpass.learning.recipes import Variant
     from surpass.learning.runs import RunFolder
 
 __all__ = ["learn_command"]
 
 
 def learn_command(
-    task: Annotated[str, typer.Argument(help="A task's name, or a Python file that registers one.", metavar="TASK")],
+    task: Annotated[
+        str | None, typer.Argument(help="A task's name, or a Python file that registers one.", metavar="[TASK]")
+    ] = None,
     method: Annotated[
-        str, typer.Option(help="How to learn: imitation, rl (from nothing) or rl+imitation.")
-    ] = "imitation",
+        str | None,
+        typer.Option(help="How to learn: imitation, rl (from nothing) or rl+imitation.  [default: imitation]"),
+    ] = None,
     teacher: Annotated[
         str | None, typer.Option(help="Whom to learn from.  [default: the paper's teacher of the task]")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Equal seeds give equal networks.")] = 0,
+    seed: Annotated[int | None, typer.Option(help="Equal seeds give equal networks.  [default: 0]")] = None,
+    recipe: Annotated[
+        str | None,
+        typer.Option(
+            help="Take task, method, teacher, seed and settings from a recipe, where the other options do not say"
+            " otherwise: zoo:NAME, a TOML file, a run's folder, or one of surpass sweep --list.",
+            metavar="NAME|FILE",
+        ),
+    ] = None,
     minutes: Annotated[float | None, typer.Option(help="Stop after this time; --resume goes on.")] = None,
     out: Annotated[
         Path | None, typer.Option(help="The run's folder.  [default: runs/TASK-METHOD-TEACHER-SEED]")
@@ -40,18 +53,39 @@ def learn_command(
         list[str] | None,
         typer.Option("--set", help="Change a setting of the method, such as batch=256.", metavar="NAME=VALUE"),
     ] = None,
+    sizes: Annotated[
+        str | None, typer.Option(help="Sizes to score the network at, such as 5,10.  [default: the task's, up to 1000]")
+    ] = None,
+    instances: Annotated[int, typer.Option(help="Instances per size of these scores.")] = 100,
 ) -> None:
     """Learn a task, and leave the network, its curves and its scores in a folder.
 
     Example: surpass learn sort-quick --method imitation --teacher hoare_sort
+
+    Example: surpass learn --recipe zoo:search/imitation-binary_search --seed 3
     """
     from surpass.learning.methods import new_learner
     from surpass.learning.runs import RunFolder, train
 
     if minutes is not None and not minutes > 0:
         raise SettingError(f"minutes is {minutes:g}; it must be above 0")
+    if instances < 1:
+        raise SettingError(f"the number of instances is {instances}; it must be 1 or more")
+    scored = parse_sizes(sizes)
+    settings = _parse_settings(setting or [])
+    if recipe is not None:
+        variant = _only_run(recipe, seed)
+        task = task or variant.recipe.task
+        if method is None:
+            method, teacher = variant.recipe.method, teacher or variant.recipe.teacher or None
+        seed, settings = variant.seed, {**variant.settings, **settings}
+    if task is None:
+        raise SettingError("no task is given; name one, such as surpass learn search, or a --recipe")
     found = resolve_task(task)
-    learner = new_learner(found, method, teacher=teacher, seed=seed, settings=_parse_settings(setting or []))
+    if recipe is not None and found.name != variant.recipe.task:
+        raise SettingError(f"recipe {recipe} is for {variant.recipe.task}, not for {found.name}")
+    method, seed = method or "imitation", seed or 0
+    learner = new_learner(found, method, teacher=teacher, seed=seed, settings=settings)
     name = "-".join(filter(None, (found.name, method, learner.config.teacher, str(seed))))
     folder = RunFolder(out or Path("runs") / name)
     folder.begin(learner.recipe, resume=resume)
@@ -62,7 +96,21 @@ def learn_command(
         if folder.curves:
             print(f"going on after round {len(folder.curves)}")
     train(learner, folder, minutes=minutes, report=_Report())
-    _finish(learner, folder)
+    _finish(learner, folder, scored or [size for size in found.sizes if size <= 1000], instances)
+
+
+def _only_run(text: str, seed: int | None) -> Variant:
+    """Return the one run that a recipe means, with its own seed or another."""
+    from surpass.learning.recipes import find_recipe
+
+    recipe = find_recipe(text)
+    if recipe.grid:
+        raise SettingError(f"recipe {text} has a grid of {len(recipe.variants)} runs; surpass sweep {text} does them")
+    if seed is not None:
+        recipe = recipe.with_seeds([seed])
+    if len(recipe.seeds) > 1:
+        raise SettingError(f"recipe {text} has {len(recipe.seeds)} seeds; choose one with --seed, or use surpass sweep")
+    return recipe.variants[0]
 
 
 def _parse_settings(words: list[str]) -> dict[str, str]:
@@ -96,14 +144,14 @@ def _show(name: str, value: float) -> str:
     return f"{value:,}" if float(value).is_integer() else f"{value:.4g}"
 
 
-def _finish(learner: AnyLearner, folder: RunFolder) -> None:
+def _finish(learner: AnyLearner, folder: RunFolder, sizes: Sequence[int], instances: int) -> None:
     """Save the network with its scores, and print them beside the teacher's."""
     from surpass.agents.networks.files import save_agent
     from surpass.evaluation.scores import evaluate
 
     agent = learner.agent(str(folder.path))
-    sizes = [size for size in learner.task.sizes if size <= 1000]
-    evaluation = evaluate(agent, sizes=sizes, against=learner.teacher or _strongest(learner), seed=1)
+    against = learner.teacher or _strongest(learner)
+    evaluation = evaluate(agent, sizes=sizes, instances=instances, against=against, seed=1)
     about: dict[str, Any] = {
         "recipe": learner.recipe,
         "rounds": len(folder.curves),

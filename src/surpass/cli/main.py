@@ -10,6 +10,7 @@ import typer
 from surpass.cli.evaluate import evaluate_command
 from surpass.cli.learn import learn_command
 from surpass.cli.reproduce import reproduce_command
+from surpass.cli.sweep import sweep_command
 from surpass.cli.tasks import tasks_command
 from surpass.cli.trace import trace_command
 from surpass.cli.zoo import zoo_command
@@ -26,6 +27,7 @@ app = typer.Typer(
 )
 app.command("tasks")(tasks_command)
 app.command("learn")(learn_command)
+app.command("sweep")(sweep_command)
 app.command("evaluate")(evaluate_command)
 app.command("trace")(trace_command)
 app.command("zoo")(zoo_command)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from surpass.agents.agent import Agent, FullViewAgent
     from surpass.tasks.task import Task
 
-__all__ = ["OutputFile", "parse_sizes", "resolve_agent", "resolve_task"]
+__all__ = ["OutputFile", "parse_seeds", "parse_sizes", "resolve_agent", "resolve_task"]
 
 
 def parse_sizes(text: str | None) -> list[int] | None:
@@ -33,6 +33,17 @@ def parse_sizes(text: str | None) -> list[int] | None:
     if not sizes:
         raise SettingError("no sizes are given; give sizes such as 5,10,20")
     return sizes
+
+
+def parse_seeds(text: str) -> list[int]:
+    """Return the seeds of a text such as `0,1,2`."""
+    words = text.replace(",", " ").split()
+    for word in words:
+        if not word.isdecimal():
+            raise SettingError(f"seed {word!r} is not a whole number of 0 or more; give seeds such as 0,1,2")
+    if not words:
+        raise SettingError("no seeds are given; give seeds such as 0,1,2")
+    return [int(word) for word in words]
 
 
 def resolve_task(text: str) -> Task:

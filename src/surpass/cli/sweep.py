@@ -1,0 +1,202 @@
+"""`surpass sweep`."""
+
+from __future__ import annotations
+
+import csv
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from surpass.cli.options import OutputFile, parse_seeds, resolve_task
+from surpass.cli.tables import print_table, show_number
+from surpass.errors import SettingError
+
+if TYPE_CHECKING:
+    from surpass.learning.sweeps import Ranked, Ranking, SweepState
+
+__all__ = ["show_sweep", "sweep_command"]
+
+PLAIN_EVERY = 30.0
+"""Seconds between plain lines while no run ends."""
+MOST_ROWS = 20
+"""How many runs of the ranking are printed; all of them are in ranking.json."""
+
+
+def sweep_command(
+    recipe: Annotated[
+        str | None,
+        typer.Argument(help="A TOML file, a recipe of --list, zoo:NAME or a run's folder.", metavar="[RECIPE]"),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The sweep's folder.  [default: runs/sweep-RECIPE]")] = None,
+    processes: Annotated[
+        int | None, typer.Option(help="Runs side by side, each on one core.  [default: the number of cores]")
+    ] = None,
+    seeds: Annotated[str | None, typer.Option(help="Other seeds than the recipe's, such as 0,1,2.")] = None,
+    task: Annotated[
+        str | None, typer.Option(help="The Python file that registers the recipe's task, if it is your own.")
+    ] = None,
+    list_recipes: Annotated[bool, typer.Option("--list", help="List the recipes that ship with surpass.")] = False,
+    json: Annotated[Path | None, typer.Option(help="Also write the ranking to this file (- for the output).")] = None,
+) -> None:
+    """Do every run of a recipe's grid, and rank them by their scores on the training sizes.
+
+    A sweep that was killed goes on when it is started again. A run that fails is noted with its reason and
+    stops none of the others. The sweep's folder is an agent: that of its best run.
+
+    Example: surpass sweep quick-search
+    """
+    from surpass.engine.run import core_count
+    from surpass.learning.recipes import find_recipe
+    from surpass.learning.runners import LocalRunner
+    from surpass.learning.sweeps import Sweep
+
+    output = OutputFile(json)
+    if list_recipes:
+        _list(output)
+        return
+    if recipe is None:
+        raise SettingError("no recipe is given; name one of surpass sweep --list, or a TOML file")
+    found = find_recipe(recipe)
+    if seeds is not None:
+        found = found.with_seeds(parse_seeds(seeds))
+    subject = resolve_task(task or found.task)
+    if subject.name != found.task:
+        raise SettingError(f"recipe {recipe} is for {found.task}, not for {subject.name}")
+    runner = LocalRunner(core_count() if processes is None else processes)
+    folder = out or Path("runs") / f"sweep-{found.name.replace('/', '-').replace(':', '-')}"
+    sweep = Sweep(found, subject, folder, task_text=task or "")
+    sweep.check()
+    with show_sweep() as watch:
+        ranking = sweep.run(runner, watch)
+    if not output.is_stdout:
+        _print_ranking(ranking, folder)
+    output.write_json({"folder": str(folder), "recipe": found.as_json(), **ranking.as_json()})
+
+
+def _list(output: OutputFile) -> None:
+    from surpass.learning.recipes import known_recipes
+
+    recipes = known_recipes()
+    if not output.is_stdout:
+        rows = [[name, one.task, one.method, f"{len(one.variants):,}"] for name, one in recipes.items()]
+        print_table("Recipes", ["recipe", "task", "method", "runs"], rows)
+        for name, one in recipes.items():
+            print(f"{name}: {one.about}")
+    output.write_json([one.as_json() for one in recipes.values()])
+
+
+# While it runs
+
+
+@contextmanager
+def show_sweep() -> Iterator[Callable[[SweepState], None]]:
+    """Give a display of a sweep for the length of a block: a live table on a terminal, plain lines elsewhere."""
+    if not sys.stderr.isatty():
+        yield _PlainLines()
+        return
+    from rich.console import Console
+    from rich.live import Live
+
+    with Live(console=Console(stderr=True), transient=True, refresh_per_second=2) as live:
+        yield lambda state: live.update(_live_table(state))
+
+
+class _PlainLines:
+    """Prints a line when a run ends, and now and then while none does."""
+
+    def __init__(self) -> None:
+        self._last: tuple[float, int] | None = None
+
+    def __call__(self, state: SweepState) -> None:
+        ranking, now = state.ranking, time.monotonic()
+        ended = len(ranking.runs) + len(ranking.failed)
+        if self._last is not None and ended == self._last[1] and now - self._last[0] < PLAIN_EVERY:
+            return
+        if self._last is None and not state.running:
+            return
+        self._last = (now, ended)
+        print(_summary(state), file=sys.stderr, flush=True)
+
+
+def _summary(state: SweepState) -> str:
+    ranking = state.ranking
+    failed = f", {len(ranking.failed)} failed" if ranking.failed else ""
+    best = f"; best so far: {_show_run(ranking.runs[0], ranking.measure)}" if ranking.runs else ""
+    return f"{len(ranking.runs)} of {ranking.total} runs done{failed}, {len(state.running)} running{best}"
+
+
+def _show_run(run: Ranked, measure: str) -> str:
+    return f"{run.run}: {run.solved:.1%} solved, {_show_score(run.score, measure)} {measure}"
+
+
+def _show_score(score: float, measure: str) -> str:
+    return show_number(score, 3 if measure == "reward" else 2)
+
+
+def _live_table(state: SweepState) -> Any:
+    from rich.table import Table
+
+    table = Table(title=_summary(state), title_justify="left")
+    for column in ("running", "round", "solved", "mean steps"):
+        table.add_column(column, justify="left" if column == "running" else "right")
+    for folder in state.running:
+        line = _last_curve(folder)
+        table.add_row(
+            folder.name,
+            line.get("round", "-"),
+            _reformat(line.get("solved"), "{:.1%}"),
+            _reformat(line.get("mean_steps"), "{:,.1f}"),
+        )
+    return table
+
+
+def _last_curve(folder: Path) -> dict[str, str]:
+    """Return the last saved line of a run's curves by column; empty if there is none yet."""
+    try:
+        with (folder / "curves.csv").open(newline="") as file:
+            return list(csv.DictReader(file))[-1]
+    except (OSError, IndexError):
+        return {}
+
+
+def _reformat(text: str | None, style: str) -> str:
+    return style.format(float(text)) if text else "-"
+
+
+# At the end
+
+
+def _print_ranking(ranking: Ranking, folder: Path) -> None:
+    measure = f"mean {ranking.measure}"
+    rows = [
+        [str(place), run.run, f"{run.solved:.1%}", _show_score(run.score, ranking.measure)]
+        for place, run in enumerate(ranking.runs[:MOST_ROWS], 1)
+    ]
+    sizes = ", ".join(map(str, ranking.sizes))
+    left = len(ranking.runs) - len(rows)
+    note = f"scored on {ranking.instances} instances each of the training sizes {sizes}"
+    if rows:
+        print_table(folder.name, ["", "run", "solved", measure], rows, note + (f"; {left} more runs" if left else ""))
+    if len(ranking.points) > 1:
+        points = [
+            [
+                " ".join(f"{key}={value}" for key, value in point.point.items()),
+                str(point.seeds),
+                f"{point.solved:.1%}",
+                _show_score(point.mean, ranking.measure),
+                _show_score(point.best, ranking.measure),
+            ]
+            for point in ranking.points[:MOST_ROWS]
+        ]
+        print_table("over the seeds", ["setting", "seeds", "solved", measure, "best"], points)
+    for failure in ranking.failed:
+        print(f"failed: {failure.run}: {failure.reason}")
+    if ranking.runs:
+        print(
+            f"The best is {folder / 'runs' / ranking.runs[0].run}; {folder} is its agent (surpass evaluate {folder})."
+        )

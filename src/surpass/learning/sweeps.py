@@ -1,0 +1,323 @@
+"""A sweep: every run of a recipe's grid, each in its own folder, ranked by its score on the training sizes.
+
+sweep.json      the recipe
+runs/           one folder for each run, named after what is varied and the seed
+ranking.json    every finished run, the best first; written again whenever a run ends
+agent.*         the network of the best run
+
+A sweep that was killed at any moment goes on when it is started again: finished runs are kept, and the others go on
+from their checkpoints. More seeds and more values of the grid can be added to a sweep, nothing else can be changed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from surpass.agents.bundles import load_bundle, save_bundle, write_atomically
+from surpass.errors import SavedFileError, SettingError
+from surpass.learning.recipes import Recipe, Variant, setting_text
+from surpass.learning.runners import Job, Runner
+from surpass.tasks.task import Task
+
+__all__ = ["Failure", "Point", "Ranked", "Ranking", "Sweep", "SweepState", "learn_words", "score_sizes"]
+
+INSTANCES = 200
+"""How many instances of each training size a run is scored on."""
+REFUSED = 2
+"""The exit code of a run that surpass itself ended: started again it would end in the same way."""
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A finished run and its score on the training sizes."""
+
+    run: str
+    """The name of its folder."""
+    point: dict[str, Any]
+    seed: int
+    solved: float
+    """The mean share solved."""
+    score: float
+    """The mean steps, or the mean reward where that is what counts."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run that ended without a score."""
+
+    run: str
+    reason: str
+    final: bool
+    """Whether it would end in the same way if it were started again."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of the grid over its finished seeds."""
+
+    point: dict[str, Any]
+    seeds: int
+    solved: float
+    mean: float
+    """The mean score of the seeds."""
+    best: float
+    """The score of the best of them."""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The runs of a sweep, the best first."""
+
+    measure: str
+    sizes: tuple[int, ...]
+    """The training sizes that runs were scored on."""
+    instances: int
+    total: int
+    runs: tuple[Ranked, ...]
+    failed: tuple[Failure, ...]
+    points: tuple[Point, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the ranking as plain data."""
+        return {**asdict(self), "best": self.runs[0].run if self.runs else None}
+
+
+@dataclass(frozen=True)
+class SweepState:
+    """How far a sweep has come, for those who watch it."""
+
+    ranking: Ranking
+    running: tuple[Path, ...]
+    """The folders of the runs that are being worked on."""
+
+
+class Sweep:
+    """The runs of a recipe in a folder."""
+
+    def __init__(self, recipe: Recipe, task: Task, folder: Path, *, task_text: str = "") -> None:
+        """Plan a sweep; `task_text` is how to name the task on a command line, if not by its name."""
+        self.recipe, self.task, self.folder = recipe, task, folder
+        self.task_text = task_text or task.name
+        self.sizes = score_sizes(recipe, task)
+
+    # What to do
+
+    def check(self) -> None:
+        """Raise an error unless every point of the grid can be learned; nothing is written."""
+        from surpass.learning.methods import new_learner
+
+        recipe = self.recipe
+        for variant in recipe.with_seeds(recipe.seeds[:1]).variants:
+            new_learner(
+                self.task,
+                recipe.method,
+                teacher=recipe.teacher or None,
+                seed=variant.seed,
+                settings=variant.settings,
+            )
+
+    def run_folder(self, variant: Variant) -> Path:
+        """Return the folder of a run."""
+        return self.folder / "runs" / variant.name
+
+    def _job(self, variant: Variant) -> Job:
+        words = learn_words(variant, self.task_text, self.run_folder(variant), self.sizes, INSTANCES)
+        return Job(variant.name, words, self.run_folder(variant))
+
+    # Doing it
+
+    def run(self, runner: Runner, watch: Callable[[SweepState], None] | None = None) -> Ranking:
+        """Do every run that is not done yet, and return the ranking. `watch` is told how far it has come."""
+        with self._claimed():
+            for variant in self.recipe.variants:
+                self._forget_passing_failure(variant)
+            ranking = self.ranking()
+            ended = {run.run for run in ranking.runs} | {failure.run for failure in ranking.failed}
+            jobs = [self._job(variant) for variant in self.recipe.variants if variant.name not in ended]
+            running: Sequence[Job] = ()
+
+            def tell(current: Sequence[Job]) -> None:
+                nonlocal running
+                running = current
+                if watch:
+                    watch(SweepState(ranking, tuple(job.folder for job in running)))
+
+            with closing(runner.run(jobs, tell)) as endings:
+                for ending in endings:
+                    if ending.code != 0:
+                        self._note_failure(ending.job.folder, ending.code, ending.message)
+                    ranking = self.ranking()
+                    self._write(ranking)
+            ranking = self.ranking()
+            self._write(ranking)
+            return ranking
+
+    @contextmanager
+    def _claimed(self) -> Iterator[None]:
+        """Make the folder this sweep's own: no other recipe's, and worked on by no other process."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            lock = (self.folder / ".lock").open("w")
+        except OSError as error:
+            raise SettingError(f"{self.folder} cannot be written: {error.strerror}") from None
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise SettingError(f"{self.folder} is being worked on by another sweep") from None
+            self._refuse_other_sweep()
+            write_atomically(self.folder / "sweep.json", _json(self.recipe.as_json()))
+            yield
+
+    def _refuse_other_sweep(self) -> None:
+        path = self.folder / "sweep.json"
+        if not path.exists():
+            if any(entry.name != ".lock" for entry in self.folder.iterdir()):
+                raise SettingError(f"{self.folder} is not empty and holds no sweep; choose another --out")
+            return
+        known, wanted = _fixed(_read_json(path)), _fixed(json.loads(json.dumps(self.recipe.as_json())))
+        for key in sorted({*known, *wanted}):
+            if known.get(key) != wanted.get(key):
+                raise SettingError(
+                    f"{self.folder} is a sweep with {key} {known.get(key)!r}, not {wanted.get(key)!r};"
+                    " choose another --out"
+                )
+
+    def _forget_passing_failure(self, variant: Variant) -> None:
+        """Let a run be tried again that was ended from outside, in place."""
+        failure = self._failure(variant)
+        if failure is not None and not failure.final:
+            (self.run_folder(variant) / "failure.json").unlink()
+
+    @staticmethod
+    def _note_failure(folder: Path, code: int, message: str) -> None:
+        reason = message if code == REFUSED and message else _describe(code, message)
+        write_atomically(folder / "failure.json", _json({"reason": reason, "final": code == REFUSED}))
+
+    def _write(self, ranking: Ranking) -> None:
+        """Write the ranking and the best run's network."""
+        write_atomically(self.folder / "ranking.json", _json(ranking.as_json()))
+        if ranking.runs:
+            tensors, record = load_bundle(self.folder / "runs" / ranking.runs[0].run / "agent")
+            save_bundle(self.folder / "agent", tensors, record)
+
+    # What came out
+
+    def ranking(self) -> Ranking:
+        """Return the finished runs, those that solve most first and of these the shortest; failed ones beside them."""
+        variants = self.recipe.variants
+        scored = [ranked for variant in variants if (ranked := self._ranked(variant)) is not None]
+        done = {ranked.run for ranked in scored}
+        failed = [f for v in variants if v.name not in done and (f := self._failure(v)) is not None]
+        return Ranking(
+            measure=self.task.measure,
+            sizes=self.sizes,
+            instances=INSTANCES,
+            total=len(variants),
+            runs=tuple(sorted(scored, key=self._order)),
+            failed=tuple(failed),
+            points=tuple(self._points(scored)),
+        )
+
+    def _order(self, ranked: Ranked) -> tuple[float, float]:
+        return -ranked.solved, -ranked.score if self.task.measure == "reward" else ranked.score
+
+    def _points(self, scored: Sequence[Ranked]) -> list[Point]:
+        """Return the points of the grid that have finished runs, the one with the best run first."""
+        by_point: dict[str, list[Ranked]] = {}
+        for ranked in sorted(scored, key=self._order):
+            by_point.setdefault(json.dumps(ranked.point), []).append(ranked)
+        return [
+            Point(
+                point=runs[0].point,
+                seeds=len(runs),
+                solved=sum(run.solved for run in runs) / len(runs),
+                mean=sum(run.score for run in runs) / len(runs),
+                best=runs[0].score,
+            )
+            for runs in by_point.values()
+        ]
+
+    def _ranked(self, variant: Variant) -> Ranked | None:
+        """Return the score of a run, or None unless it has ended and was scored on the training sizes."""
+        folder = self.run_folder(variant)
+        if not (folder / "scores.json").exists() or not (folder / "agent.json").exists():
+            return None
+        rows = _read_json(folder / "scores.json").get("rows", [])
+        if [(row["size"], row["instances"]) for row in rows] != [(size, INSTANCES) for size in self.sizes]:
+            return None
+        name = "mean_reward" if self.task.measure == "reward" else "mean_steps"
+        solved, score = (sum(row[key] for row in rows) / len(rows) for key in ("solved", name))
+        return Ranked(variant.name, dict(variant.point), variant.seed, solved, score)
+
+    def _failure(self, variant: Variant) -> Failure | None:
+        path = self.run_folder(variant) / "failure.json"
+        if not path.exists():
+            return None
+        record = _read_json(path)
+        return Failure(variant.name, str(record.get("reason")), bool(record.get("final")))
+
+
+def score_sizes(recipe: Recipe, task: Task) -> tuple[int, ...]:
+    """Return the sizes that runs are scored on: the smallest, middle and largest of those to learn on."""
+    low, high = task.training_sizes
+    if recipe.settings.get("smallest") and recipe.settings.get("largest"):
+        low, high = int(recipe.settings["smallest"]), int(recipe.settings["largest"])
+    return tuple(sorted({low, (low + high) // 2, high}))
+
+
+def learn_words(
+    variant: Variant, task_text: str, folder: Path, sizes: Sequence[int] = (), instances: int = 0
+) -> tuple[str, ...]:
+    """Return the command that does a run, or goes on with it."""
+    recipe = variant.recipe
+    words = [
+        "learn",
+        task_text,
+        "--method",
+        recipe.method,
+        "--seed",
+        str(variant.seed),
+        "--out",
+        str(folder),
+        "--resume",
+    ]
+    if recipe.teacher:
+        words += ["--teacher", recipe.teacher]
+    for key, text in variant.settings.items():
+        words += ["--set", f"{key}={text}"]
+    if sizes:
+        words += ["--sizes", setting_text(sizes)]
+    if instances:
+        words += ["--instances", str(instances)]
+    return tuple(words)
+
+
+def _fixed(recipe: dict[str, Any]) -> dict[str, Any]:
+    """Return what all runs of a sweep share, by name."""
+    return {**{key: recipe.get(key) for key in ("task", "method", "teacher")}, **recipe.get("settings", {})}
+
+
+def _describe(code: int, message: str) -> str:
+    how = f"ended by signal {-code}" if code < 0 else f"ended with code {code}"
+    return f"{how}: {message}" if message else how
+
+
+def _json(record: dict[str, Any]) -> bytes:
+    return (json.dumps(record, indent=1) + "\n").encode()
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        record = json.loads(path.read_text())
+    except ValueError:
+        raise SavedFileError(f"{path} is not JSON, or it is cut off") from None
+    if not isinstance(record, dict):
+        raise SavedFileError(f"{path} was not written by a sweep")
+    return record
