@@ -86,41 +86,62 @@ def check_stack(state: State) -> int:
     return RUNNING
 
 
+@numba.njit(forceinline=True)
+def run_one(batch: Batch, keys: Ints, values: Ints, action_rows: Ints, limit: int, counts: Ints, b: int) -> None:
+    """Run episode `b` by a table in place until it ends or has to wait.
+
+    `counts` is empty, or counts in place how often each place of the table was used.
+    """
+    state = State(batch.registers[b], batch.items[b], batch.reals[b], batch.stack[b])
+    steps, outcome = batch.steps[b], RUNNING
+    while outcome == RUNNING:
+        if steps >= limit:
+            outcome = STEP_LIMIT
+            break
+        seen = observe(state)
+        if not in_range(seen):
+            outcome = BAD_OBSERVATION
+            break
+        observation = pack(seen)
+        place = find(keys, observation)
+        if keys[place] == EMPTY:
+            batch.pending[b] = observation
+            outcome = UNKNOWN_OBSERVATION
+            break
+        action = values[place]
+        if action < 0:
+            batch.pending[b] = observation
+            outcome = NO_ACTION
+            break
+        outcome = check_stack(state)
+        if outcome != RUNNING:
+            break
+        if len(counts) > 0:
+            counts[place] += 1
+        state.registers[PREVIOUS] = action + 1
+        outcome = act(state, action_rows[action, 0], operands_of(action_rows, action))
+        steps += 1
+    batch.steps[b] = steps
+    batch.outcomes[b] = outcome
+
+
 @numba.njit(nogil=True, cache=True)
 def run(batch: Batch, keys: Ints, values: Ints, action_rows: Ints, limits: Ints, first: int, last: int) -> None:
     """Run episodes `first` to `last - 1` by a table in place, until each ends or has to wait."""
+    no_counts = limits[:0]
     for b in range(first, last):
-        if batch.outcomes[b] > RUNNING:
-            continue
-        state = State(batch.registers[b], batch.items[b], batch.reals[b], batch.stack[b])
-        steps, limit, outcome = batch.steps[b], limits[b], RUNNING
-        while outcome == RUNNING:
-            if steps >= limit:
-                outcome = STEP_LIMIT
-                break
-            seen = observe(state)
-            if not in_range(seen):
-                outcome = BAD_OBSERVATION
-                break
-            observation = pack(seen)
-            place = find(keys, observation)
-            if keys[place] == EMPTY:
-                batch.pending[b] = observation
-                outcome = UNKNOWN_OBSERVATION
-                break
-            action = values[place]
-            if action < 0:
-                batch.pending[b] = observation
-                outcome = NO_ACTION
-                break
-            outcome = check_stack(state)
-            if outcome != RUNNING:
-                break
-            state.registers[PREVIOUS] = action + 1
-            outcome = act(state, action_rows[action, 0], operands_of(action_rows, action))
-            steps += 1
-        batch.steps[b] = steps
-        batch.outcomes[b] = outcome
+        if batch.outcomes[b] <= RUNNING:
+            run_one(batch, keys, values, action_rows, limits[b], no_counts, b)
+
+
+@numba.njit(nogil=True, cache=True)
+def tally(
+    batch: Batch, keys: Ints, values: Ints, action_rows: Ints, limits: Ints, counts: Ints, first: int, last: int
+) -> None:
+    """Run episodes as `run` does, and add to `counts` [places] in place how often each place of the table was used."""
+    for b in range(first, last):
+        if batch.outcomes[b] <= RUNNING:
+            run_one(batch, keys, values, action_rows, limits[b], counts, b)
 
 
 @numba.njit(nogil=True, cache=True)
@@ -329,3 +350,21 @@ def accumulate(
                 sums.weights[decision, choice] += advantage
                 sums.counts[decision] += 1
                 node = plan.children[node] + choice
+
+
+@numba.njit(nogil=True, cache=True)
+def amend(keys: Ints, values: Ints, digits: Ints, strides: Ints, radices: Ints, old: int, new: int) -> None:
+    """Make `new` of each action `old` in a table, in place, where the observation has certain digits.
+
+    `digits` [k] are those wanted, `strides` [k] and `radices` [k] say where in the observation they stand.
+    """
+    for place in range(len(keys)):
+        if values[place] != old or keys[place] == EMPTY:
+            continue
+        holds = True
+        for k in range(len(digits)):
+            if keys[place] // strides[k] % radices[k] != digits[k]:
+                holds = False
+                break
+        if holds:
+            values[place] = new

@@ -94,6 +94,8 @@ class Sampler:
 
     def __init__(self, task: Task, source: Source, *, episodes: int, steps: int, seed: int) -> None:
         self.task, self.source = task, source
+        self.sizes = (source.smallest, source.largest)
+        """The smallest and the largest size of the instances drawn next; within those of the source."""
         self.episodes, self.steps, self.seed = episodes, steps, seed
         self.kernels = specialise(task)
         interface = task.interface
@@ -262,7 +264,7 @@ class Sampler:
         """Return the instances of this batch, some for each episode; `again` tells how often it ran out of them."""
         per_episode = self._instances_per_episode << again
         count = per_episode * self.episodes
-        sizes = np.arange(self.source.smallest, self.source.largest + 1)
+        sizes = np.arange(self.sizes[0], self.sizes[1] + 1)
         random = np.random.default_rng([self.seed, 3, self.batches])
         wanted = random.integers(0, len(sizes), count)
         task, widest = self.task, self.source.largest

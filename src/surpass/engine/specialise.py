@@ -54,9 +54,11 @@ _SIGNATURES = {
     "reset": (_BATCH, _I1, _I2, _F2, _I1),
     "insert": (_I1, _I1, _I1, _I1),
     "run": (_BATCH, _I1, _I1, _I2, _I1, int64, int64),
+    "tally": (_BATCH, _I1, _I1, _I2, _I1, _I1, int64, int64),
     "step": (_BATCH, _I1, _I2, _I1),
     "look": (_BATCH, _I2),
     "sample": (_BATCH, _PLAN, _POOL, _I2, _I1, _RECORD, int64, int64),
+    "amend": (_I1, _I1, _I1, _I1, _I1, int64, int64),
     "accumulate": (_PLAN, _RECORD, _F1, _F2, _F1, _SUMS, int64, int64),
 }
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from surpass.agents.agent import NO_ACTION
+from surpass.agents.agent import NO_ACTION, Agent
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.files import fill_network, network_tensors
 from surpass.agents.networks.structured import StructuredPolicy
@@ -75,10 +75,10 @@ class ImitationConfig:
 class Imitation:
     """A learner that imitates a teacher of a task with a table."""
 
-    def __init__(self, task: Task, config: ImitationConfig) -> None:
+    def __init__(self, task: Task, config: ImitationConfig, *, teacher: Agent | None = None) -> None:
         torch.set_num_threads(1)
         self.task, self.config = task, config
-        self.teacher = teacher_of(task, config.teacher)
+        self.teacher: Agent = teacher or teacher_of(task, config.teacher)
         self.network = StructuredPolicy(task.interface, seed=config.seed)
         # One fused update for all parameters: with some hundred small tensors the loop over them would dominate.
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=config.learning_rate, fused=True)

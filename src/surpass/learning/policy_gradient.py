@@ -34,6 +34,8 @@ Reals = npt.NDArray[np.float64]
 Tensors = dict[str, npt.NDArray[Any]]
 
 BASELINES = ("scalar", "network")
+NEARLY_ALL = 0.98
+"""The share of sampled episodes that must be solved before the sizes grow."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +48,8 @@ class PolicyGradientConfig:
     seed: int = 0
     imitation_weight: float = 0.001
     """Weight of the teacher's action in the loss (the paper's lambda)."""
+    imitation_updates: int = 0
+    """Over how many updates that weight falls to nothing; it stays if 0."""
     learning_rate: float = 1e-3
     """The paper sweeps 1e-4 and 1e-5, on smaller batches."""
     discount: float = 0.99
@@ -69,6 +73,11 @@ class PolicyGradientConfig:
     smallest: int = 0
     largest: int = 0
     """The sizes to learn on; the task's if 0."""
+    first_smallest: int = 0
+    first_largest: int = 0
+    """The sizes to begin with; those to learn on if 0."""
+    growth: int = 0
+    """In how many steps the sizes grow from the first ones: one after each round in which nearly all was solved."""
     data: str = "uniform"
     limit: str = ""
     """The step limit while learning; the task's if empty."""
@@ -80,6 +89,9 @@ class PolicyGradientConfig:
     def __post_init__(self) -> None:
         if self.baseline not in BASELINES:
             raise UnknownNameError("baseline", self.baseline, BASELINES)
+        for name in ("imitation_updates", "growth"):
+            if getattr(self, name) < 0:
+                raise SettingError(f"{name} is {getattr(self, name)}; it must be 0 or more")
         for name in ("unroll", "episodes", "updates", "updates_per_round", "checked"):
             if getattr(self, name) < 1:
                 raise SettingError(f"{name} is {getattr(self, name)}; it must be 1 or more")
@@ -92,8 +104,14 @@ class PolicyGradientConfig:
             raise SettingError(f"learning_rate is {self.learning_rate}; it must lie between 0 and 1")
         if self.limit:
             Limit.parse(self.limit)
-        if (self.smallest or self.largest) and not 1 <= self.smallest <= self.largest:
-            raise SettingError(f"sizes go from {self.smallest} to {self.largest}; they must be 1 or more, in order")
+        for kind, low, high in (
+            ("sizes", self.smallest, self.largest),
+            ("first sizes", self.first_smallest, self.first_largest),
+        ):
+            if (low or high) and not 1 <= low <= high:
+                raise SettingError(f"{kind} go from {low} to {high}; they must be 1 or more, in order")
+        if bool(self.growth) != bool(self.first_largest):
+            raise SettingError("growth and first_smallest, first_largest go together: set all of them or none")
 
 
 class PolicyGradient:
@@ -109,10 +127,17 @@ class PolicyGradient:
         parameters = [*self.network.parameters(), *self.value.parameters()]
         self.optimizer = torch.optim.Adam(parameters, lr=config.learning_rate, fused=True)
         low, high = (config.smallest, config.largest) if config.largest else task.training_sizes
+        if config.first_largest > high or config.first_smallest > low:
+            raise SettingError(
+                f"first sizes go from {config.first_smallest} to {config.first_largest}; "
+                f"they cannot be above those to learn on, {low} to {high}"
+            )
         queries = task.queries[0] if task.queries else "mixed"
         self.source = Source(low, high, config.data, queries, config.limit or task.limit)
         self.sampler = Sampler(task, self.source, episodes=config.episodes, steps=config.unroll, seed=config.seed)
         self.updates = 0
+        self.grown = 0
+        """How many times the sizes have grown."""
         self._answers: dict[int, int] = {}
 
     @property
@@ -146,15 +171,17 @@ class PolicyGradient:
             episodes += int(record.episodes.sum())
             episode_steps += int(record.episode_steps.sum())
             solved += int(record.solved.sum())
-        size = self.source.largest
+        size = self._sizes()[1]
         request = Request(
             size=size, count=self.config.checked, seed=self.config.seed * 1000 + 1, queries=self.source.queries
         )
         results = run(self.agent(), self.task.draw(request), limit=Limit.parse(self.source.limit))
+        self.grown += solved >= NEARLY_ALL * max(1, episodes)
         return {
             "round": -(-self.updates // self.config.updates_per_round),
             "updates": self.updates,
             "steps": self.updates * self.config.unroll * self.config.episodes,
+            "size": size,
             "sampled_steps": episode_steps / max(1, episodes),
             "sampled_solved": solved / max(1, episodes),
             "solved": float(results.solved.mean()),
@@ -166,6 +193,7 @@ class PolicyGradient:
 
     def _update(self) -> tuple[Record, dict[str, float]]:
         """Sample, make one update, and return the record and the terms of the loss."""
+        self.sampler.sizes = self._sizes()
         record = self.sampler.sample(self._ask)
         sums = self._sum_up(record)
         terms = self.loss_terms(sums, record.rows.size)
@@ -184,6 +212,23 @@ class PolicyGradient:
         self.updates += 1
         self.sampler.refresh(sums.counts > 0, self._ask)
         return record, {name: term.item() for name, term in terms.items()}
+
+    def _sizes(self) -> tuple[int, int]:
+        """Return the smallest and the largest size of the instances of the next update."""
+        config, last = self.config, (self.source.smallest, self.source.largest)
+        if not config.growth:
+            return last
+        share = min(1.0, self.grown / config.growth)
+        first = (config.first_smallest, config.first_largest)
+        low, high = (round(a + share * (b - a)) for a, b in zip(first, last, strict=True))
+        return low, high
+
+    def _imitation_weight(self) -> float:
+        """Return the weight of the teacher's action in the next update."""
+        config = self.config
+        if not config.imitation_updates:
+            return config.imitation_weight
+        return config.imitation_weight * max(0.0, 1 - self.updates / config.imitation_updates)
 
     @torch.no_grad()
     def _ask(self, decisions: Decisions) -> Reals:
@@ -248,13 +293,14 @@ class PolicyGradient:
             values = self.value(self.network.encode(observations))[:, 0]
             squares = counts * (mean - values) ** 2 + spread
             terms["baseline"] = self.config.baseline_weight * squares.sum() / steps
-        if self.teacher is not None and self.config.imitation_weight > 0:
+        weight = self._imitation_weight()
+        if self.teacher is not None and weight > 0:
             answers = self._teach(observations)
             told = np.flatnonzero(answers != NO_ACTION)
             scores = self.network.action_log_probabilities(
                 self.network.encode(observations[told]), torch.from_numpy(answers[told])
             )
-            terms["imitation"] = -self.config.imitation_weight * (counts[told] * scores).sum() / steps
+            terms["imitation"] = -weight * (counts[told] * scores).sum() / steps
         return terms
 
     def _teach(self, observations: Ints) -> Ints:
@@ -279,7 +325,7 @@ class PolicyGradient:
             "limits": self.sampler.limits,
             **{f"known.{name}": array for name, array in self.sampler.save_plan().items()},
         }
-        return tensors, {"updates": self.updates, "sampler": self.sampler.counters()}
+        return tensors, {"updates": self.updates, "grown": self.grown, "sampler": self.sampler.counters()}
 
     def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
         """Go back to a saved state in place."""
@@ -289,7 +335,7 @@ class PolicyGradient:
         load_optimizer(self.optimizer, tensors)
         with torch.no_grad():
             self.scalar.copy_(torch.from_numpy(tensors["scalar"].copy())[0])
-        self.updates = record["updates"]
+        self.updates, self.grown = record["updates"], record["grown"]
         self.sampler.load(tensors, record["sampler"], self._ask)
 
 
