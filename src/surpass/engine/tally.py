@@ -71,7 +71,7 @@ def _count(lookup: Lookup, instances: Instances, limits: Ints, part: slice) -> I
     counts = np.zeros(len(lookup.keys), np.int64)
     for first in range(part.start, min(part.stop, instances.count), AT_ONCE):
         last = min(first + AT_ONCE, part.stop, instances.count)
-        some = Instances(*(np.ascontiguousarray(array[first:last]) for array in instances))  # type: ignore[arg-type]
+        some = Instances(*(np.ascontiguousarray(array[first:last]) for array in instances))
         batch = _start(lookup, some)
         while (batch.outcomes <= Outcome.RUNNING).any():
             kernels.tally(
