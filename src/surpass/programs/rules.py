@@ -1,8 +1,17 @@
-"""The smallest code that tells apart what has to be told apart."""
+"""The smallest code that gives every row its action.
+
+A row is what can be seen at one place of a program. Rows that were never met have no action: the code may do anything
+with them, which is what keeps it short. Its size is one for each branch and one for each test.
+
+`write_code` is exact on all rows. Up to a number of search steps it is also the smallest: `_Search` finds the smallest
+code for a few rows, the rows that this code gets wrong are added, and so on until none is left; code for fewer rows is
+never larger, so the last one is smallest for all. Where that takes too long, the rows are split by the
+test that leaves the least code by a quick estimate, and each part is written in the same way.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -10,38 +19,276 @@ import numpy.typing as npt
 
 from surpass.programs.program import Branch, Leaf, Node, Test
 
-__all__ = ["write_code"]
+__all__ = ["code_size", "write_code"]
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
+BRANCH = 2
+"""The size of a branch with one test."""
+SEARCH_STEPS = 3000
+"""How many sets of rows the search for the smallest code may look at."""
+MOST_ROWS = 400
+"""How many rows the search may look at together."""
+TRIED_SPLITS = 12
+"""How many tests are compared by estimate where the smallest code is out of reach."""
+
+
+def code_size(node: Node) -> int:
+    """Return the size of code: one for each branch and one for each test."""
+    if isinstance(node, Leaf):
+        return 0
+    return 1 + len(node.tests) + code_size(node.then) + code_size(node.otherwise)
+
 
 def write_code(digits: Ints, actions: Ints, features: Sequence[int]) -> Node:
-    """Return code over some features that gives every row of `digits` [m, F] its action [m]."""
-    if (actions == actions[0]).all():
-        return Leaf(int(actions[0]))
-    best: tuple[float, Test, Bools] | None = None
-    for test in _tests(digits, features):
-        holds = np.isin(digits[:, test.feature], list(test.values))
-        if holds.all() or not holds.any():
-            continue
-        cost = _disorder(actions[holds]) + _disorder(actions[~holds])
-        if best is None or cost < best[0]:
-            best = cost, test, holds
+    """Return short code over some features that gives every row of `digits` [m, F] its action [m].
+
+    Equal rows must have equal actions.
+    """
+    _, first = np.unique(digits[:, list(features)], axis=0, return_index=True)
+    first = np.sort(first)
+    rows = _Rows(digits[first], actions[first], features)
+    return _write(rows, np.arange(len(first)))
+
+
+class _Rows:
+    """Distinct rows with their actions, and every test that tells some of them apart."""
+
+    def __init__(self, digits: Ints, actions: Ints, features: Sequence[int]) -> None:
+        self.digits, self.actions = digits, actions
+        self.tests: list[Test] = []
+        holds: list[Bools] = []
+        for k in features:
+            for values in _subsets(np.unique(digits[:, k]).tolist()):
+                self.tests.append(Test(k, frozenset(values)))
+                holds.append(np.isin(digits[:, k], values))
+        self.holds: Bools = np.array(holds, np.bool_).reshape(len(holds), len(digits))
+        """[tests, m]"""
+
+    def order(self, rows: Ints) -> Ints:
+        """Return the tests that split some rows, those that tell most about the action first."""
+        holds = self.holds[:, rows]
+        kinds, action = np.unique(self.actions[rows], return_inverse=True)
+        is_action = np.eye(len(kinds))[action]
+        inside = holds.astype(np.float64) @ is_action
+        disorder = _disorder(inside) + _disorder(is_action.sum(axis=0) - inside)
+        useful = np.flatnonzero(holds.any(axis=1) & ~holds.all(axis=1))
+        ordered: Ints = useful[np.argsort(disorder[useful].round(9), kind="stable")]
+        return ordered
+
+
+def _subsets(values: list[int]) -> Iterator[tuple[int, ...]]:
+    """Yield the sets of values to test for, single values first, then all but one, then the others if few."""
+    if len(values) < 2:
+        return
+    yield from ((value,) for value in values)
+    if len(values) > 2:
+        yield from combinations(values, len(values) - 1)
+    if 3 < len(values) <= 6:
+        for count in range(2, len(values) - 1):
+            yield from combinations(values, count)
+
+
+def _disorder(counts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return for each line of action counts [k, actions] how many bits it takes to tell the actions of its rows."""
+    total = counts.sum(axis=1, keepdims=True)
+    bits: npt.NDArray[np.float64] = -(counts * np.log2(np.maximum(counts, 1) / np.maximum(total, 1))).sum(axis=1)
+    return bits
+
+
+def _write(rows: _Rows, chosen: Ints) -> Node:
+    """Return short code for the chosen rows."""
+    code = _write_smallest(rows, chosen)
+    if code is not None:
+        return code
+    best: tuple[int, int] | None = None
+    for test in rows.order(chosen)[:TRIED_SPLITS].tolist():
+        holds = rows.holds[test, chosen]
+        size = sum(code_size(_write_quickly(rows, part)) for part in (chosen[holds], chosen[~holds]))
+        if best is None or size < best[0]:
+            best = size, test
     assert best is not None, "two rows are equal and have different actions"
-    _, test, holds = best
-    then, otherwise = (write_code(digits[rows], actions[rows], features) for rows in (holds, ~holds))
-    return Branch((test,), then, otherwise)
+    return _split(rows, chosen, best[1], _write)
 
 
-def _tests(digits: Ints, features: Sequence[int]) -> Iterator[Test]:
-    for k in features:
-        values = np.unique(digits[:, k]).tolist()
-        for count in range(1, len(values) // 2 + 1):
-            for chosen in combinations(values, count):
-                yield Test(k, frozenset(chosen))
+def _split(rows: _Rows, chosen: Ints, test: int, write: Callable[[_Rows, Ints], Node]) -> Branch:
+    holds = rows.holds[test, chosen]
+    return Branch((rows.tests[test],), write(rows, chosen[holds]), write(rows, chosen[~holds]))
 
 
-def _disorder(actions: Ints) -> float:
-    counts = np.unique(actions, return_counts=True)[1]
-    return float(-(counts * np.log(counts / counts.sum())).sum())
+def _write_quickly(rows: _Rows, chosen: Ints) -> Node:
+    """Return code for the chosen rows that asks first what tells most."""
+    kinds = np.unique(rows.actions[chosen])
+    if len(kinds) == 1:
+        return Leaf(int(kinds[0]))
+    return _split(rows, chosen, int(rows.order(chosen)[0]), _write_quickly)
+
+
+def _write_smallest(rows: _Rows, chosen: Ints) -> Node | None:
+    """Return the smallest code for the chosen rows, or None if that takes too long."""
+    kinds, first = np.unique(rows.actions[chosen], return_index=True)
+    if len(kinds) == 1:
+        return Leaf(int(kinds[0]))
+    order = rows.order(chosen)
+    sample = chosen[np.sort(first)].tolist()
+    steps = SEARCH_STEPS
+    smallest = 0
+    while len(sample) <= MOST_ROWS:
+        search = _Search(rows, order, np.array(sample), steps)
+        code = search.find(smallest)
+        if code is None:
+            return None
+        steps, smallest = search.steps, code_size(code)
+        wrong = _find_wrong(rows, chosen, code)
+        if not wrong:
+            return code
+        sample += wrong
+    return None
+
+
+def _find_wrong(rows: _Rows, chosen: Ints, code: Node) -> list[int]:
+    """Return a row of each action that each leaf gets wrong."""
+    if isinstance(code, Leaf):
+        kinds, first = np.unique(rows.actions[chosen], return_index=True)
+        return [int(row) for kind, row in zip(kinds, chosen[first], strict=True) if kind != code.action]
+    holds = np.ones(len(chosen), np.bool_)
+    for test in code.tests:
+        holds &= np.isin(rows.digits[chosen, test.feature], list(test.values))
+    return _find_wrong(rows, chosen[holds], code.then) + _find_wrong(rows, chosen[~holds], code.otherwise)
+
+
+class _Exhausted(Exception):  # noqa: N818
+    """The search has looked at as many sets of rows as it may."""
+
+
+class _Search:
+    """Finds the smallest code for a few rows, whose sets are the bits of whole numbers.
+
+    No code is smaller than one branch for each action but one. What a branch costs beyond that bound is known before
+    its parts are looked at: a test that has an action on both sides needs one more leaf. So sizes are tried from the
+    bound upwards, and only branches that can still fit are followed.
+    """
+
+    def __init__(self, rows: _Rows, order: Ints, sample: Ints, steps: int) -> None:
+        self.steps = steps
+        self.all = (1 << len(sample)) - 1
+        actions = rows.actions[sample]
+        self.actions = {int(kind): _as_bits(actions == kind) for kind in np.unique(actions)}
+        self.tests: dict[int, Test] = {}
+        for k in order.tolist():
+            self.tests.setdefault(_as_bits(rows.holds[k, sample]), rows.tests[k])
+        self.found: dict[int, Node] = {}
+        """The smallest code of sets for which it is known."""
+        self.at_least: dict[int, int] = {}
+        """For other sets, a size below which there is no code."""
+
+    def find(self, at_least: int) -> Node | None:
+        """Return the smallest code for all rows, known to have at least some size; None if it is too far to seek."""
+        self.at_least[self.all] = at_least
+        try:
+            return self._best(self.all, 1 << 30)
+        except _Exhausted:
+            return None
+
+    def _best(self, rows: int, most: int) -> Node | None:
+        """Return the smallest code for some rows if its size is at most `most`."""
+        kinds = [(kind, bits & rows) for kind, bits in self.actions.items() if bits & rows]
+        if len(kinds) == 1:
+            return Leaf(kinds[0][0])
+        bound = BRANCH * (len(kinds) - 1)
+        if bound > most:
+            return None
+        if rows in self.found:
+            return self.found[rows] if code_size(self.found[rows]) <= most else None
+        for size in range(max(bound, self.at_least.get(rows, 0)), most + 1):
+            code = self._of_size(rows, kinds, size, size - bound)
+            if code is not None:
+                self.found[rows] = code
+                return code
+            self.at_least[rows] = size + 1
+        return None
+
+    def _of_size(self, rows: int, kinds: list[tuple[int, int]], size: int, spare: int) -> Node | None:
+        """Return code of a size if there is some; `spare` is what the size has beyond the bound."""
+        self.steps -= 1
+        if self.steps < 0:
+            raise _Exhausted
+        splits = {}
+        for bits, test in self.tests.items():
+            inside = bits & rows
+            if inside and inside != rows and inside not in splits:
+                splits[inside] = test
+        fitting = []
+        for inside, test in splits.items():
+            straddling = 0
+            for _, of_kind in kinds:
+                common = of_kind & inside
+                if common and common != of_kind:
+                    straddling += 1
+            if BRANCH * straddling <= spare:
+                fitting.append((straddling, inside, test))
+        fitting.sort(key=lambda split: split[0])
+        for straddling, inside, test in fitting:
+            if not straddling and any(of_kind == inside for _, of_kind in kinds):
+                # One test sets an action apart: some branch must do that, and none can do it for less.
+                return self._branch(rows, inside, (test,), size)
+        for _, inside, test in fitting:
+            if rows ^ inside in splits and inside & 1:
+                continue  # its complement is tried as well, and gives the same parts
+            code = self._branch(rows, inside, (test,), size)
+            if code is not None:
+                return code
+        for inside, tests in self._conjunctions(rows, kinds, splits, spare):
+            code = self._branch(rows, inside, tests, size)
+            if code is not None:
+                return code
+        return None
+
+    def _branch(self, rows: int, inside: int, tests: tuple[Test, ...], size: int) -> Node | None:
+        """Return code of a size that branches to two sets of rows first, if there is some."""
+        left = size - 1 - len(tests)
+        first, second = inside, rows ^ inside
+        then = self._best(first, left - self._bound(second))
+        if then is None:
+            return None
+        otherwise = self._best(second, left - code_size(then))
+        return None if otherwise is None else Branch(tests, then, otherwise)
+
+    def _bound(self, rows: int) -> int:
+        return BRANCH * (sum(1 for bits in self.actions.values() if bits & rows) - 1)
+
+    def _conjunctions(
+        self, rows: int, kinds: list[tuple[int, int]], splits: dict[int, Test], spare: int
+    ) -> Iterator[tuple[int, tuple[Test, ...]]]:
+        """Yield the sets of one action that several tests together pick out, with the tests."""
+        if spare < 1:
+            return
+        for _, of_kind in kinds:
+            around = [(inside, test) for inside, test in splits.items() if inside & of_kind == of_kind]
+            for count in range(2, min(3, spare + 1) + 1):
+                yield from _exact_meets(of_kind, around, count)
+        if spare >= BRANCH + 1:
+            seen: set[int] = set()
+            for (a, first), (b, second) in combinations(splits.items(), 2):
+                inside = a & b
+                if not inside or inside in (a, b) or inside in seen:
+                    continue
+                seen.add(inside)
+                if any(inside & of_kind == inside and inside != of_kind for _, of_kind in kinds):
+                    yield inside, (first, second)
+
+
+def _exact_meets(wanted: int, around: list[tuple[int, Test]], count: int) -> Iterator[tuple[int, tuple[Test, ...]]]:
+    """Yield the first `count` tests that hold together for exactly the wanted rows."""
+    for chosen in combinations(around, count):
+        inside = chosen[0][0]
+        for bits, _ in chosen[1:]:
+            inside &= bits
+        if inside == wanted:
+            yield wanted, tuple(test for _, test in chosen)
+            return
+
+
+def _as_bits(holds: Bools) -> int:
+    return int.from_bytes(np.packbits(holds, bitorder="little").tobytes(), "little")
