@@ -13,7 +13,7 @@ episode. An interface without a previous action has one function with one locati
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -26,7 +26,20 @@ from surpass.machine.interface import Interface
 from surpass.programs.table import Table
 from surpass.tasks.task import Task
 
-__all__ = ["Branch", "Function", "Leaf", "Location", "Node", "Program", "Rule", "Test", "place_features"]
+__all__ = [
+    "Branch",
+    "Function",
+    "Leaf",
+    "Location",
+    "Node",
+    "Program",
+    "Rule",
+    "Test",
+    "all_hold",
+    "follow_code",
+    "leaves",
+    "place_features",
+]
 
 Ints = npt.NDArray[np.int64]
 
@@ -163,7 +176,7 @@ class Program:
                 here = inside
                 if previous_feature is not None:
                     here = inside[np.isin(digits[inside, previous_feature], location.after)]
-                _follow(location.code, digits, here, found)
+                _follow(location.code, digits, here, found, lambda leaf: leaf.rule)
         return found
 
 
@@ -171,6 +184,27 @@ def place_features(interface: Interface) -> tuple[int | None, int | None]:
     """Return the positions of the features that tell where in the code we are: the function and the previous action."""
     previous = next((k for k, f in enumerate(interface.features) if isinstance(f, PreviousAction)), None)
     return (None if previous is None else interface.feature_index.get("function")), previous
+
+
+def follow_code(node: Node, digits: Ints) -> Ints:
+    """Return the action [m] that code gives for each observation, given as value numbers [m, F]."""
+    actions = np.empty(len(digits), np.int64)
+    _follow(node, digits, np.arange(len(digits)), actions, lambda leaf: leaf.action)
+    return actions
+
+
+def all_hold(tests: tuple[Test, ...], digits: Ints) -> npt.NDArray[np.bool_]:
+    """Tell for each observation, given as value numbers [m, F], whether every test holds."""
+    holds = np.ones(len(digits), np.bool_)
+    for test in tests:
+        holds &= np.isin(digits[:, test.feature], list(test.values))
+    return holds
+
+
+def leaves(node: Node) -> Iterator[Leaf]:
+    """Yield the leaves of code, first the `then` part of each branch."""
+    for leaf, _ in _paths(node, ()):
+        yield leaf
 
 
 def _paths(
@@ -184,15 +218,13 @@ def _paths(
         yield from _paths(node.otherwise, (*path, (node.tests, False)))
 
 
-def _follow(node: Node, digits: Ints, rows: Ints, found: Ints) -> None:
-    """Write the rule of the observations `rows` into `found` in place."""
+def _follow(node: Node, digits: Ints, rows: Ints, found: Ints, read: Callable[[Leaf], int]) -> None:
+    """Write what `read` finds in the leaf of each of the observations `rows` into `found` in place."""
     # Chains of branches are long and their `then` parts short: the loop goes down the chain.
     while isinstance(node, Branch):
         if not len(rows):
             return
-        holds = np.ones(len(rows), np.bool_)
-        for test in node.tests:
-            holds &= np.isin(digits[rows, test.feature], list(test.values))
-        _follow(node.then, digits, rows[holds], found)
+        holds = all_hold(node.tests, digits[rows])
+        _follow(node.then, digits, rows[holds], found, read)
         node, rows = node.otherwise, rows[~holds]
-    found[rows] = node.rule
+    found[rows] = read(node)

@@ -17,7 +17,9 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from surpass.programs.program import Branch, Leaf, Node, Test
+from surpass.machine.interface import Interface
+from surpass.programs.program import Branch, Leaf, Node, Test, all_hold, leaves
+from surpass.programs.words import vagueness
 
 __all__ = ["code_size", "write_code"]
 
@@ -41,15 +43,15 @@ def code_size(node: Node) -> int:
     return 1 + len(node.tests) + code_size(node.then) + code_size(node.otherwise)
 
 
-def write_code(digits: Ints, actions: Ints, features: Sequence[int]) -> Node:
+def write_code(interface: Interface, digits: Ints, actions: Ints, features: Sequence[int]) -> Node:
     """Return short code over some features that gives every row of `digits` [m, F] its action [m].
 
-    Equal rows must have equal actions.
+    Rows that are equal in these features must have equal actions.
     """
     _, first = np.unique(digits[:, list(features)], axis=0, return_index=True)
     first = np.sort(first)
     rows = _Rows(digits[first], actions[first], features)
-    return _write(rows, np.arange(len(first)))
+    return _tidy(interface, rows.digits, _write(rows, np.arange(len(first))))
 
 
 class _Rows:
@@ -152,9 +154,7 @@ def _find_wrong(rows: _Rows, chosen: Ints, code: Node) -> list[int]:
     if isinstance(code, Leaf):
         kinds, first = np.unique(rows.actions[chosen], return_index=True)
         return [int(row) for kind, row in zip(kinds, chosen[first], strict=True) if kind != code.action]
-    holds = np.ones(len(chosen), np.bool_)
-    for test in code.tests:
-        holds &= np.isin(rows.digits[chosen, test.feature], list(test.values))
+    holds = all_hold(code.tests, rows.digits[chosen])
     return _find_wrong(rows, chosen[holds], code.then) + _find_wrong(rows, chosen[~holds], code.otherwise)
 
 
@@ -292,3 +292,41 @@ def _exact_meets(wanted: int, around: list[tuple[int, Test]], count: int) -> Ite
 
 def _as_bits(holds: Bools) -> int:
     return int.from_bytes(np.packbits(holds, bitorder="little").tobytes(), "little")
+
+
+# Words: of the tests that do the same on the rows that come to a branch, the plainest; the shorter part first.
+
+
+def _tidy(interface: Interface, digits: Ints, code: Node) -> Node:
+    """Return code that does the same on the rows [m, F], in plainer words."""
+    if isinstance(code, Leaf):
+        return code
+    holds = all_hold(code.tests, digits)
+    then, otherwise = _tidy(interface, digits[holds], code.then), _tidy(interface, digits[~holds], code.otherwise)
+    if len(code.tests) > 1:
+        return Branch(_tidy_each(interface, digits, code.tests), then, otherwise)
+    column = digits[:, code.tests[0].feature]
+    test = _plainest(interface, code.tests[0].feature, column[holds], column[~holds])
+    negation = _plainest(interface, code.tests[0].feature, column[~holds], column[holds])
+    sizes = len(list(leaves(then))), len(list(leaves(otherwise)))
+    if (sizes[0], vagueness(interface, test)) <= (sizes[1], vagueness(interface, negation)):
+        return Branch((test,), then, otherwise)
+    return Branch((negation,), otherwise, then)
+
+
+def _tidy_each(interface: Interface, digits: Ints, tests: tuple[Test, ...]) -> tuple[Test, ...]:
+    """Return tests that hold together on the same rows, each in the plainest words beside the others."""
+    tests = tuple(sorted(tests, key=lambda test: test.feature))
+    for k, test in enumerate(tests):
+        column = digits[all_hold(tests[:k] + tests[k + 1 :], digits), test.feature]
+        inside = np.isin(column, list(test.values))
+        plainest = _plainest(interface, test.feature, column[inside], column[~inside])
+        tests = (*tests[:k], plainest, *tests[k + 1 :])
+    return tests
+
+
+def _plainest(interface: Interface, feature: int, inside: Ints, outside: Ints) -> Test:
+    """Return the plainest test that holds for the values `inside` and not for those `outside`."""
+    least = Test(feature, frozenset(np.unique(inside).tolist()))
+    most = Test(feature, frozenset(range(interface.radices[feature])) - frozenset(np.unique(outside).tolist()))
+    return min(least, most, key=lambda test: vagueness(interface, test))
