@@ -1,28 +1,53 @@
-"""The paper's tables beside ours."""
+"""The paper's tables beside ours: each mean, and what each agent saves against its teacher on the same instances."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from surpass.agents import find_agent
+from surpass.agents.agent import FullViewAgent
+from surpass.agents.zoo import residents
 from surpass.engine.run import Results
 from surpass.errors import UnknownNameError
-from surpass.evaluation.paper import PAPER_INSTANCES, paper_tables
-from surpass.evaluation.scores import runner
-from surpass.evaluation.statistics import mean_of
-from surpass.tasks.task import Limit, Request
+from surpass.evaluation.paper import PAPER_INSTANCES
+from surpass.evaluation.scores import AnyAgent, runner
+from surpass.evaluation.statistics import mean_of, student_quantile
+from surpass.evaluation.tables import TABLES, Measure, RowPlan, TablePlan
+from surpass.tasks.task import Instances, Limit, Request
 
-__all__ = ["TABLES", "Cell", "TableRow", "Wanted", "reproduce"]
+__all__ = ["NAMES", "Cell", "Effort", "Reproduction", "Row", "Saving", "Table", "count_verdicts", "plans_of"]
 
 AGREEMENT = 3.0
-"""How many standard errors may lie between the paper's mean and ours."""
-UNPRINTED_INSTANCES = 10
-"""How many instances fill a cell that the paper leaves empty, where one takes tens of millions of steps."""
+"""How many standard errors may lie between a teacher's printed mean and ours: there are some 80 such cells."""
+HALF_A_UNIT = {"steps": 0.05, "reward": 0.005, "solved": 0.005}
+"""By how much a printed number can be off from rounding."""
+GRAPH_PAIRS = 250_000
+"""About how many pairs of positions all instances of a size may have together for an agent with a full view."""
 
-Measure = Literal["steps", "reward", "solved"]
+NAMES = ("teachers", *dict.fromkeys(plan.name for plan in TABLES))
+"""The tables that can be asked for."""
+
+Reals = npt.NDArray[np.float64]
+Progress = Callable[[str, int, int, int], None]
+"""Is called as `progress(row, size, ended, count)` as instances end."""
+
+
+@dataclass(frozen=True)
+class Saving:
+    """What an agent saves against its teacher: steps, or how much more reward it gets."""
+
+    paper: float | None
+    """The difference of the paper's two printed means."""
+    ours: float
+    """The mean difference on the same instances."""
+    ci95: float
+    instances: int
 
 
 @dataclass(frozen=True)
@@ -35,149 +60,307 @@ class Cell:
     paper_solved: float | None
     """The share solved, where the paper prints it."""
     instances: int
+    """0 if the cell was left empty because it would take too long."""
     solved: float
     ours: float
     ci95: float
-    errors: float | None
+    apart: float | None
     """Ours minus the paper's, in standard errors of that difference; None where there is nothing to compare."""
-
-    @property
-    def agrees(self) -> bool:
-        """Whether the difference can be chance."""
-        return self.errors is None or abs(self.errors) <= AGREEMENT
+    saving: Saving | None
+    verdict: str
+    """better, worse or even against the paper; agrees or differs for a teacher; filled, or empty."""
 
 
 @dataclass(frozen=True)
-class TableRow:
-    """One row of a table: an agent on a task, size by size."""
+class Row:
+    """One row of a table: an agent, size by size."""
 
-    table: str
-    name: str
-    """What the paper calls the row."""
+    label: str
     agent: str
-    task: str
-    measure: Measure
+    method: str
+    """How it was made: `teacher`, or how and from whom it was learned."""
+    missing: str
+    """Why there are no numbers of ours; empty if there are."""
+    is_teacher: bool
+    against: str
     cells: tuple[Cell, ...]
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """A row to make: what the paper calls it, and the agent and settings that make ours."""
+class Table:
+    """A table of the paper beside ours."""
 
-    table: str
     name: str
-    agent: str
-    limit: str
-    queries: str = ""
-    paper_row: str = ""
-    """The paper's row to print beside it, if that is not `name`; '-' for none."""
-    measure: Measure | None = None
-    """What is compared, if not what the task is measured by."""
-    most_pairs: int = 0
-    """For a graph network: about how many pairs of positions all instances of a size may have together."""
+    title: str
+    measure: Measure
+    sizes: tuple[int, ...]
+    rows: tuple[Row, ...]
 
-    def printed(self) -> list[Any]:
-        """Return the paper's cells of this row."""
-        table = paper_tables()[self.table]
-        row = self.paper_row or self.name
-        return [None] * len(table["sizes"]) if row == "-" else list(table["rows"][row])
-
-    def instances(self, size: int, wanted: int, is_printed: bool) -> int:
-        """Return how many instances to run at a size."""
-        if self.most_pairs:
-            return max(1, min(wanted, self.most_pairs // size**2))
-        return wanted if is_printed else min(wanted, UNPRINTED_INSTANCES)
+    def as_json(self) -> dict[str, Any]:
+        """Return the table as plain data; numbers that do not exist are null."""
+        plain: dict[str, Any] = _finite(asdict(self))
+        return plain
 
 
-_BUBBLE, _QUICK, _SEARCH = "table2_bubble_interface_steps", "table2_quick_interface_steps", "table3_search_steps"
-_KNAPSACK, _LARGE = "table4_knapsack_reward", "table6_quick_interface_large_steps"
-_VIEWS, _FULL = "table1_percent_solved_full_vs_interface", "table5_full_view_steps_and_percent_solved"
-
-_SELECTION = Wanted(_FULL, "teacher", "teacher:selection_sort", "n^2")
-_QUICK_LARGE = Wanted(_LARGE, "quick sort", "teacher:quick_sort", "10n^2")
-
-TABLES: dict[str, tuple[Wanted, ...]] = {
-    "teachers": (
-        Wanted(_BUBBLE, "bubble sort", "teacher:bubble_sort", "10n^2"),
-        Wanted(_BUBBLE, "insertion sort", "teacher:insertion_sort", "10n^2"),
-        Wanted(_QUICK, "quick sort", "teacher:quick_sort", "10n^2"),
-        Wanted(_SEARCH, "linear search", "teacher:linear_search", "20n", "present"),
-        Wanted(_SEARCH, "binary search", "teacher:binary_search", "20n", "present"),
-        Wanted(_KNAPSACK, "dfs, budget 20 x size", "teacher:depth_first", "20n"),
-        Wanted(_KNAPSACK, "dfs, budget 100 x size", "teacher:depth_first", "100n"),
-        _SELECTION,
-        _QUICK_LARGE,
-    ),
-    "table1": (
-        Wanted(
-            _VIEWS,
-            "full view",
-            "zoo:sort-full/imitation-selection_sort",
-            "n^2",
-            measure="solved",
-            most_pairs=250_000,
-        ),
-        Wanted(_VIEWS, "interface view", "zoo:sort-bubble/imitation-insertion_sort", "10n^2", measure="solved"),
-    ),
-    "table5": (
-        _SELECTION,
-        Wanted(_FULL, "supervised", "zoo:sort-full/imitation-selection_sort", "n^2", most_pairs=250_000),
-    ),
-    "table6": (
-        _QUICK_LARGE,
-        Wanted(
-            _LARGE, "imitation of quick sort", "zoo:sort-quick/imitation-quick_sort", "10n^2", paper_row="quick sort"
-        ),
-        Wanted(_LARGE, "imitation of hoare sort", "zoo:sort-quick/imitation-hoare_sort", "10n^2", paper_row="-"),
-    ),
-}
-"""What can be reproduced, by name."""
-
-Progress = Callable[[str, int, int, int], None]
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def reproduce(
-    name: str, *, instances: int = 1000, seed: int = 0, progress: Progress | None = None
-) -> Iterator[TableRow]:
-    """Yield every row of one of `TABLES`, ours beside the paper's on the same sizes.
-
-    `progress(row, size, ended, count)` is called as instances end.
-    """
-    if name not in TABLES:
-        raise UnknownNameError("table", name, TABLES)
-    for wanted in TABLES[name]:
-        yield _reproduce_row(wanted, instances, seed, progress)
-
-
-def _reproduce_row(wanted: Wanted, instances: int, seed: int, progress: Progress | None) -> TableRow:
-    agent = find_agent(wanted.agent)
-    task, run_one = agent.task, runner(agent)
-    measure: Measure = wanted.measure or task.measure
-    cells = []
-    for size, printed in zip(paper_tables()[wanted.table]["sizes"], wanted.printed(), strict=True):
-        count = wanted.instances(size, instances, printed is not None or wanted.paper_row == "-")
-        request = Request(size=size, count=count, seed=seed, queries=wanted.queries or "mixed")
-        report = _report(progress, wanted, size, count)
-        results = run_one(task.draw(request), Limit.parse(wanted.limit), report)
-        cells.append(_compare(size, printed, results, measure))
-    return TableRow(wanted.table, wanted.name, wanted.agent, task.name, measure, tuple(cells))
+def plans_of(name: str) -> tuple[TablePlan, ...]:
+    """Return what to make for one of `NAMES`, or for `all`."""
+    if name == "all":
+        return TABLES
+    if name == "teachers":
+        return tuple(
+            replace(plan, rows=rows) for plan in TABLES if (rows := tuple(row for row in plan.rows if row.is_teacher))
+        )
+    found = tuple(plan for plan in TABLES if plan.name == name)
+    if not found:
+        raise UnknownNameError("table", name, [*NAMES, "curves", "all"])
+    return found
 
 
-def _report(progress: Progress | None, wanted: Wanted, size: int, count: int) -> Callable[[int], None] | None:
-    return (lambda ended: progress(wanted.name, size, ended, count)) if progress else None
+class Effort:
+    """How many instances a cell gets: many where they are cheap, as many as the paper's where they are not."""
+
+    def __init__(self, *, quick: bool = False, instances: int | None = None) -> None:
+        part = 20 if quick else 1
+        self.most = instances or (100 if quick else 1000)
+        self.usual = min(self.most, 10 if quick else PAPER_INSTANCES)
+        self.cheap_steps, self.costly_steps = 100_000_000 // part, 500_000_000 // part
+        self.hopeless_steps = 4_000_000_000 // part
+        """What even two instances of a cell must not take."""
+
+    def count(self, steps: float) -> int:
+        """Return how many instances a cell gets, given the mean steps of its first two."""
+        cheap, costly = (int(total // max(1.0, steps)) for total in (self.cheap_steps, self.costly_steps))
+        return max(2, min(self.most, cheap), min(self.usual, costly))
 
 
-def _compare(size: int, printed: Any, results: Results, measure: Measure) -> Cell:
-    """Return a cell; the paper prints a mean, a percentage solved, or a pair of both."""
-    if measure == "solved":
-        values, paper, paper_solved = results.solved.astype(float), printed / 100, printed / 100
-    else:
-        values = results.rewards if measure == "reward" else results.steps.astype(float)
-        paper, percent = printed if isinstance(printed, list) else (printed, None)
-        paper_solved = None if percent is None else percent / 100
+class Reproduction:
+    """Makes tables; what an agent did on some instances is kept, for other rows and tables that need it."""
+
+    def __init__(
+        self,
+        *,
+        quick: bool = False,
+        instances: int | None = None,
+        seed: int = 0,
+        stand_ins: Mapping[str, str] | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        """Plan tables; `stand_ins` gives for agents of the zoo others to run in their place, such as retrained ones."""
+        self.effort = Effort(quick=quick, instances=instances)
+        self.seed = seed
+        self.stand_ins = stand_ins or {}
+        self.progress = progress
+        self._methods = {f"zoo:{one.name}": _describe(one.record["recipe"]) for one in residents()}
+        self._runs: dict[str, tuple[AnyAgent, Callable[..., Results]]] = {}
+        self._results: dict[tuple[Any, ...], Results | None] = {}
+
+    def tables(self, name: str) -> Iterator[Table]:
+        """Yield the tables of a name, each as it is done."""
+        for plan in plans_of(name):
+            yield self.table(plan)
+
+    def table(self, plan: TablePlan) -> Table:
+        """Return a table beside the paper's."""
+        rows = [self._row(plan, row) for row in plan.rows if not (row.is_optional and self._is_missing(row))]
+        return Table(plan.name, plan.title, plan.measure, plan.sizes, tuple(rows))
+
+    def _is_missing(self, row: RowPlan) -> bool:
+        return not row.is_teacher and row.agent not in self._methods
+
+    def _row(self, plan: TablePlan, row: RowPlan) -> Row:
+        printed = plan.printed(row)
+        if self._is_missing(row):
+            empty = tuple(_empty_cell(size, paper) for size, paper in zip(plan.sizes, printed, strict=True))
+            return Row(row.label, row.agent, "", "not in the zoo", False, row.against, empty)
+        teacher = next((other for other in plan.rows if other.label == row.against), None)
+        ours = self._results_of(plan, row)
+        theirs = self._results_of(plan, teacher) if teacher else [None] * len(ours)
+        before = plan.printed(teacher) if teacher else [None] * len(ours)
+        cells = [
+            _cell(size, paper, paper_teacher, results, other, plan.measure, row.is_teacher)
+            for size, paper, paper_teacher, results, other in zip(
+                plan.sizes, printed, before, ours, theirs, strict=True
+            )
+        ]
+        agent = self.stand_ins.get(row.agent, row.agent)
+        method = "teacher" if row.is_teacher else self._methods[row.agent]
+        return Row(row.label, agent, method, "", row.is_teacher, row.against, tuple(cells))
+
+    # Running
+
+    def _results_of(self, plan: TablePlan, row: RowPlan) -> list[Results | None]:
+        """Return what became of an agent's instances at each size; None where that would take too long."""
+        found: list[Results | None] = []
+        before: tuple[int, float] | None = None
+        for size in plan.sizes:
+            key = (row.agent, size, row.limit, plan.queries)
+            if key not in self._results:
+                # No algorithm here takes more than quadratic time, so this is the most that a cell can take.
+                expected = before[1] * (size / before[0]) ** 2 if before else 0.0
+                is_hopeless = 2 * expected > self.effort.hopeless_steps
+                self._results[key] = None if is_hopeless else self._run(plan, row, size)
+            results = self._results[key]
+            found.append(results)
+            if results is not None:
+                before = (size, float(results.steps.mean()))
+        return found
+
+    def _run(self, plan: TablePlan, row: RowPlan, size: int) -> Results:
+        agent, run_one = self._agent(self.stand_ins.get(row.agent, row.agent))
+        limit = Limit.parse(row.limit)
+
+        def draw(count: int) -> Instances:
+            queries = plan.queries or (agent.task.queries[0] if agent.task.queries else "mixed")
+            return agent.task.draw(Request(size=size, count=count, seed=self.seed, queries=queries))
+
+        def report(count: int, done: int) -> Callable[[int], None] | None:
+            progress, label = self.progress, row.label
+            return (lambda ended: progress(label, size, done + ended, count)) if progress else None
+
+        if isinstance(agent, FullViewAgent):
+            count = max(1, min(self.effort.usual, GRAPH_PAIRS // size**2))
+            return run_one(draw(count), limit, report(count, 0))
+        first = run_one(draw(2), limit, report(2, 0))
+        count = self.effort.count(float(first.steps.mean()))
+        if count == 2:
+            return first
+        return _join(first, run_one(draw(count).part(2, count), limit, report(count, 2)))
+
+    def _agent(self, name: str) -> tuple[AnyAgent, Callable[..., Results]]:
+        if name not in self._runs:
+            agent = find_agent(name)
+            self._runs[name] = (agent, runner(agent))
+        return self._runs[name]
+
+
+def _describe(recipe: Mapping[str, Any]) -> str:
+    """Return how an agent was made: its method, and from whom it learned."""
+    return str(recipe["method"]) + (f" from {recipe['teacher']}" if recipe.get("teacher") else "")
+
+
+def _join(first: Results, second: Results) -> Results:
+    columns = zip(vars(first).values(), vars(second).values(), strict=True)
+    return Results(*(np.concatenate(pair) for pair in columns))
+
+
+# Comparing
+
+
+def _cell(
+    size: int,
+    printed: Any,
+    printed_teacher: Any,
+    results: Results | None,
+    teacher: Results | None,
+    measure: Measure,
+    is_teacher: bool,
+) -> Cell:
+    """Return a cell with the paper's number and that of its teacher."""
+    if results is None:
+        return _empty_cell(size, printed)
+    values = _values(results, measure)
+    paper, paper_solved = _printed(printed, measure)
     ours = mean_of(values)
-    errors = None
-    if paper is not None and len(values) > 1:
+    apart = None
+    if paper is not None:
         error = ours.deviation * math.sqrt(1 / PAPER_INSTANCES + 1 / len(values))
-        errors = (ours.mean - paper) / error if error > 0 else (0.0 if ours.mean == paper else None)
-    return Cell(size, paper, paper_solved, len(values), float(results.solved.mean()), ours.mean, ours.ci95, errors)
+        apart = (ours.mean - paper) / error if error > 0 else (0.0 if ours.mean == paper else None)
+    saving = None
+    if teacher is not None:
+        paper_teacher = _printed(printed_teacher, measure)[0]
+        saving = _saving(values, _values(teacher, measure), paper, paper_teacher, measure)
+    if is_teacher:
+        verdict = "filled" if apart is None else "agrees" if abs(apart) <= AGREEMENT else "differs"
+    elif paper is None:
+        verdict = "filled"
+    elif paper_solved is None and not results.solved.all():
+        verdict = "worse"  # the paper's agents solve everything, except where it prints how much they solve
+    elif saving is not None and saving.paper is not None and teacher is not None:
+        verdict = _judge_saving(values, _values(teacher, measure), saving, measure)
+    else:
+        verdict = _judge_share(ours.mean, len(values), paper)
+    return Cell(
+        size=size,
+        paper=paper,
+        paper_solved=paper_solved,
+        instances=len(values),
+        solved=float(results.solved.mean()),
+        ours=ours.mean,
+        ci95=ours.ci95,
+        apart=apart,
+        saving=saving,
+        verdict=verdict,
+    )
+
+
+def _empty_cell(size: int, printed: Any) -> Cell:
+    paper, paper_solved = (printed[0], printed[1] / 100) if isinstance(printed, list) else (printed, None)
+    return Cell(size, paper, paper_solved, 0, math.nan, math.nan, math.nan, None, None, "empty")
+
+
+def _values(results: Results, measure: Measure) -> Reals:
+    """Return what is measured of each instance."""
+    if measure == "solved":
+        return results.solved.astype(float)
+    return results.rewards if measure == "reward" else results.steps.astype(float)
+
+
+def _printed(printed: Any, measure: Measure) -> tuple[float | None, float | None]:
+    """Return a printed number and the printed share solved; the paper prints a mean, a percentage, or both."""
+    if printed is None:
+        return None, None
+    if measure == "solved":
+        return printed / 100, printed / 100
+    return (printed[0], printed[1] / 100) if isinstance(printed, list) else (printed, None)
+
+
+def _saving(values: Reals, others: Reals, paper: float | None, paper_other: float | None, measure: Measure) -> Saving:
+    sign = 1 if measure == "reward" else -1
+    difference = mean_of(sign * _paired(values, others))
+    printed = None if paper is None or paper_other is None else sign * (paper - paper_other)
+    return Saving(printed, difference.mean, difference.ci95, min(len(values), len(others)))
+
+
+def _paired(values: Reals, others: Reals) -> Reals:
+    """Return the differences on the instances that both were run on: the first ones."""
+    both = min(len(values), len(others))
+    return values[:both] - others[:both]
+
+
+def _judge_saving(values: Reals, others: Reals, saving: Saving, measure: Measure) -> str:
+    """Return whether a saving is better or worse than the paper's beyond noise and rounding.
+
+    The paper's saving is taken to be over its 100 instances, with the spread that ours has.
+    """
+    assert saving.paper is not None
+    deviation = mean_of(_paired(values, others)).deviation
+    error = deviation * math.sqrt(1 / PAPER_INSTANCES + 1 / saving.instances) if saving.instances > 1 else math.inf
+    noise = student_quantile(0.975, max(1, saving.instances - 1)) * error + 2 * HALF_A_UNIT[measure]
+    return _judge(saving.ours - saving.paper, noise)
+
+
+def _judge_share(ours: float, count: int, paper: float) -> str:
+    """Return whether a share is better or worse than the paper's beyond noise and rounding."""
+    pooled = (ours * count + paper * PAPER_INSTANCES) / (count + PAPER_INSTANCES)
+    error = math.sqrt(max(0.0, pooled * (1 - pooled)) * (1 / PAPER_INSTANCES + 1 / count))
+    return _judge(ours - paper, student_quantile(0.975, PAPER_INSTANCES) * error + HALF_A_UNIT["solved"])
+
+
+def _judge(gain: float, noise: float) -> str:
+    if abs(gain) <= noise:
+        return "even"
+    return "better" if gain > 0 else "worse"
+
+
+def count_verdicts(tables: Sequence[Table]) -> dict[str, int]:
+    """Return how many cells of all tables have each verdict."""
+    verdicts = [cell.verdict for table in tables for row in table.rows for cell in row.cells]
+    return {verdict: verdicts.count(verdict) for verdict in dict.fromkeys(verdicts)}

@@ -16,7 +16,7 @@ from surpass.evaluation.statistics import mean_of
 from surpass.tasks.files import read_instances
 from surpass.tasks.task import Instances, Limit, Request, Task
 
-__all__ = ["Evaluation", "Row", "evaluate", "runner", "score"]
+__all__ = ["AnyAgent", "Evaluation", "Row", "evaluate", "runner", "score"]
 
 AnyAgent = Agent | FullViewAgent
 Run = Callable[[Instances, Limit | None, Callable[[int], None] | None], Results]

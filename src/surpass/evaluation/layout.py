@@ -1,0 +1,121 @@
+"""A reproduced table as lines of text or as Markdown: sizes across, the lines of each row below one another."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from surpass.evaluation.reproduce import Cell, Row, Table
+
+__all__ = ["as_markdown", "as_text"]
+
+MILLIONS = 10_000_000
+"""From here on numbers are given in millions."""
+NOTE = (
+    "saving: what an agent saves against its teacher; the paper's is the difference of two printed means, ours the mean"
+    " difference on the same instances. better and worse: than the paper's, beyond 95 % noise and rounding."
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    """What a line says, and its cell for each size."""
+
+    label: str
+    cells: tuple[str, ...]
+
+
+def as_text(table: Table) -> str:
+    """Return a table as aligned lines, which fit a terminal of 100 columns."""
+    blocks = [(_heading(row), _lines(row, table)) for row in table.rows]
+    sizes = tuple(f"{size:,}" for size in table.sizes)
+    lines = [line for _, block in blocks for line in block]
+    first = max((len(line.label) for line in lines), default=0)
+    widths = [max(len(size), *(len(line.cells[k]) for line in lines)) for k, size in enumerate(sizes)]
+
+    def align(label: str, cells: tuple[str, ...]) -> str:
+        fitted = (cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
+        return f"  {label.ljust(first)}  {'  '.join(fitted)}".rstrip()
+
+    text = [f"{table.title}: {_what(table)}", align("size", sizes)]
+    for heading, block in blocks:
+        text.append(heading)
+        text += [align(line.label, line.cells) for line in block]
+    return "\n".join(text) + "\n"
+
+
+def as_markdown(table: Table) -> str:
+    """Return a table in Markdown."""
+    text = [f"## {table.title}: {_what(table)}", ""]
+    text.append("| | " + " | ".join(f"{size:,}" for size in table.sizes) + " |")
+    text.append("|---|" + "---:|" * len(table.sizes))
+    for row in table.rows:
+        text.append(f"| **{_heading(row)}** |" + " |" * len(table.sizes))
+        text += [f"| {line.label} | " + " | ".join(line.cells) + " |" for line in _lines(row, table)]
+    return "\n".join(text) + "\n"
+
+
+def _what(table: Table) -> str:
+    return "share solved" if table.measure == "solved" else f"mean {table.measure}"
+
+
+def _heading(row: Row) -> str:
+    method = f": {row.method}" if row.method and not row.is_teacher else ""
+    return f"{row.label} ({row.agent}{method})"
+
+
+def _lines(row: Row, table: Table) -> list[Line]:
+    """Return the lines of a row: the paper's, ours, what is saved, and how they compare."""
+    show, cells = _Show(table.measure), row.cells
+    lines = []
+    if any(cell.paper is not None for cell in cells):
+        lines.append(Line("paper", tuple(show.number(cell.paper) for cell in cells)))
+        if table.measure != "solved" and any(cell.paper_solved is not None for cell in cells):
+            lines.append(Line("  solved", tuple(show.share(cell.paper_solved) for cell in cells)))
+    if row.missing:
+        blank = ("",) * (len(cells) - 1)
+        return [*lines, Line(f"ours: {row.missing}", ("", *blank))]
+    lines.append(Line("ours", tuple(show.number(cell.ours) for cell in cells)))
+    has_shares = any(cell.paper_solved is not None or cell.solved < 1 for cell in cells)
+    if table.measure != "solved" and has_shares:
+        lines.append(Line("  solved", tuple(show.share(cell.solved) for cell in cells)))
+    if row.is_teacher:
+        lines.append(Line("  ± 95 %", tuple(show.number(cell.ci95) for cell in cells)))
+        lines.append(Line("  std. errors", tuple(_apart(cell) for cell in cells)))
+        return lines
+    if row.against:
+        what = "gain" if table.measure == "reward" else "saving"
+        savings = [cell.saving for cell in cells]
+        if any(saving is not None and saving.paper is not None for saving in savings):
+            lines.append(Line(f"{what}, paper", tuple(show.number(s.paper if s else None) for s in savings)))
+        lines.append(Line(f"{what}, ours", tuple(show.number(s.ours if s else None) for s in savings)))
+        lines.append(Line("  ± 95 %", tuple(show.number(s.ci95 if s else None) for s in savings)))
+    lines.append(Line("verdict", tuple(cell.verdict for cell in cells)))
+    return lines
+
+
+def _apart(cell: Cell) -> str:
+    if cell.apart is None:
+        return cell.verdict
+    return f"{cell.apart:+.1f}" + ("" if cell.verdict == "agrees" else "!")
+
+
+class _Show:
+    """Writes numbers of a measure as briefly as a table needs them."""
+
+    def __init__(self, measure: str) -> None:
+        self._measure = measure
+
+    def number(self, value: float | None) -> str:
+        if value is None or not math.isfinite(value):
+            return "-"
+        if self._measure == "solved":
+            return self.share(value)
+        if abs(value) >= MILLIONS:
+            return f"{value / 1e6:,.1f} M"
+        if self._measure == "reward":
+            return f"{value:.2f}"
+        return f"{value:.1f}" if abs(value) < 1000 else f"{value:,.0f}"
+
+    def share(self, value: float | None) -> str:
+        return "-" if value is None or not math.isfinite(value) else f"{100 * value:.4g} %"
