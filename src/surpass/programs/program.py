@@ -58,6 +58,10 @@ class Test:
     values: frozenset[int]
     """The value numbers for which it holds."""
 
+    def negated(self, interface: Interface) -> Test:
+        """Return the test that holds for all other values of the feature."""
+        return Test(self.feature, frozenset(range(interface.radices[self.feature])) - self.values)
+
 
 @dataclass(frozen=True)
 class Leaf:

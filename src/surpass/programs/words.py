@@ -19,7 +19,7 @@ def show_test(interface: Interface, test: Test) -> str:
     named = _name(interface, test)
     if named is not None:
         return named
-    negated = _name(interface, _negate(interface, test))
+    negated = _name(interface, test.negated(interface))
     if negated is not None:
         return f"not {negated}"
     feature, values = interface.features[test.feature], interface.feature_values(test.feature)
@@ -34,7 +34,7 @@ def vagueness(interface: Interface, test: Test) -> int:
         return 0
     if _name(interface, test) is not None:
         return 1
-    negation = _negate(interface, test)
+    negation = test.negated(interface)
     if _name(interface, negation) is not None:
         return 2 if len(negation.values) == 1 else 3
     return 3 + len(test.values)
@@ -56,7 +56,3 @@ def _name(interface: Interface, test: Test) -> str | None:
             if interface.conditions[text] == (test.feature, test.values):
                 return text
     return None
-
-
-def _negate(interface: Interface, test: Test) -> Test:
-    return Test(test.feature, frozenset(range(interface.radices[test.feature])) - test.values)

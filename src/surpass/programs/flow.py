@@ -1,0 +1,363 @@
+"""From places to structured code: straight runs, branches and loops where that is exact, jumps to labels where not.
+
+The places of a function and the actions between them are a graph. Code that is reached in one way only stands where it
+is reached; code that is reached in several ways stands behind the code that all of them come through; a way back to
+such code is a loop. (N. Ramsey, "Beyond Relooper", 2022, puts this for general graphs.) What remains is a jump.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+
+from surpass.programs.program import Branch, Function, Leaf, Node, Test, leaves
+
+__all__ = ["Condition", "Do", "If", "Jump", "Loop", "Mark", "Statement", "structure"]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """All tests hold, or not all of them."""
+
+    tests: tuple[Test, ...]
+    holds: bool = True
+
+    def negated(self) -> Condition:
+        """Return the opposite."""
+        return replace(self, holds=not self.holds)
+
+
+@dataclass(eq=False)
+class Do:
+    """Take an action."""
+
+    action: int
+    rules: list[int]
+    """The rules that take it here."""
+    ends: bool
+    """Whether nothing comes after it: it ends the function or the episode."""
+
+
+@dataclass(frozen=True)
+class If:
+    """Do one thing or another, or nothing."""
+
+    condition: Condition
+    then: tuple[Statement, ...]
+    otherwise: tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
+class Loop:
+    """Do the same again and again, as long as the condition holds where there is one."""
+
+    place: int
+    """The location that begins it."""
+    body: tuple[Statement, ...]
+    condition: Condition | None = None
+
+
+@dataclass(frozen=True)
+class Jump:
+    """Go on at the beginning of the loop around (`again`), behind it (`leave`), or at a mark (`go to`)."""
+
+    kind: str
+    place: int
+
+
+@dataclass(frozen=True)
+class Mark:
+    """The place that a jump goes to, by the location that begins there."""
+
+    place: int
+
+
+Statement = Do | If | Loop | Jump | Mark
+
+
+def structure(function: Function) -> tuple[Statement, ...]:
+    """Return the code of a function as statements."""
+    graph = _Graph(function)
+    written = [_Writer(graph).write(entry, None, ()) for entry in graph.entries]
+    statements = _keep_marks(tuple(chain.from_iterable(written)))
+    return _keep_marks(_shorten(statements, ()))
+
+
+class _Graph:
+    """The locations of a function and the ways between them."""
+
+    def __init__(self, function: Function) -> None:
+        self.codes = [location.code for location in function.locations]
+        places = {value: k for k, location in enumerate(function.locations) for value in location.after}
+        is_single = not function.locations or not function.locations[0].after
+        self.next_of = {
+            leaf.rule: 0 if is_single else places.get(leaf.action + 1) for code in self.codes for leaf in leaves(code)
+        }
+        self.order: list[int] = []
+        """Every location, each before those that it leads to but for ways back."""
+        self.entries: list[int] = []
+        """The first location, and those that have no single one before them: they stand on their own."""
+        for k in range(len(self.codes)):
+            if k not in self.order:
+                self.order += self._visit(k)
+                self.entries.append(k)
+        self.rank = {place: number for number, place in enumerate(self.order)}
+        self.dominators = self._find_dominators()
+        self.entries += [k for k in self.order if len(self.dominators[k]) == 1 and k not in self.entries]
+        self.loops = self._find_loops()
+        forward = [after for place in self.order for after in self.ways(place) if self.rank[after] > self.rank[place]]
+        self.joins = {place for place in self.order if forward.count(place) > 1}
+        """The locations that are reached in several ways, ways back left out."""
+
+    def ways(self, place: int) -> list[int]:
+        """Return where each leaf of a location leads."""
+        found = (self.next_of[leaf.rule] for leaf in leaves(self.codes[place]))
+        return [after for after in found if after is not None]
+
+    def _visit(self, entry: int) -> list[int]:
+        """Return what is reached from a location and was not before, in reverse postorder."""
+        seen, postorder = {entry, *self.order}, []
+        stack = [(entry, iter(self.ways(entry)[::-1]))]
+        while stack:
+            place, rest = stack[-1]
+            after = next((k for k in rest if k not in seen), None)
+            if after is None:
+                postorder.append(place)
+                stack.pop()
+            else:
+                seen.add(after)
+                stack.append((after, iter(self.ways(after)[::-1])))
+        return postorder[::-1]
+
+    def _find_dominators(self) -> dict[int, set[int]]:
+        """Return for each location those that every way to it comes through, itself among them."""
+        before: dict[int, list[int]] = {place: [] for place in self.order}
+        for place in self.order:
+            for after in self.ways(place):
+                before[after].append(place)
+        found = {place: set(self.order) for place in self.order}
+        for entry in self.entries:
+            found[entry] = {entry}
+        changed = True
+        while changed:
+            changed = False
+            for place in self.order:
+                if place in self.entries:
+                    continue
+                common = set.intersection(*(found[k] for k in before[place])) | {place}
+                if common != found[place]:
+                    found[place], changed = common, True
+        return found
+
+    def _find_loops(self) -> dict[int, set[int]]:
+        """Return the locations that begin a loop, each with those from which it comes back."""
+        loops: dict[int, set[int]] = {}
+        for place in self.order:
+            for after in self.ways(place):
+                if after in self.dominators[place]:
+                    loops.setdefault(after, {after}).update(self._between(after, place))
+        return loops
+
+    def _between(self, first: int, last: int) -> set[int]:
+        """Return the locations from which `last` is reached without coming through `first`."""
+        found, waiting = {last}, [last]
+        while waiting:
+            here = waiting.pop()
+            if here == first:
+                continue
+            for place in self.order:
+                if here in self.ways(place) and place not in found:
+                    found.add(place)
+                    waiting.append(place)
+        return found
+
+    def follow_ups(self, place: int) -> list[int]:
+        """Return the joins that stand behind a location: it is the last that all ways to them come through."""
+        found = []
+        for join in self.joins:
+            above = self.dominators[join] - {join}
+            if above and max(above, key=lambda k: self.rank[k]) == place:
+                found.append(join)
+        return sorted(found, key=lambda k: self.rank[k])
+
+
+@dataclass(frozen=True)
+class _Around:
+    """A loop around the code being written."""
+
+    place: int
+    behind: int | None
+    """The location whose code stands behind it, if a jump there is to be written as leaving the loop."""
+
+
+class _Writer:
+    """Writes each location once."""
+
+    def __init__(self, graph: _Graph) -> None:
+        self.graph = graph
+
+    def write(self, place: int, after: int | None, around: tuple[_Around, ...]) -> list[Statement]:
+        """Return the code that begins at a location; `after` is the one whose code stands behind it."""
+        follow_ups, code = self.graph.follow_ups(place), self.graph.codes[place]
+        if place not in self.graph.loops:
+            return [Mark(place), *self._write_row(code, place, follow_ups, after, around)]
+        inside = [k for k in follow_ups if k in self.graph.loops[place]]
+        outside = [k for k in follow_ups if k not in self.graph.loops[place]]
+        behind = outside[0] if outside else after
+        body = self._write_row(code, place, inside, place, (*around, _Around(place, behind)))
+        found: list[Statement] = [Loop(place, tuple(body))]
+        with_condition = self._write_while(place, inside, behind, around)
+        if with_condition and _count_jumps(with_condition) <= _count_jumps(found):
+            found = with_condition
+        return [Mark(place), *found, *self._write_each(outside, after, around)]
+
+    def _write_row(
+        self, code: Node, place: int, follow_ups: Sequence[int], after: int | None, around: tuple[_Around, ...]
+    ) -> list[Statement]:
+        """Return the code of a location, or a part of it, and then that of its follow-ups."""
+        first = self._write_node(code, place, follow_ups[0] if follow_ups else after, around)
+        return first + self._write_each(follow_ups, after, around)
+
+    def _write_each(self, places: Sequence[int], after: int | None, around: tuple[_Around, ...]) -> list[Statement]:
+        """Return the code of some locations, one behind the other."""
+        behind = [*places[1:], after][: len(places)]
+        return [s for place, then in zip(places, behind, strict=True) for s in self.write(place, then, around)]
+
+    def _write_while(
+        self, place: int, inside: Sequence[int], behind: int | None, around: tuple[_Around, ...]
+    ) -> list[Statement] | None:
+        """Return a loop with its condition, if one side of its first branch leaves it and the other does not."""
+        code = self.graph.codes[place]
+        if isinstance(code, Leaf):
+            return None
+        stays = [self._comes_back(side, place) for side in (code.then, code.otherwise)]
+        if stays[0] == stays[1]:
+            return None
+        staying, leaving = (code.then, code.otherwise) if stays[0] else (code.otherwise, code.then)
+        within = (*around, _Around(place, None))
+        body = self._write_row(staying, place, inside, place, within)
+        loop = Loop(place, tuple(body), Condition(code.tests, stays[0]))
+        return [loop, *self._write_node(leaving, place, behind, around)]
+
+    def _comes_back(self, node: Node, place: int) -> bool:
+        """Tell whether some leaf leads into the loop that begins at a location."""
+        return any(self.graph.next_of[leaf.rule] in self.graph.loops[place] for leaf in leaves(node))
+
+    def _write_node(self, node: Node, place: int, after: int | None, around: tuple[_Around, ...]) -> list[Statement]:
+        if isinstance(node, Branch):
+            then = self._write_node(node.then, place, after, around)
+            otherwise = self._write_node(node.otherwise, place, after, around)
+            return [If(Condition(node.tests), tuple(then), tuple(otherwise))]
+        target = self.graph.next_of[node.rule]
+        do = Do(node.action, [node.rule], target is None)
+        if target is None:
+            return [do]
+        is_ahead = self.graph.rank[target] > self.graph.rank[place]
+        if is_ahead and target not in self.graph.joins and target not in self.graph.entries:
+            return [do, *self.write(target, after, around)]
+        return [do, *_go_to(target, after, around)]
+
+
+def _go_to(target: int, after: int | None, around: tuple[_Around, ...]) -> list[Statement]:
+    """Return the jump to a location, or nothing where its code comes next anyway."""
+    if target == after:
+        return []
+    if around and around[-1].place == target:
+        return [Jump("again", target)]
+    if around and around[-1].behind == target:
+        return [Jump("leave", target)]
+    return [Jump("go to", target)]
+
+
+def _count_jumps(statements: Sequence[Statement]) -> int:
+    return sum(isinstance(s, Jump) and s.kind == "go to" for s in _all(statements))
+
+
+def _all(statements: Sequence[Statement]) -> list[Statement]:
+    """Return statements and those inside them."""
+    found: list[Statement] = []
+    for statement in statements:
+        found.append(statement)
+        if isinstance(statement, If):
+            found += _all((*statement.then, *statement.otherwise))
+        elif isinstance(statement, Loop):
+            found += _all(statement.body)
+    return found
+
+
+# Shortening: what two ways have in common at their ends is written once, behind them.
+
+
+def _shorten(statements: tuple[Statement, ...], rest: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    """Return statements that do the same; `rest` is what is done after them up to the next jump."""
+    written: tuple[Statement, ...] = ()
+    for statement in reversed(statements):
+        if isinstance(statement, Loop):
+            again = Jump("again", statement.place)
+            written = (replace(statement, body=_shorten(statement.body, (again,))), *written)
+        elif isinstance(statement, If):
+            written = _shorten_if(statement, written, rest)
+        else:
+            written = (statement, *written)
+    return written
+
+
+def _shorten_if(statement: If, behind: tuple[Statement, ...], rest: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    """Return a branch and what stands behind it, with what they have in common written once."""
+    following: tuple[Statement, ...] = tuple(s for s in behind if not isinstance(s, Mark))
+    if all(isinstance(s, Do) and not s.ends for s in following):
+        following += rest
+    then, otherwise = _shorten(statement.then, following), _shorten(statement.otherwise, following)
+    if following and isinstance(following[-1], Jump):
+        then, otherwise = _fall_through(then, following), _fall_through(otherwise, following)
+    common: tuple[Statement, ...] = ()
+    while then and otherwise and _alike(then[-1], otherwise[-1]):
+        common = (_join(then[-1], otherwise[-1]), *common)
+        then, otherwise = then[:-1], otherwise[:-1]
+    if then:
+        return (If(statement.condition, then, otherwise), *common, *behind)
+    if otherwise:
+        return (If(statement.condition.negated(), otherwise, then), *common, *behind)
+    return (*common, *behind)
+
+
+def _fall_through(way: tuple[Statement, ...], following: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    """Return a way without its end if that is just what follows up to a jump, whose rules it then shares."""
+    kept, tail = way[: -len(following)], way[-len(following) :]
+    if len(tail) < len(following) or not all(map(_alike, following, tail)):
+        return way
+    for statement, same in zip(following, tail, strict=True):
+        _join(statement, same)
+    return kept
+
+
+def _alike(a: Statement, b: Statement) -> bool:
+    """Tell whether two statements do the same."""
+    if isinstance(a, Do) and isinstance(b, Do):
+        return a.action == b.action and a.ends == b.ends
+    return isinstance(a, Jump) and a == b
+
+
+def _join(a: Statement, b: Statement) -> Statement:
+    """Return a statement for two that are alike, with the rules of both, in place."""
+    if isinstance(a, Do) and isinstance(b, Do):
+        a.rules += b.rules
+    return a
+
+
+def _keep_marks(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    """Return statements with marks only where a jump goes to."""
+    wanted = {s.place for s in _all(statements) if isinstance(s, Jump) and s.kind == "go to"}
+
+    def walk(part: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        return tuple(rewrite(s) for s in part if not isinstance(s, Mark) or s.place in wanted)
+
+    def rewrite(statement: Statement) -> Statement:
+        if isinstance(statement, If):
+            return replace(statement, then=walk(statement.then), otherwise=walk(statement.otherwise))
+        if isinstance(statement, Loop):
+            return replace(statement, body=walk(statement.body))
+        return statement
+
+    return walk(statements)

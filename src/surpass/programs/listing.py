@@ -1,0 +1,110 @@
+"""Programs as readable pseudo-code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from surpass.machine.interface import Interface
+from surpass.programs.flow import Condition, Do, If, Jump, Loop, Mark, Statement, structure
+from surpass.programs.program import Function, Program, place_features
+from surpass.programs.words import show_action, show_test, show_tests
+
+__all__ = ["Line", "list_program"]
+
+INDENT = "    "
+
+
+class Line(NamedTuple):
+    """A line of a listing."""
+
+    text: str
+    rules: tuple[int, ...]
+    """The rules whose action the line takes; none on other lines."""
+
+
+def list_program(program: Program) -> list[Line]:
+    """Return the program as lines of pseudo-code, each rule on one of them."""
+    interface = program.task.interface
+    lines = []
+    for function in program.functions:
+        title = _title(program, function)
+        statements = structure(function)
+        if title:
+            lines.append(Line(title, ()))
+        lines += _Listing(interface, statements).lines(1 if title else 0)
+    return lines
+
+
+def _title(program: Program, function: Function) -> str:
+    """Return the heading of a function where there can be several."""
+    feature, _ = place_features(program.task.interface)
+    if feature is None:
+        return ""
+    values = [program.task.interface.feature_values(feature)[k] for k in function.ids]
+    names = ["main" if value is None else f"function {value}" for value in values]
+    return f"{' and '.join(names)}:"
+
+
+class _Listing:
+    """The lines of a function."""
+
+    def __init__(self, interface: Interface, statements: tuple[Statement, ...]) -> None:
+        self.interface = interface
+        self.statements = statements
+        self.labels: dict[int, str] = {}
+
+    def lines(self, depth: int) -> list[Line]:
+        """Return the lines, indented by some steps."""
+        return [Line(INDENT * depth + line.text, line.rules) for line in self._show(self.statements)]
+
+    def _show(self, statements: Sequence[Statement]) -> Iterator[Line]:
+        for statement in statements:
+            if isinstance(statement, Do):
+                text = show_action(self.interface, statement.action) + (", end" if statement.ends else "")
+                yield Line(text, tuple(sorted(statement.rules)))
+            elif isinstance(statement, Loop):
+                condition = statement.condition
+                yield Line(f"while {self._condition(condition)}:" if condition else "repeat:", ())
+                yield from self._inside(statement.body)
+            elif isinstance(statement, Jump):
+                words = {"again": "continue", "leave": "break"}
+                yield Line(words.get(statement.kind) or f"go to {self._label(statement.place)}", ())
+            elif isinstance(statement, Mark):
+                yield Line(f"{self._label(statement.place)}:", ())
+            else:
+                yield from self._show_if(statement)
+
+    def _show_if(self, statement: If) -> Iterator[Line]:
+        word = "if"
+        while True:
+            yield from self._show_way(f"{word} {self._condition(statement.condition)}:", statement.then)
+            rest = statement.otherwise
+            if len(rest) != 1 or not isinstance(rest[0], If):
+                break
+            word, statement = "else if", rest[0]
+        if rest:
+            yield from self._show_way("else:", rest)
+
+    def _show_way(self, heading: str, statements: tuple[Statement, ...]) -> Iterator[Line]:
+        """Yield a way of a branch: on one line where it is one action."""
+        inside = list(self._show(statements))
+        if len(inside) == 1:
+            yield Line(f"{heading} {inside[0].text}", inside[0].rules)
+        else:
+            yield Line(heading, ())
+            yield from self._inside(statements)
+
+    def _inside(self, statements: tuple[Statement, ...]) -> Iterator[Line]:
+        for line in self._show(statements):
+            yield Line(INDENT + line.text, line.rules)
+
+    def _condition(self, condition: Condition) -> str:
+        if condition.holds:
+            return show_tests(self.interface, condition.tests)
+        if len(condition.tests) == 1:
+            return show_test(self.interface, condition.tests[0].negated(self.interface))
+        return f"not ({show_tests(self.interface, condition.tests)})"
+
+    def _label(self, place: int) -> str:
+        return self.labels.setdefault(place, chr(ord("A") + len(self.labels)))
