@@ -60,7 +60,7 @@ def _what(table: Table) -> str:
 
 
 def _heading(row: Row) -> str:
-    method = f": {row.method}" if row.method and not row.is_teacher else ""
+    method = "" if row.is_teacher else f": {row.missing or row.method}"
     return f"{row.label} ({row.agent}{method})"
 
 
@@ -73,8 +73,7 @@ def _lines(row: Row, table: Table) -> list[Line]:
         if table.measure != "solved" and any(cell.paper_solved is not None for cell in cells):
             lines.append(Line("  solved", tuple(show.share(cell.paper_solved) for cell in cells)))
     if row.missing:
-        blank = ("",) * (len(cells) - 1)
-        return [*lines, Line(f"ours: {row.missing}", ("", *blank))]
+        return lines
     lines.append(Line("ours", tuple(show.number(cell.ours) for cell in cells)))
     has_shares = any(cell.paper_solved is not None or cell.solved < 1 for cell in cells)
     if table.measure != "solved" and has_shares:
@@ -113,9 +112,8 @@ class _Show:
             return self.share(value)
         if abs(value) >= MILLIONS:
             return f"{value / 1e6:,.1f} M"
-        if self._measure == "reward":
-            return f"{value:.2f}"
-        return f"{value:.1f}" if abs(value) < 1000 else f"{value:,.0f}"
+        digits = 2 if self._measure == "reward" else 1 if abs(value) < 1000 else 0
+        return f"{round(value, digits) + 0.0:,.{digits}f}"  # adding 0 makes a negative 0 a plain one
 
     def share(self, value: float | None) -> str:
         return "-" if value is None or not math.isfinite(value) else f"{100 * value:.4g} %"

@@ -21,7 +21,18 @@ from surpass.evaluation.statistics import mean_of, student_quantile
 from surpass.evaluation.tables import TABLES, Measure, RowPlan, TablePlan
 from surpass.tasks.task import Instances, Limit, Request
 
-__all__ = ["NAMES", "Cell", "Effort", "Reproduction", "Row", "Saving", "Table", "count_verdicts", "plans_of"]
+__all__ = [
+    "NAMES",
+    "Cell",
+    "Effort",
+    "Reproduction",
+    "Row",
+    "Saving",
+    "Table",
+    "count_verdicts",
+    "learned_agents",
+    "plans_of",
+]
 
 AGREEMENT = 3.0
 """How many standard errors may lie between a teacher's printed mean and ours: there are some 80 such cells."""
@@ -151,12 +162,17 @@ class Reproduction:
         instances: int | None = None,
         seed: int = 0,
         stand_ins: Mapping[str, str] | None = None,
+        failures: Mapping[str, str] | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """Plan tables; `stand_ins` gives for agents of the zoo others to run in their place, such as retrained ones."""
+        """Plan tables.
+
+        `stand_ins` gives for agents of the zoo others to run in their place, such as retrained ones, and `failures` why
+        there is none for an agent.
+        """
         self.effort = Effort(quick=quick, instances=instances)
         self.seed = seed
-        self.stand_ins = stand_ins or {}
+        self.stand_ins, self.failures = stand_ins or {}, failures or {}
         self.progress = progress
         self._methods = {f"zoo:{one.name}": _describe(one.record["recipe"]) for one in residents()}
         self._runs: dict[str, tuple[AnyAgent, Callable[..., Results]]] = {}
@@ -177,9 +193,12 @@ class Reproduction:
 
     def _row(self, plan: TablePlan, row: RowPlan) -> Row:
         printed = plan.printed(row)
-        if self._is_missing(row):
-            empty = tuple(_empty_cell(size, paper) for size, paper in zip(plan.sizes, printed, strict=True))
-            return Row(row.label, row.agent, "", "not in the zoo", False, row.against, empty)
+        missing = "not in the zoo" if self._is_missing(row) else self.failures.get(row.agent, "")
+        if missing:
+            empty = tuple(
+                _empty_cell(size, paper, plan.measure) for size, paper in zip(plan.sizes, printed, strict=True)
+            )
+            return Row(row.label, row.agent, "", missing, False, row.against, empty)
         teacher = next((other for other in plan.rows if other.label == row.against), None)
         ours = self._results_of(plan, row)
         theirs = self._results_of(plan, teacher) if teacher else [None] * len(ours)
@@ -265,7 +284,7 @@ def _cell(
 ) -> Cell:
     """Return a cell with the paper's number and that of its teacher."""
     if results is None:
-        return _empty_cell(size, printed)
+        return _empty_cell(size, printed, measure)
     values = _values(results, measure)
     paper, paper_solved = _printed(printed, measure)
     ours = mean_of(values)
@@ -301,8 +320,8 @@ def _cell(
     )
 
 
-def _empty_cell(size: int, printed: Any) -> Cell:
-    paper, paper_solved = (printed[0], printed[1] / 100) if isinstance(printed, list) else (printed, None)
+def _empty_cell(size: int, printed: Any, measure: Measure) -> Cell:
+    paper, paper_solved = _printed(printed, measure)
     return Cell(size, paper, paper_solved, 0, math.nan, math.nan, math.nan, None, None, "empty")
 
 
@@ -358,6 +377,13 @@ def _judge(gain: float, noise: float) -> str:
     if abs(gain) <= noise:
         return "even"
     return "better" if gain > 0 else "worse"
+
+
+def learned_agents(name: str) -> list[str]:
+    """Return the agents of the zoo that the tables of a name need and that are there."""
+    known = {f"zoo:{one.name}" for one in residents()}
+    wanted = [row.agent for plan in plans_of(name) for row in plan.rows if not row.is_teacher]
+    return [agent for agent in dict.fromkeys(wanted) if agent in known]
 
 
 def count_verdicts(tables: Sequence[Table]) -> dict[str, int]:

@@ -22,10 +22,21 @@ from typing import Any
 from surpass.agents.bundles import load_bundle, save_bundle, write_atomically
 from surpass.errors import SavedFileError, SettingError
 from surpass.learning.recipes import Recipe, Variant, setting_text
-from surpass.learning.runners import Job, Runner
+from surpass.learning.runners import Ended, Job, Runner
 from surpass.tasks.task import Task
 
-__all__ = ["Failure", "Point", "Ranked", "Ranking", "Sweep", "SweepState", "learn_words", "score_sizes"]
+__all__ = [
+    "Failure",
+    "Point",
+    "Ranked",
+    "Ranking",
+    "Sweep",
+    "SweepState",
+    "describe_ending",
+    "is_finished",
+    "learn_words",
+    "score_sizes",
+]
 
 INSTANCES = 200
 """How many instances of each training size a run is scored on."""
@@ -151,7 +162,7 @@ class Sweep:
             with closing(runner.run(jobs, tell)) as endings:
                 for ending in endings:
                     if ending.code != 0:
-                        self._note_failure(ending.job.folder, ending.code, ending.message)
+                        self._note_failure(ending)
                     ranking = self.ranking()
                     self._write(ranking)
             ranking = self.ranking()
@@ -196,9 +207,9 @@ class Sweep:
             (self.run_folder(variant) / "failure.json").unlink()
 
     @staticmethod
-    def _note_failure(folder: Path, code: int, message: str) -> None:
-        reason = message if code == REFUSED and message else _describe(code, message)
-        write_atomically(folder / "failure.json", _json({"reason": reason, "final": code == REFUSED}))
+    def _note_failure(ending: Ended) -> None:
+        record = {"reason": describe_ending(ending), "final": ending.code == REFUSED}
+        write_atomically(ending.job.folder / "failure.json", _json(record))
 
     def _write(self, ranking: Ranking) -> None:
         """Write the ranking and the best run's network."""
@@ -247,7 +258,7 @@ class Sweep:
     def _ranked(self, variant: Variant) -> Ranked | None:
         """Return the score of a run, or None unless it has ended and was scored on the training sizes."""
         folder = self.run_folder(variant)
-        if not (folder / "scores.json").exists() or not (folder / "agent.json").exists():
+        if not is_finished(folder):
             return None
         rows = _read_json(folder / "scores.json").get("rows", [])
         if [(row["size"], row["instances"]) for row in rows] != [(size, INSTANCES) for size in self.sizes]:
@@ -304,9 +315,17 @@ def _fixed(recipe: dict[str, Any]) -> dict[str, Any]:
     return {**{key: recipe.get(key) for key in ("task", "method", "teacher")}, **recipe.get("settings", {})}
 
 
-def _describe(code: int, message: str) -> str:
-    how = f"ended by signal {-code}" if code < 0 else f"ended with code {code}"
-    return f"{how}: {message}" if message else how
+def is_finished(folder: Path) -> bool:
+    """Return whether a run has ended and was scored; the scores are written last."""
+    return (folder / "agent.json").exists() and (folder / "scores.json").exists()
+
+
+def describe_ending(ending: Ended) -> str:
+    """Return why a job failed: in its own words if surpass refused, else how it ended and what it said last."""
+    if ending.code == REFUSED and ending.message:
+        return ending.message
+    how = f"ended by signal {-ending.code}" if ending.code < 0 else f"ended with code {ending.code}"
+    return f"{how}: {ending.message}" if ending.message else how
 
 
 def _json(record: dict[str, Any]) -> bytes:

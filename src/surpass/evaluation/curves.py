@@ -1,0 +1,226 @@
+"""The paper's training curves (appendix): mean and best over seeds, as data and as figures.
+
+A file of curves is CSV: the steps taken so far, and for each setting and seed the mean episode length of the greedy
+policy on fresh instances of the largest training size. An episode that is not solved counts with its limit.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from surpass.agents.bundles import write_atomically
+from surpass.agents.teacher import find_teacher
+from surpass.errors import DataFileError
+from surpass.evaluation.scores import evaluate
+from surpass.evaluation.statistics import mean_of
+from surpass.learning.recipes import find_recipe
+from surpass.learning.sweeps import Sweep
+
+__all__ = [
+    "EXPERIMENTS",
+    "Curve",
+    "Curves",
+    "best_with_band",
+    "draw_curves",
+    "gather_curves",
+    "mean_with_band",
+    "read_curves",
+    "shipped_curves",
+    "teacher_level",
+    "write_curves",
+]
+
+Reals = npt.NDArray[np.float64]
+
+EXPERIMENTS = {
+    "learning-rate": "The learning rate",
+    "shaping": "Shaping reward against sparse reward",
+    "unroll": "The unroll length",
+}
+"""The experiments, each with the recipe `curves-NAME`, and their titles."""
+X, Y = "steps", "mean_steps"
+"""The columns of a run's curves that are drawn."""
+CHANCE = 0.025
+"""What lies beyond each end of a 95 % interval."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The runs of one setting."""
+
+    setting: str
+    steps: Reals
+    """[m]"""
+    values: Reals
+    """[m, seeds]; NaN where a run has no value."""
+
+
+@dataclass(frozen=True)
+class Curves:
+    """The curves of one experiment."""
+
+    name: str
+    curves: tuple[Curve, ...]
+
+    def summary(self) -> list[dict[str, Any]]:
+        """Return for each setting the mean of the seeds at the end with its interval, and the best at any time."""
+        entries = []
+        for curve in self.curves:
+            line, lower, upper = mean_with_band(curve)
+            entries.append(
+                {
+                    "setting": curve.setting,
+                    "seeds": curve.values.shape[1],
+                    "mean": float(line[-1]),
+                    "mean_low": float(lower[-1]),
+                    "mean_high": float(upper[-1]),
+                    "best": float(np.nanmin(curve.values)),
+                }
+            )
+        return entries
+
+
+class Band(tuple[Reals, Reals, Reals]):
+    """A line and the lower and upper end of its 95 % interval, each [m]."""
+
+    __slots__ = ()
+
+
+def mean_with_band(curve: Curve) -> Band:
+    """Return the mean over the seeds, with Student's 95 % interval."""
+    means = [mean_of(row[np.isfinite(row)]) for row in curve.values]
+    line = np.array([mean.mean for mean in means])
+    half = np.array([mean.ci95 if math.isfinite(mean.ci95) else 0.0 for mean in means])
+    return Band((line, line - half, line + half))
+
+
+def best_with_band(curve: Curve) -> Band:
+    """Return the best of the seeds, with the 95 % interval of the best of as many seeds drawn again from these.
+
+    The best of m drawn with replacement is worse than the k-th best of them with probability ((m - k) / m)^m, so the
+    interval goes from the best to the first k for which that is at most 2.5 %: the third of five.
+    """
+    line, upper = [], []
+    for row in curve.values:
+        ordered = np.sort(row[np.isfinite(row)])
+        count = len(ordered)
+        k = next(k for k in range(1, count + 1) if ((count - k) / count) ** count <= CHANCE)
+        line.append(ordered[0])
+        upper.append(ordered[k - 1])
+    return Band((np.array(line), np.array(line), np.array(upper)))
+
+
+# Files
+
+
+def shipped_curves(name: str) -> Curves:
+    """Return the curves of an experiment that ship with surpass."""
+    path = Path(str(files("surpass.zoo"))) / "curves" / f"{name}.csv"
+    return read_curves(path)
+
+
+def read_curves(path: Path) -> Curves:
+    """Return the curves of a file."""
+    try:
+        rows = list(csv.reader(io.StringIO(path.read_text())))
+    except OSError as error:
+        raise DataFileError(f"{path} cannot be read: {error.strerror}") from None
+    try:
+        header, table = rows[0], np.array([[float(cell or "nan") for cell in row] for row in rows[1:]])
+        if header[0] != X or table.shape != (len(table), len(header)) or not len(table):
+            raise ValueError
+    except (IndexError, ValueError):
+        raise DataFileError(
+            f"{path} is not a file of curves: a column {X}, and one for each setting and seed"
+        ) from None
+    settings: dict[str, list[int]] = {}
+    for column, label in enumerate(header[1:], 1):
+        settings.setdefault(label.rpartition(" seed=")[0], []).append(column)
+    curves = []
+    for setting, columns in settings.items():
+        there = np.isfinite(table[:, columns]).any(axis=1)
+        curves.append(Curve(setting, table[there, 0], table[there][:, columns]))
+    return Curves(path.stem, tuple(curves))
+
+
+def gather_curves(sweep: Sweep) -> dict[str, dict[int, float]]:
+    """Return the points of each run of a sweep by the name of its column; a run that failed has those before it did."""
+    found: dict[str, dict[int, float]] = {}
+    for variant in sweep.recipe.variants:
+        path = sweep.run_folder(variant) / "curves.csv"
+        if path.exists():
+            with path.open(newline="") as file:
+                points = {int(row[X]): float(row[Y]) for row in csv.DictReader(file)}
+            found[f"{variant.label} seed={variant.seed}"] = points
+    return found
+
+
+def write_curves(path: Path, columns: Mapping[str, Mapping[int, float]]) -> None:
+    """Write the points of runs, given by the names of their columns, as a file of curves."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([X, *columns])
+    for step in sorted({step for points in columns.values() for step in points}):
+        writer.writerow([step, *(f"{points[step]:.6g}" if step in points else "" for points in columns.values())])
+    write_atomically(path, text.getvalue().encode())
+
+
+def teacher_level(name: str) -> tuple[str, float]:
+    """Return the teacher of an experiment, and its mean episode length where the curves are measured."""
+    recipe = find_recipe(f"curves-{name}")
+    teacher = find_teacher(recipe.teacher)
+    size = int(recipe.settings.get("largest") or teacher.task.training_sizes[1])
+    return recipe.teacher, evaluate(teacher, sizes=[size], instances=1000).rows[0].mean_steps
+
+
+# Figures
+
+
+def draw_curves(curves: Curves, stem: Path, *, teacher: tuple[str, float] | None = None) -> tuple[Path, Path]:
+    """Draw mean and best of the seeds side by side as `stem.png` and `stem.svg`, and return the two paths."""
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context({"svg.hashsalt": "surpass", "font.size": 9}):
+        figure = Figure(figsize=(9, 3.6), layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.subplots(1, 2, sharey=True)
+        panels: Sequence[tuple[str, Callable[[Curve], Band]]] = (
+            ("mean of the seeds", mean_with_band),
+            ("best of the seeds", best_with_band),
+        )
+        for axis, (title, band) in zip(axes, panels, strict=True):
+            _draw_panel(axis, curves, band, teacher)
+            axis.set_title(title)
+        axes[0].set_ylabel("mean episode length")
+        axes[1].legend(frameon=False)
+        figure.suptitle(EXPERIMENTS.get(curves.name, curves.name))
+        paths = stem.with_name(f"{stem.name}.png"), stem.with_name(f"{stem.name}.svg")
+        for path, metadata in zip(paths, ({"Software": None}, {"Date": None}), strict=True):
+            image = io.BytesIO()
+            figure.savefig(image, format=path.suffix[1:], dpi=150, metadata=metadata)
+            write_atomically(path, image.getvalue())
+    return paths
+
+
+def _draw_panel(axis: Any, curves: Curves, band: Callable[[Curve], Band], teacher: tuple[str, float] | None) -> None:
+    for curve in curves.curves:
+        line, lower, upper = band(curve)
+        million = curve.steps / 1e6
+        (drawn,) = axis.plot(million, line, label=curve.setting.replace("_", " "))
+        axis.fill_between(million, lower, upper, color=drawn.get_color(), alpha=0.2, linewidth=0)
+    if teacher is not None:
+        axis.axhline(teacher[1], color="grey", linestyle="--", linewidth=1, label=teacher[0].replace("_", " "))
+    axis.set_xlabel("million steps")
+    axis.spines[["top", "right"]].set_visible(False)
