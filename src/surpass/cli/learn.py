@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -30,7 +31,9 @@ def learn_command(
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option(help="How to learn: imitation, rl (from nothing) or rl+imitation.  [default: imitation]"),
+        typer.Option(
+            help="How to learn: imitation, rl (from nothing), rl+imitation or improvement.  [default: imitation]"
+        ),
     ] = None,
     teacher: Annotated[
         str | None, typer.Option(help="Whom to learn from.  [default: the paper's teacher of the task]")
@@ -86,7 +89,7 @@ def learn_command(
         raise SettingError(f"recipe {recipe} is for {variant.recipe.task}, not for {found.name}")
     method, seed = method or "imitation", seed or 0
     learner = new_learner(found, method, teacher=teacher, seed=seed, settings=settings)
-    name = "-".join(filter(None, (found.name, method, learner.config.teacher, str(seed))))
+    name = re.sub("[:/]+", "-", "-".join(filter(None, (found.name, method, learner.config.teacher, str(seed)))))
     folder = RunFolder(out or Path("runs") / name)
     folder.begin(learner.recipe, resume=resume)
     if resume:
@@ -149,6 +152,9 @@ def _finish(learner: AnyLearner, folder: RunFolder, sizes: Sequence[int], instan
     from surpass.agents.networks.files import save_agent
     from surpass.evaluation.scores import evaluate
 
+    if not learner.has_network:
+        print("The time is up before there is a network: --resume goes on.")
+        return
     agent = learner.agent(str(folder.path))
     against = learner.teacher or _strongest(learner)
     evaluation = evaluate(agent, sizes=sizes, instances=instances, against=against, seed=1)

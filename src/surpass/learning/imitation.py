@@ -90,6 +90,11 @@ class Imitation:
         self._teacher_lookup = Lookup(self.teacher)
 
     @property
+    def has_network(self) -> bool:
+        """Whether there is a network worth keeping."""
+        return True
+
+    @property
     def done(self) -> bool:
         """Whether there is nothing more to do: it is finished, or has had all its rounds."""
         return self.finished or self.rounds >= self.config.most_rounds

@@ -76,6 +76,11 @@ class FullViewImitation:
         self.updates = 0
 
     @property
+    def has_network(self) -> bool:
+        """Whether there is a network worth keeping."""
+        return True
+
+    @property
     def done(self) -> bool:
         """Whether all updates have been made."""
         return self.updates >= self.config.updates

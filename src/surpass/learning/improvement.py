@@ -1,95 +1,45 @@
-"""Our learner: change a program rule by rule, keep what shortens it, and teach the result to a network.
+"""Our learner: change a program little by little, keep what shortens it, and teach the result to a network.
 
 It starts from any agent of a task with a table. A change says that where some features have certain values and the
-program would take one action, it shall take another. Many changes are tried at once on few instances, and what
-survives on ever more of them: paired with the program as it was, so that even small savings show. What is kept must solve
-every instance, ties and all named distributions included, and lists much longer than those it is improved on.
-The improved program is then learned by a fresh network, exactly, as from any teacher.
+program would take one action, it shall take another. Many changes are tried at once on few instances, and those that
+do no worse on ever more of them, paired with the program as it was, so that even small savings show. What is kept
+must solve everything that the program solved, ties and all named distributions included, and instances much larger
+than those it is improved on. The improved program is then learned by a fresh network, exactly, as from any teacher.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from surpass.agents import find_agent
-from surpass.agents.agent import NO_ACTION, Agent
+from surpass.agents.agent import Agent
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.structured import StructuredPolicy
-from surpass.engine.batch import allocate
-from surpass.engine.kernels import EMPTY
 from surpass.engine.lookup import Lookup
-from surpass.engine.run import core_count, make_room, raise_bad_observation, run
-from surpass.engine.specialise import specialise
+from surpass.engine.run import run
 from surpass.errors import SettingError
+from surpass.learning.changes import AmendedAgent, Change, RememberedAgent
 from surpass.learning.imitation import Imitation, ImitationConfig
 from surpass.learning.state import load_random, random_state
+from surpass.learning.trials import Known, Trial
 from surpass.machine.features import PreviousAction
-from surpass.machine.state import SCORE, Outcome
-from surpass.tasks.task import Instances, Limit, Request, Task
+from surpass.tasks.task import Instances, Request, Task
 
-__all__ = ["AmendedAgent", "Change", "Improvement", "ImprovementConfig"]
+__all__ = ["Improvement", "ImprovementConfig"]
 
 Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
 Tensors = dict[str, npt.NDArray[Any]]
 
-MOST_ROUNDS = 40
-"""How often a candidate may wait for actions of observations that nobody has met before."""
-MOST_KNOWN = 50_000
-"""How many observations are kept before those that only failed candidates met are forgotten."""
-
-
-class Change(NamedTuple):
-    """Where `features` have the value numbers `digits` and the action would be `old`, it is `new`."""
-
-    features: Ints
-    digits: Ints
-    old: int
-    new: int
-
-
-class _Remembered:
-    """An agent that is asked once for each observation."""
-
-    def __init__(self, agent: Agent) -> None:
-        self.agent, self.task, self.name = agent, agent.task, agent.name
-        self._answers: dict[int, int] = {}
-
-    def actions(self, observations: Ints) -> Ints:
-        """Return the action [m] for each packed observation [m]."""
-        wanted = observations.tolist()
-        new = np.array([o for o in wanted if o not in self._answers], np.int64)
-        if len(new):
-            self._answers.update(zip(new.tolist(), self.agent.actions(new).tolist(), strict=True))
-        return np.array([self._answers[o] for o in wanted], np.int64)
-
-
-class AmendedAgent:
-    """An agent with changes made to it, one after the other."""
-
-    def __init__(self, base: Agent, changes: Sequence[Change], name: str = "amended") -> None:
-        self.base, self.task, self.name = base, base.task, name
-        self.changes = list(changes)
-
-    def actions(self, observations: Ints) -> Ints:
-        """Return the action [m] for each packed observation [m]."""
-        return amend(self.task, self.changes, observations, np.array(self.base.actions(observations), np.int64))
-
-
-def amend(task: Task, changes: Sequence[Change], observations: Ints, actions: Ints) -> Ints:
-    """Make changes to the actions [m] of observations [m] in place, and return them."""
-    kernels, interface = specialise(task), task.interface
-    strides, radices = np.array(interface.strides), np.array(interface.radices)
-    for features, digits, old, new in changes:
-        kernels.amend(observations, actions, digits, strides[features], radices[features], old, new)
-    return actions
+MOST_KNOWN = 5
+"""How many times as many observations are kept as the program meets, before those of failures are forgotten."""
+SMALL_SIZES = range(1, 9)
+"""Sizes at which the program is checked on many instances at the end of each round."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,14 +51,13 @@ class ImprovementConfig:
     """The agent to start from."""
     seed: int = 0
     sizes: tuple[int, ...] = ()
-    """The sizes that the program is made shorter on, all of equal weight; some up to the task's training sizes if
-    empty."""
+    """The sizes that the program is made shorter on, all of equal weight; if empty, some up to those to train on."""
     large_sizes: tuple[int, ...] = (100, 300)
-    """Sizes that it must still solve at the end of each round."""
+    """Sizes at which it must still solve what it solved before, at the end of each round."""
     queries: str = ""
     """The kind of queries, for a task that has several; the task's first if empty."""
-    generations: int = 2000
-    generations_per_round: int = 20
+    generations: int = 1000
+    generations_per_round: int = 10
     candidates: int = 64
     """Changes tried side by side in a generation."""
     screened: int = 16
@@ -120,7 +69,7 @@ class ImprovementConfig:
     errors: float = 2.5
     """How many standard errors the saving on the last must lie above nothing."""
     drift: float = 0.02
-    """How many of the changes that make no difference on any of them are kept."""
+    """The share of changes that make no difference on any of them and are kept all the same."""
     slack: float = 1.25
     """How many times the program's own steps a candidate may take before it is stopped."""
 
@@ -137,85 +86,31 @@ class ImprovementConfig:
             raise SettingError(f"errors is {self.errors} and slack {self.slack}; they must be 0 and 1 or more")
 
 
-class _Trial:
-    """Instances, what the current program does on them, and room to run candidates on them."""
-
-    def __init__(self, task: Task, instances: Instances, weights: Reals, copies: int) -> None:
-        self.task, self.copies, self.count = task, copies, instances.count
-        self.weights = weights
-        """[m] what an instance counts for in the mean; 0 if it only has to be solved."""
-        self.instances = Instances(
-            *(np.concatenate([part] * copies) for part in (instances.sizes, instances.items, instances.reals))
-        )
-        self.batch = allocate(task, instances.count * copies, int(instances.sizes.max()))
-        self.limits = np.zeros(0, np.int64)
-        self.costs = np.zeros(0)
-
-    def slice(self, k: int) -> slice:
-        """Return the episodes of candidate `k`."""
-        return slice(k * self.count, (k + 1) * self.count)
-
-
-class _Known:
-    """Every observation that any candidate met, with the current program's action for it, as the engine reads it."""
-
-    def __init__(self, task: Task) -> None:
-        self.task, self.kernels = task, specialise(task)
-        self.forget()
-
-    def forget(self) -> None:
-        """Empty it in place."""
-        self.keys: Ints = np.full(1024, EMPTY, np.int64)
-        self.values: Ints = np.full(1024, NO_ACTION, np.int64)
-        self.count = 0
-
-    def extend(self, observations: Ints, actions: Ints) -> None:
-        """Add new, distinct observations [m] and their actions in place."""
-        if 2 * (self.count + len(observations)) > len(self.keys):
-            taken = self.keys != EMPTY
-            old_keys, old_values = self.keys[taken], self.values[taken]
-            capacity = 1 << (4 * (self.count + len(observations))).bit_length()
-            self.keys, self.values = np.full(capacity, EMPTY, np.int64), np.full(capacity, NO_ACTION, np.int64)
-            self.kernels.insert(self.keys, self.values, old_keys, old_values)
-        self.kernels.insert(self.keys, self.values, observations, actions)
-        self.count += len(observations)
-
-    def with_changes(self, changes: Sequence[Change]) -> Ints:
-        """Return the actions of the current program with these changes."""
-        return amend(self.task, changes, self.keys, self.values.copy())
-
-
 class Improvement:
     """A learner that makes an agent's program shorter, and then teaches it to a network."""
 
     def __init__(self, task: Task, config: ImprovementConfig) -> None:
         self.task, self.config = task, config
-        base = find_agent(config.teacher)
-        if base.task is not task:
-            raise SettingError(f"{config.teacher} is an agent of {base.task.name}, not of {task.name}")
-        if not isinstance(base, Agent):
-            raise SettingError(f"{config.teacher} has a full view; only agents with a table can be improved")
-        self.teacher: Agent = base
-        self.base = _Remembered(base)
+        self.teacher = _agent_to_improve(task, config.teacher)
+        self.base = RememberedAgent(self.teacher)
         self.sizes = config.sizes or _default_sizes(task)
-        if task.queries and config.queries and config.queries not in task.queries:
-            raise SettingError(f"queries is {config.queries!r}; allowed: {', '.join(task.queries)}")
+        if config.queries and config.queries not in task.queries:
+            raise SettingError(f"queries is {config.queries!r}; allowed: {', '.join(task.queries) or 'none'}")
         self.queries = config.queries or (task.queries[0] if task.queries else "mixed")
         self.random = np.random.default_rng([config.seed, 4])
         self.changes: list[Change] = []
         self.sound = 0
         """How many of the changes have passed the checks at the end of a round."""
-        self.generations = 0
-        self.draws = 0
-        self.tried = 0
-        self.known = _Known(task)
-        self.kernels = specialise(task)
-        self.rows = task.interface.action_rows
-        self._numbers = {tuple(row): number for number, row in enumerate(self.rows.tolist())}
+        self.generations = self.tried = self.draws = 0
+        self.drawn_from = 0
+        """How many times instances had been drawn before those of the trials."""
+        self.known = Known(task)
+        self.trials: list[Trial] = []
+        self._rows = task.interface.action_rows
+        self._numbers = {tuple(row): number for number, row in enumerate(self._rows.tolist())}
         features = task.interface.features
         self._where = [k for k, f in enumerate(features) if isinstance(f, PreviousAction) or f.name == "function"]
         self._others = [k for k in range(len(features)) if k not in self._where]
-        self._trials: list[_Trial] = []
         self._met: Ints = np.zeros(0, np.int64)
         self._met_actions: Ints = np.zeros(0, np.int64)
         self._met_often: Reals = np.zeros(0)
@@ -228,7 +123,7 @@ class Improvement:
 
     @property
     def pupil(self) -> Imitation:
-        """The learner of the final program."""
+        """The learner of the program as it was when first asked for."""
         if self._pupil is None:
             config = ImitationConfig(task=self.task.name, teacher=self.config.teacher, seed=self.config.seed)
             self._pupil = Imitation(self.task, config, teacher=self.program)
@@ -243,6 +138,11 @@ class Improvement:
     def is_improving(self) -> bool:
         """Whether the program is still being changed, rather than learned by the network."""
         return self.generations < self.config.generations
+
+    @property
+    def has_network(self) -> bool:
+        """Whether there is a network worth keeping: it has begun to learn the final program."""
+        return not self.is_improving
 
     @property
     def done(self) -> bool:
@@ -268,49 +168,50 @@ class Improvement:
     def advance(self) -> dict[str, float]:
         """Try some generations of changes; once all are done, let the network learn for a round."""
         if not self.is_improving:
-            return self.pupil.advance()
-        if not self._trials:
+            curve = self.pupil.advance()
+            return {"generation": self.generations, **{k: v for k, v in curve.items() if k != "round"}}
+        if not self.trials:
             self._renew()
         for _ in range(min(self.config.generations_per_round, self.config.generations - self.generations)):
-            self._generation()
+            self._try_generation()
             self.generations += 1
         self._go_back_to_sound()
-        trial = self._trials[-1]
-        sizes = trial.instances.sizes
-        means = {
-            f"cost_{size}": float(trial.costs[(sizes == size) & (trial.weights > 0)].mean()) for size in self.sizes
-        }
+        trial = self.trials[-1]
+        counted = trial.weights > 0
+        means = {f"cost_{size}": float(trial.costs[counted & (trial.sizes == size)].mean()) for size in self.sizes}
         return {
-            "round": -(-self.generations // self.config.generations_per_round),
             "generation": self.generations,
             "tried": self.tried,
             "changes": len(self.changes),
             "observations": len(self._met),
+            "solved": float(1 - trial.unsolved.mean()),
             **means,
         }
 
-    def _generation(self) -> None:
+    def _try_generation(self) -> None:
         """Try one set of candidates, and keep the best that passes all trials."""
-        screen = self._trials[0]
+        screen = self.trials[0]
         candidates = [[change] for change in self._propose_some()]
         costs, new = self._run(screen, candidates)
         # What failed where nobody had been before gets a second change there.
+        again = []
         for k, candidate in enumerate(candidates):
-            if len(new[k]) and not self._saving(screen, costs[k])[0] > 0 and self.random.random() < 0.5:
-                actions = AmendedAgent(self.base, self.changes + candidate).actions(new[k])
+            if len(new[k]) and not _saving(screen, costs[k])[0] > 0 and self.random.random() < 0.5:
                 at = int(self.random.integers(len(new[k])))
-                candidate += self._propose(int(new[k][at]), int(actions[at]))
-        again = [k for k, candidate in enumerate(candidates) if len(candidate) > 1]
+                action = AmendedAgent(self.base, self.changes + candidate).actions(new[k][at : at + 1])
+                more = self._propose(int(new[k][at]), int(action[0]))
+                if more:
+                    candidates[k] = candidate + more
+                    again.append(k)
         if again:
-            for k, row in zip(again, self._run(screen, [candidates[k] for k in again])[0], strict=True):
-                costs[k] = row
+            costs[again] = self._run(screen, [candidates[k] for k in again])[0]
         self.tried += len(candidates) + len(again)
-        savings = [self._saving(screen, row)[0] for row in costs]
-        for k in np.argsort([-s for s in savings], kind="stable").tolist():
+        savings = np.array([_saving(screen, row)[0] for row in costs])
+        for k in np.argsort(-savings, kind="stable").tolist():
             if savings[k] < 0:
                 return
-            is_drift = bool((costs[k] == screen.costs).all())
-            if is_drift and self.random.random() >= self.config.drift:
+            is_same = bool((costs[k] == screen.costs).all())
+            if is_same and self.random.random() >= self.config.drift:
                 continue
             if self._passes(candidates[k]):
                 self._keep(candidates[k])
@@ -318,49 +219,52 @@ class Improvement:
 
     def _passes(self, candidate: list[Change]) -> bool:
         """Tell whether a candidate is better on all larger trials, or makes no difference on any."""
-        for trial, errors in zip(self._trials[1:], (0.5, self.config.errors), strict=True):
+        for trial, errors in zip(self.trials[1:], (0.5, self.config.errors), strict=True):
             costs = self._run(trial, [candidate])[0][0]
-            saving, error = self._saving(trial, costs)
-            if (costs == trial.costs).all():
-                continue
-            if saving <= errors * error:
+            saving, error = _saving(trial, costs)
+            if not (costs == trial.costs).all() and saving <= errors * error:
                 return False
         return True
 
     def _keep(self, candidate: list[Change]) -> None:
-        """Make a candidate the program, and draw new instances; take it back if it fails one of them."""
-        self.changes += candidate
+        """Make a candidate part of the program, and draw new instances."""
+        self.changes = [*self.changes, *candidate]
         self.known.values = self.known.with_changes(candidate)
-        try:
-            self._renew()
-        except SettingError:
-            del self.changes[-len(candidate) :]
-            self._rebuild()
-            self._renew()
+        self._renew()
+
+    def _run(self, trial: Trial, candidates: list[list[Change]]) -> tuple[Reals, list[Ints]]:
+        return trial.run(self.base, self.changes, self.known, candidates)
 
     def _go_back_to_sound(self) -> None:
-        """Take back the latest changes until the program solves everything again."""
-        while len(self.changes) > self.sound and not self._is_sound():
-            self.changes.pop()
-            self._rebuild()
-            self._renew()
+        """Take back the latest changes until the program solves all that it did before them."""
+        if len(self.changes) == self.sound:
+            return
+        self.draws += 1
+        allowed = None
+        taken_back = False
+        while len(self.changes) > self.sound:
+            failures = self._failures(self.changes)
+            if failures and allowed is None:
+                allowed = self._failures(self.changes[: self.sound])
+            if failures <= (allowed or 0):
+                break
+            self.changes = self.changes[:-1]
+            taken_back = True
         self.sound = len(self.changes)
+        if taken_back:
+            self.known.forget()
+            self._renew()
 
-    def _is_sound(self) -> bool:
-        """Tell whether the program solves fresh instances of all distributions, small and large."""
-        lookup = Lookup(self.program)
-        for size in (*range(1, 9), *self.sizes, *self.config.large_sizes):
+    def _failures(self, changes: list[Change]) -> int:
+        """Return how many instances of all distributions, small and large, a program does not solve."""
+        lookup = Lookup(AmendedAgent(self.base, changes))
+        failures = 0
+        for size in (*SMALL_SIZES, *self.sizes, *self.config.large_sizes):
             for name in self.task.data:
-                self.draws += 1
                 count = max(2, min(500, 2000 // size))
                 request = Request(size=size, count=count, seed=self._seed(), data=name, queries=self.queries)
-                if not run(lookup.agent, self.task.draw(request), lookup=lookup).solved.all():
-                    return False
-        return True
-
-    def _rebuild(self) -> None:
-        """Forget the actions of the program, after changes were taken back."""
-        self.known.forget()
+                failures += int((~run(lookup.agent, self.task.draw(request), lookup=lookup).solved).sum())
+        return failures
 
     # Candidates
 
@@ -389,7 +293,7 @@ class Improvement:
         """Return an action: the old one with another operand, one that the program uses, or any."""
         kind, interface = self.random.random(), self.task.interface
         if kind < 0.35 and old >= 0:
-            row = self.rows[old].copy()
+            row = self._rows[old].copy()
             operands = interface.instructions[row[0]].operands
             if operands:
                 k = int(self.random.integers(len(operands)))
@@ -397,7 +301,7 @@ class Improvement:
             return self._numbers[tuple(row.tolist())]
         if kind < 0.65:
             return int(self._met_actions[self.random.integers(len(self._met_actions))])
-        row = np.zeros(self.rows.shape[1], np.int64)
+        row = np.zeros(self._rows.shape[1], np.int64)
         row[0] = self.random.integers(len(interface.instructions))
         for k, operand in enumerate(interface.instructions[row[0]].operands):
             row[1 + k] = self.random.integers(len(operand.values))
@@ -422,140 +326,124 @@ class Improvement:
         return self.config.seed * 10_000_000 + self.draws
 
     def _renew(self) -> None:
-        """Draw new instances for all trials and run the program on them; raise `SettingError` if it fails one."""
+        """Draw new instances for all trials, run the program on them, and see what it meets."""
         config = self.config
-        trials = [
+        self.drawn_from = self.draws
+        self.trials = [
             self._draw(count, copies)
             for count, copies in ((config.screened, config.candidates), (config.tested, 1), (config.confirmed, 1))
         ]
-        for trial in trials:
-            trial.limits = Limit.parse(self.task.limit).steps(trial.instances.sizes)
-            costs = self._run(trial, [[]], is_program=True)[0][0]
-            if not np.isfinite(costs).all():
-                bad = trial.instances.sizes[: trial.count][~np.isfinite(costs)]
-                raise SettingError(f"{self.config.teacher} does not solve every instance of size {bad[0]}")
-            trial.costs = costs
-            if self.task.measure == "steps":
-                allowed = (config.slack * costs + 12).astype(np.int64)
-                trial.limits = np.minimum(trial.limits, np.concatenate([allowed] * trial.copies))
-                for size in self.sizes:
-                    member = (trial.instances.sizes[: trial.count] == size) & (trial.weights > 0)
-                    trial.weights[member] = 1 / max(1e-9, costs[member].sum())
-            trial.weights /= trial.weights.sum() if self.task.measure == "reward" else len(self.sizes)
-        self._trials = trials
-        self._take_stock()
-
-    def _take_stock(self) -> None:
-        """Count how often the program meets each observation, and forget what only failed candidates met."""
-        trial, known = self._trials[1], self.known
-        counts = np.zeros(len(known.keys), np.int64)
-        self._start(trial, trial.count)
-        limits = Limit.parse(self.task.limit).steps(trial.instances.sizes)
-        self.kernels.tally(trial.batch, known.keys, known.values, self.rows, limits, counts, 0, trial.count)
+        for trial in self.trials:
+            trial.measure_program(self.base, self.changes, self.known, config.slack)
+            self._weigh(trial)
+        known = self.known
+        counts = self.trials[1].visits(known)
         places = np.flatnonzero(counts)
         places = places[np.argsort(known.keys[places])]
+        if not len(places):
+            raise SettingError(f"sizes are {self.sizes}: at these {self.task.name} leaves nothing to do")
         self._met, self._met_actions = known.keys[places], known.values[places]
         self._met_often = np.cumsum(counts[places]) / counts.sum()
-        if known.count > MOST_KNOWN:
+        if known.count > MOST_KNOWN * len(self._met) + 1000:
             known.forget()
             known.extend(self._met, self._met_actions)
 
-    def _start(self, trial: _Trial, count: int) -> Instances:
-        """Start the first episodes of a trial in place and return their instances."""
-        instances = trial.instances.part(0, count)
-        rows = np.arange(count)
-        self.kernels.reset(trial.batch, instances.sizes, instances.items, instances.reals, rows)
-        return instances
+    def _weigh(self, trial: Trial) -> None:
+        """Make all sizes count alike in place: by the share of the steps saved, or by the reward gained."""
+        for size in self.sizes:
+            member = (trial.sizes == size) & (trial.weights > 0)
+            total = trial.costs[member].sum() if self.task.measure == "steps" else float(member.sum())
+            trial.weights[member] = 1 / (len(self.sizes) * max(1e-9, total))
 
-    def _draw(self, wanted: int, copies: int) -> _Trial:
-        """Return a trial: the first distribution counts, the others only have to be solved."""
-        names = list(self.task.data)
+    def _draw(self, wanted: int, copies: int) -> Trial:
+        """Return a trial: the first distribution counts, the others, where there are many, only have to be solved."""
+        share = max(1, wanted // len(self.sizes))
         parts, weights = [], []
         for size in self.sizes:
-            for number, name in enumerate(names):
-                share = max(1, wanted // len(self.sizes)) if number == 0 else max(1, wanted // (8 * len(self.sizes)))
-                if number and wanted < 10 * len(self.sizes):
+            for number, name in enumerate(self.task.data):
+                count = share if number == 0 else share // 8
+                if count == 0:
                     continue
                 self.draws += 1
-                request = Request(size=size, count=share, seed=self._seed(), data=name, queries=self.queries)
+                request = Request(size=size, count=count, seed=self._seed(), data=name, queries=self.queries)
                 parts.append(self.task.draw(request))
-                weights.append(np.full(share, float(number == 0)))
-        widest = max(self.sizes)
-        total = sum(part.count for part in parts)
-        items = np.zeros((total, self.task.item_width(widest)), np.int64)
-        reals = np.zeros((total, self.task.real_width(widest)))
-        at = 0
-        for part in parts:
-            items[at : at + part.count, : part.items.shape[1]] = part.items
-            reals[at : at + part.count, : part.reals.shape[1]] = part.reals
-            at += part.count
-        sizes = np.concatenate([part.sizes for part in parts])
-        return _Trial(self.task, Instances(sizes, items, reals), np.concatenate(weights), copies)
+                weights.append(np.full(count, float(number == 0)))
+        return Trial(self.task, _join(self.task, parts), np.concatenate(weights), copies)
 
-    def _saving(self, trial: _Trial, costs: Reals) -> tuple[float, float]:
-        """Return how much of the cost a candidate saves, and the standard error; less than nothing if it failed."""
-        if not np.isfinite(costs).all():
-            return -np.inf, 0.0
-        saved = trial.weights * (trial.costs - costs)
-        return float(saved.sum()), float(np.sqrt((saved**2).sum()))
+    # State
 
-    def _run(
-        self, trial: _Trial, candidates: Sequence[list[Change]], *, is_program: bool = False
-    ) -> tuple[Reals, list[Ints]]:
-        """Return the costs [K, m] of candidates on a trial, infinite where they fail, and what was new to each."""
-        batch = trial.batch
-        used = slice(0, len(candidates) * trial.count)
-        instances = self._start(trial, used.stop)
-        before = batch.reals[used, SCORE].copy()
-        new = self._finish(trial, candidates, trial.limits)
-        batch = trial.batch
-        outcomes = batch.outcomes[used].copy()
-        if self.task.measure == "reward":
-            outcomes[outcomes == Outcome.STEP_LIMIT] = Outcome.SOLVED
-            reward = self.task.reward
-            costs = -reward.progress * (batch.reals[used, SCORE] - before) + reward.step_cost * batch.steps[used]
-        else:
-            costs = batch.steps[used].astype(float)
-        solved = outcomes == Outcome.SOLVED
-        if is_program and solved.all():
-            solved &= ~self.task.find_wrong(instances, batch.registers[used], batch.items[used], batch.reals[used])
-        return np.where(solved, costs, np.inf).reshape(len(candidates), trial.count), new
+    def save_state(self) -> tuple[Tensors, dict[str, Any]]:
+        """Return everything that `load_state` needs to go on exactly from here."""
+        pad = np.full((len(self.changes), len(self.task.interface.features)), -1, np.int64)
+        for row, change in zip(pad, self.changes, strict=True):
+            row[change.features] = change.digits
+        tensors: Tensors = {
+            "changes": pad,
+            "actions": np.array([(change.old, change.new) for change in self.changes], np.int64).reshape(-1, 2),
+            "known": self.known.observations,
+        }
+        record: dict[str, Any] = {
+            "random": random_state(self.random),
+            **{name: getattr(self, name) for name in ("sound", "generations", "tried", "draws", "drawn_from")},
+        }
+        if not self.is_improving:
+            learned, record["pupil"] = self.pupil.save_state()
+            tensors.update(learned)
+        return tensors, record
 
-    def _finish(self, trial: _Trial, candidates: Sequence[list[Change]], limits: Ints) -> list[Ints]:
-        """Run every candidate on its episodes until all have ended, in place; return what was new to each."""
-        new: list[list[Ints]] = [[] for _ in candidates]
-        with ThreadPoolExecutor(core_count()) as pool:
-            for round_number in count(1):
-                batch, keys = trial.batch, self.known.keys
+    def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
+        """Go back to a saved state in place."""
+        self.changes = []
+        for row, (old, new) in zip(tensors["changes"], tensors["actions"].tolist(), strict=True):
+            features = np.flatnonzero(row >= 0)
+            self.changes.append(Change(features, row[features], old, new))
+        for name in ("sound", "generations", "tried", "draws", "drawn_from"):
+            setattr(self, name, record[name])
+        load_random(self.random, record["random"])
+        self._pupil = None
+        if not self.is_improving:
+            self.pupil.load_state(tensors, record["pupil"])
+            return
+        self.known.forget()
+        self.known.extend(tensors["known"], self.program.actions(tensors["known"]))
+        after, self.draws = self.draws, self.drawn_from
+        self._renew()
+        self.draws = after
 
-                def run_one(k: int, batch: Any = batch, keys: Ints = keys) -> None:
-                    part = trial.slice(k)
-                    if (batch.outcomes[part] <= Outcome.RUNNING).any():
-                        values = self.known.with_changes(candidates[k])
-                        self.kernels.run(batch, keys, values, self.rows, limits, part.start, part.stop)
 
-                list(pool.map(run_one, range(len(candidates))))
-                outcomes = batch.outcomes[: len(candidates) * trial.count]
-                if (outcomes > Outcome.RUNNING).all():
-                    break
-                raise_bad_observation(self.task, batch)
-                waiting = outcomes == Outcome.UNKNOWN_OBSERVATION
-                if waiting.any():
-                    fresh = np.unique(batch.pending[: len(outcomes)][waiting])
-                    for k in range(len(candidates)):
-                        part = trial.slice(k)
-                        new[k].append(np.unique(batch.pending[part][waiting[part]]))
-                    self.known.extend(fresh, self.program.actions(fresh))
-                if (outcomes == Outcome.STACK_FULL).any():
-                    trial.batch = make_room(self.task, batch)
-                    outcomes = trial.batch.outcomes[: len(outcomes)]
-                if round_number >= MOST_ROUNDS and len(candidates) > 1:
-                    outcomes[outcomes < Outcome.RUNNING] = Outcome.STEP_LIMIT
-                outcomes[outcomes < Outcome.RUNNING] = Outcome.RUNNING
-        return [np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.int64) for parts in new]
+def _saving(trial: Trial, costs: Reals) -> tuple[float, float]:
+    """Return what a candidate saves and the standard error of that; less than nothing if it fails."""
+    if not np.isfinite(costs).all():
+        return -np.inf, 0.0
+    saved = trial.weights * (trial.costs - costs)
+    return float(saved.sum()), float(np.sqrt((saved**2).sum()))
+
+
+def _join(task: Task, parts: list[Instances]) -> Instances:
+    """Return all instances together."""
+    widest = max(int(part.sizes.max()) for part in parts)
+    sizes = np.concatenate([part.sizes for part in parts])
+    items = np.zeros((len(sizes), task.item_width(widest)), np.int64)
+    reals = np.zeros((len(sizes), task.real_width(widest)))
+    at = 0
+    for part in parts:
+        items[at : at + part.count, : part.items.shape[1]] = part.items
+        reals[at : at + part.count, : part.reals.shape[1]] = part.reals
+        at += part.count
+    return Instances(sizes, items, reals)
+
+
+def _agent_to_improve(task: Task, name: str) -> Agent:
+    """Return the agent of a name; a bare one is a teacher's."""
+    found = find_agent(name if ":" in name or "/" in name else f"teacher:{name}")
+    if found.task is not task:
+        raise SettingError(f"{name} is an agent of {found.task.name}, not of {task.name}")
+    if not isinstance(found, Agent):
+        raise SettingError(f"{name} has a full view; only an agent with a table can be improved")
+    return found
 
 
 def _default_sizes(task: Task) -> tuple[int, ...]:
-    """Return some sizes up to the task's training sizes."""
+    """Return some sizes up to those to train on."""
     low, high = task.training_sizes
-    return tuple(sorted({max(2, low // 4), max(3, low // 2), low, (low + high) // 2, high}))
+    return tuple(sorted({max(2, low // 4), max(3, low // 2), low, high}))

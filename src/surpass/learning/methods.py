@@ -10,15 +10,16 @@ from surpass.agents.teacher import known_teachers
 from surpass.errors import SettingError, UnknownNameError
 from surpass.learning.imitation import Imitation, ImitationConfig
 from surpass.learning.imitation_full import FullViewImitation, FullViewImitationConfig
+from surpass.learning.improvement import Improvement, ImprovementConfig
 from surpass.learning.policy_gradient import PolicyGradient, PolicyGradientConfig
 from surpass.tasks.task import Task
 
 __all__ = ["METHODS", "AnyLearner", "new_learner"]
 
-AnyLearner = Imitation | FullViewImitation | PolicyGradient
-AnyConfig = type[ImitationConfig] | type[FullViewImitationConfig] | type[PolicyGradientConfig]
+AnyLearner = Imitation | FullViewImitation | PolicyGradient | Improvement
+AnyConfig = type[ImitationConfig] | type[FullViewImitationConfig] | type[PolicyGradientConfig] | type[ImprovementConfig]
 
-METHODS = ("imitation", "rl", "rl+imitation")
+METHODS = ("imitation", "rl", "rl+imitation", "improvement")
 
 FAVOURED: dict[str, dict[str, Any]] = {
     "search": {"unroll": 50, "episodes": 1024, "step_cost": 0.001, "wrong_cost": 0.1, "entropy_weight": 1e-4},
@@ -44,10 +45,12 @@ def new_learner(
     config = _config_class(task, method)
     chosen: dict[str, Any] = {"task": task.name, "seed": seed}
     chosen["teacher"] = "" if method == "rl" else teacher or _default_teacher(task)
-    if method != "imitation":
+    if method in ("rl", "rl+imitation"):
         chosen.update(FAVOURED.get(task.name, {}))
     for name, text in (settings or {}).items():
         chosen[name] = _parse_setting(config, name, text)
+    if method == "improvement":
+        return Improvement(task, ImprovementConfig(**chosen))
     if method == "rl+imitation":
         return PolicyGradient(task, PolicyGradientConfig(**chosen))
     if method == "rl":
@@ -58,6 +61,8 @@ def new_learner(
 
 
 def _config_class(task: Task, method: str) -> AnyConfig:
+    if method == "improvement":
+        return ImprovementConfig
     if method != "imitation":
         return PolicyGradientConfig
     return FullViewImitationConfig if task.interface.is_full_view else ImitationConfig

@@ -141,6 +141,11 @@ class PolicyGradient:
         self._answers: dict[int, int] = {}
 
     @property
+    def has_network(self) -> bool:
+        """Whether there is a network worth keeping."""
+        return True
+
+    @property
     def done(self) -> bool:
         """Whether all updates have been made."""
         return self.updates >= self.config.updates
