@@ -176,8 +176,8 @@ def test_what_cannot_be_learned_is_refused_before_anything_runs(
     old: str, new: str, message: str, tmp_path: Path
 ) -> None:
     assert old in GOOD
+    recipe = find_recipe(write(tmp_path, GOOD.replace(old, new)))
     with pytest.raises(SurpassError) as refusal:
-        recipe = find_recipe(write(tmp_path, GOOD.replace(old, new)))
         Sweep(recipe, find_task(recipe.task), tmp_path / "out").check()
     assert message in str(refusal.value)
     assert len(str(refusal.value).splitlines()) == 1
