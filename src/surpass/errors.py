@@ -4,6 +4,7 @@ SurpassError
 ├── DeclarationError        a task, feature, instruction or kernel is declared wrongly
 │   └── ObservationError    an `observe` returned a value that its feature does not have
 ├── DivergedError           learning whose loss is no longer a number
+├── ExportError             an agent or a kernel that cannot be written as a source file
 ├── UnknownNameError        a name that is not in a registry
 ├── InstanceError           an input that does not fit its task
 ├── DataFileError           a file of lists that cannot be read
@@ -22,6 +23,7 @@ __all__ = [
     "DataFileError",
     "DeclarationError",
     "DivergedError",
+    "ExportError",
     "InstanceError",
     "ObservationError",
     "RecipeError",
@@ -48,6 +50,10 @@ class ObservationError(DeclarationError):
 
 class DivergedError(SurpassError):
     """Learning whose loss is no longer a number; the last checkpoint is still good."""
+
+
+class ExportError(SurpassError):
+    """An agent or a kernel that cannot be written as a source file."""
 
 
 class UnknownNameError(SurpassError):
