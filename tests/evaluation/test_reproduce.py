@@ -1,14 +1,330 @@
+"""The paper's tables are made whole, on few instances here; a better, a worse and a wrong agent are told apart."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from pathlib import Path
+
+import pytest
+
+from surpass.agents import find_agent, teacher
+from surpass.agents.zoo import residents
+from surpass.cli.main import main
+from surpass.errors import UnknownNameError
+from surpass.evaluation.layout import as_markdown, as_text
 from surpass.evaluation.paper import paper_tables
-from surpass.evaluation.reproduce import TABLES
+from surpass.evaluation.reproduce import (
+    NAMES,
+    Cell,
+    Effort,
+    Reproduction,
+    Row,
+    Saving,
+    Table,
+    count_verdicts,
+    learned_agents,
+    plans_of,
+)
+from surpass.evaluation.scores import evaluate
+from surpass.evaluation.tables import TABLES, RowPlan, TablePlan
+from surpass.tasks.search import SEARCH
+
+SEARCH_ROWS = (
+    RowPlan(label="binary search", agent="teacher:binary_search", limit="20n"),
+    RowPlan(label="rl + imitation", agent="zoo:search/imitation-binary_search", limit="20n", against="binary search"),
+)
+PLAN = TablePlan(name="search", title="Search", paper_table="table3_search_steps", queries="present", rows=SEARCH_ROWS)
+"""A small table in which any agent of search can take the place of the learned one."""
 
 
-def test_every_teacher_row_of_the_paper_is_wanted():
-    scripted = {"bubble sort", "insertion sort", "quick sort", "linear search", "binary search", "teacher"}
-    printed = {
+@teacher(SEARCH)
+def gives_up(see, do):  # type: ignore[no-untyped-def]
+    """Says at once that nothing is there: short, and wrong."""
+    return do.NotFound()
+
+
+def compare(agent: str, instances: int = 200) -> Row:
+    """Return the row of an agent that stands in for a learned one."""
+    stand_ins = {"zoo:search/imitation-binary_search": agent}
+    return Reproduction(instances=instances, stand_ins=stand_ins).table(PLAN).rows[1]
+
+
+# What is planned
+
+
+def printed_rows() -> set[tuple[str, str]]:
+    return {
         (table, row)
         for table, content in paper_tables().items()
         if isinstance(content, dict) and "rows" in content
         for row in content["rows"]
-        if row in scripted or row.startswith("dfs")
     }
-    assert printed == {(wanted.table, wanted.name) for wanted in TABLES["teachers"]}
+
+
+def test_every_row_of_the_paper_is_planned_once() -> None:
+    planned = [
+        (plan.paper_table, row.paper_row or row.label)
+        for plan in TABLES
+        for row in plan.rows
+        if row.paper_row is not None and not row.is_optional
+    ]
+    assert len(planned) == len(set(planned))
+    assert set(planned) == printed_rows()
+
+
+def test_the_teachers_are_every_row_that_is_written_by_hand() -> None:
+    scripted = {"bubble sort", "insertion sort", "quick sort", "linear search", "binary search", "teacher"}
+    by_hand = {(table, row) for table, row in printed_rows() if row in scripted or row.startswith("dfs")}
+    assert {(plan.paper_table, row.label) for plan in plans_of("teachers") for row in plan.rows} == by_hand
+
+
+def test_savings_are_counted_from_a_teacher_of_the_same_table() -> None:
+    for plan in TABLES:
+        teachers = {row.label for row in plan.rows if row.is_teacher}
+        for row in plan.rows:
+            assert row.is_teacher or not teachers or row.against in teachers
+            assert len(plan.printed(row)) == len(plan.sizes)
+
+
+def test_all_is_every_table_and_other_names_are_refused() -> None:
+    assert plans_of("all") == TABLES
+    assert NAMES == ("teachers", "table1", "table2", "table3", "table4", "table5", "table6")
+    with pytest.raises(UnknownNameError, match="known: teachers, table1"):
+        plans_of("table7")
+
+
+def test_cheap_cells_get_many_instances_and_costly_ones_few() -> None:
+    effort = Effort()
+    assert [effort.count(steps) for steps in (1, 1e4, 1e5, 5e5, 5e6, 7.5e7, 1e12)] == [1000, 1000, 1000, 200, 100, 6, 2]
+    assert [Effort(instances=5).count(steps) for steps in (1, 5e6, 7.5e7)] == [5, 5, 5]
+    for steps in (1, 1e3, 1e6, 1e8):
+        assert Effort(quick=True).count(steps) <= effort.count(steps)
+
+
+# What is made
+
+
+def test_tables_of_few_instances_have_every_cell() -> None:
+    reproduction = Reproduction(instances=4)
+    for name in ("table3", "table4"):
+        (table,) = reproduction.tables(name)
+        assert table.sizes == tuple(paper_tables()[plans_of(name)[0].paper_table]["sizes"])
+        for row in table.rows:
+            assert [cell.size for cell in row.cells] == list(table.sizes)
+            if not row.missing:
+                assert all(cell.instances == 4 and math.isfinite(cell.ours) for cell in row.cells)
+                assert all(cell.verdict != "empty" for cell in row.cells)
+        # An agent that is not in the zoo keeps the paper's numbers and has none of ours.
+        for row in table.rows:
+            if row.missing:
+                assert all(cell.instances == 0 and math.isnan(cell.ours) for cell in row.cells)
+
+
+def test_an_agent_that_is_not_in_the_zoo_is_said_to_be_missing_or_left_out() -> None:
+    absent = RowPlan(label="rl from scratch", agent="zoo:search/nobody", limit="20n", against="binary search")
+    optional = RowPlan(label="rl + imitation", agent="zoo:search/nobody-plain", limit="20n", is_optional=True)
+    plan = TablePlan(
+        name="x", title="X", paper_table=PLAN.paper_table, queries="present", rows=(SEARCH_ROWS[0], absent, optional)
+    )
+    table = Reproduction(instances=2).table(plan)
+    assert [(row.label, row.missing) for row in table.rows] == [
+        ("binary search", ""),
+        ("rl from scratch", "not in the zoo"),
+    ]
+    assert "rl from scratch (zoo:search/nobody: not in the zoo)" in as_text(table)
+    assert table.as_json()["rows"][1]["cells"][0]["ours"] is None
+    assert count_verdicts([table])["empty"] == len(table.sizes)
+
+
+def test_a_failed_training_is_said_in_the_row() -> None:
+    failures = {"zoo:search/imitation-binary_search": "the loss is nan"}
+    row = Reproduction(instances=2, failures=failures).table(PLAN).rows[1]
+    assert row.missing == "the loss is nan"
+
+
+def test_savings_are_paired_and_equal_those_of_evaluate() -> None:
+    row = compare("teacher:bracket_search", instances=50)
+    expected = evaluate(
+        find_agent("teacher:bracket_search"),
+        sizes=PLAN.sizes,
+        instances=50,
+        queries="present",
+        limit="20n",
+        against=find_agent("teacher:binary_search"),
+    )
+    for cell, scores in zip(row.cells, expected.rows, strict=True):
+        assert cell.ours == pytest.approx(scores.mean_steps, abs=1e-9)
+        assert cell.saving is not None
+        assert scores.difference is not None
+        assert cell.saving.ours == pytest.approx(-scores.difference, abs=1e-9)
+        assert cell.saving.ci95 == pytest.approx(scores.difference_ci95, abs=1e-9)
+    # binary search 21.8 and rl + imitation 85.8 are printed for n = 1000
+    assert row.cells[-1].saving.paper == pytest.approx(21.8 - 85.8)  # type: ignore[union-attr]
+
+
+def test_the_first_instances_are_the_same_however_many_a_cell_gets() -> None:
+    few, many = (compare("teacher:bracket_search", instances=count).cells[0] for count in (2, 20))
+    assert (few.instances, many.instances) == (2, 20)
+    alone = evaluate(find_agent("teacher:bracket_search"), sizes=[5], instances=2, queries="present", limit="20n").rows[
+        0
+    ]
+    assert few.ours == alone.mean_steps
+
+
+def test_two_rows_with_different_counts_are_paired_on_those_that_both_have() -> None:
+    reproduction = Reproduction(instances=40)
+    short = reproduction.table(PLAN).rows[1].cells[0].saving
+    reproduction.effort.most = 10
+    reproduction.effort.usual = 10
+    reproduction._results.clear()
+    reproduction._results_of(PLAN, SEARCH_ROWS[0])
+    reproduction.effort.most = 40
+    mixed = reproduction.table(PLAN).rows[1].cells[0]
+    assert short is not None
+    assert mixed.saving is not None
+    assert (short.instances, mixed.saving.instances, mixed.instances) == (40, 10, 40)
+    assert mixed.saving.ours == 0.0
+
+
+# Verdicts
+
+
+def test_a_faster_agent_is_better_and_a_slower_one_worse() -> None:
+    assert [cell.verdict for cell in compare("teacher:bracket_search").cells][-4:] == ["better"] * 4
+    assert [cell.verdict for cell in compare("teacher:linear_search").cells][2:] == ["worse"] * 7
+
+
+def test_an_agent_that_is_short_because_it_is_wrong_is_worse_everywhere() -> None:
+    row = compare("teacher:gives_up")
+    assert all(cell.ours == 1.0 and cell.solved == 0.0 for cell in row.cells)
+    assert {cell.verdict for cell in row.cells} == {"worse"}
+
+
+def test_a_share_is_judged_by_its_own_noise() -> None:
+    plan = plans_of("table1")[0]
+    small = TablePlan(name="x", title="x", paper_table=plan.paper_table, measure="solved", rows=plan.rows[1:])
+    table = Reproduction(instances=20).table(small)
+    assert [cell.verdict for cell in table.rows[0].cells] == ["even"] * len(table.sizes)
+    assert all(cell.paper == 1.0 and cell.ours == 1.0 for cell in table.rows[0].cells)
+
+
+def test_a_cell_that_would_take_too_long_is_left_empty() -> None:
+    plan = plans_of("table2")[0]
+    reproduction = Reproduction(instances=2)
+    reproduction.effort.hopeless_steps = 900_000
+    table = reproduction.table(TablePlan(name="x", title="x", paper_table=plan.paper_table, rows=plan.rows[:2]))
+    for row in table.rows:
+        assert [cell.verdict == "empty" for cell in row.cells] == [cell.size > 500 for cell in row.cells]
+        assert row.cells[-1].instances == 0
+    assert "empty" in as_text(table)
+
+
+# How they look
+
+
+def widest_table() -> Table:
+    """Return the largest table, with numbers as long as they come."""
+    plan = next(plan for plan in TABLES if plan.paper_table == "table2_bubble_interface_steps")
+    rows = []
+    for row in plan.rows:
+        cells = []
+        for size, paper in zip(plan.sizes, plan.printed(row), strict=True):
+            number = -7.5e7 if paper is None else -abs(paper)
+            saving = Saving(None if paper is None else number, number, -number / 10, 10)
+            cells.append(Cell(size, paper, 0.987654, 10, 0.987654, -number, -number / 10, -12.3, saving, "better"))
+        rows.append(
+            Row(row.label, row.agent, "rl+imitation from insertion_sort", "", row.is_teacher, "x", tuple(cells))
+        )
+    return Table(plan.name, plan.title, plan.measure, plan.sizes, tuple(rows))
+
+
+def test_a_table_fits_a_terminal_of_100_columns() -> None:
+    assert max(map(len, as_text(widest_table()).splitlines())) <= 100
+
+
+def test_every_line_of_a_markdown_table_has_as_many_cells() -> None:
+    lines = [line for line in as_markdown(widest_table()).splitlines() if line.startswith("|")]
+    assert len(lines) > 20
+    assert {line.count("|") for line in lines} == {len(widest_table().sizes) + 2}
+
+
+def test_a_table_shows_the_papers_numbers_ours_and_the_savings() -> None:
+    text = as_text(Reproduction(instances=2).table(PLAN))
+    lines = [line.split() for line in text.splitlines()]
+    paper = paper_tables()[PLAN.paper_table]["rows"]
+    assert ["paper", *(f"{value:.1f}" for value in paper["rl + imitation"])] in lines
+    savings = [b - a for a, b in zip(paper["rl + imitation"], paper["binary search"], strict=True)]
+    assert ["paper", "saves", *(f"{value:.1f}" for value in savings)] in lines
+    assert any(line[:1] == ["verdict"] for line in lines)
+    assert "-0.0" not in text
+
+
+# The command
+
+
+def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: object) -> tuple[int, str, str]:
+    monkeypatch.setattr(sys, "argv", ["surpass", *map(str, words)])
+    with pytest.raises(SystemExit) as end:
+        main()
+    shown = capsys.readouterr()
+    return (end.value.code or 0), shown.out, shown.err  # type: ignore[return-value]
+
+
+def test_the_command_prints_and_writes_a_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = ("--json", tmp_path / "t.json", "--markdown", tmp_path / "t.md")
+    code, shown, _ = call(capsys, monkeypatch, "reproduce", "table4", "--instances", "3", *files)
+    assert code == 0
+    assert "zoo:knapsack/rl: rl" in shown
+    assert max(map(len, shown.splitlines())) <= 100
+    record = json.loads((tmp_path / "t.json").read_text())
+    (table,) = record["tables"]
+    assert [row["label"] for row in table["rows"]][:2] == ["dfs, budget 20 x size", "rl, budget 20 x size"]
+    assert sum(record["verdicts"].values()) == sum(len(row["cells"]) for row in table["rows"])
+    assert "| paper | 0.45 |" in (tmp_path / "t.md").read_text()
+
+
+def test_json_to_the_output_is_nothing_but_json(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, shown, _ = call(capsys, monkeypatch, "reproduce", "table3", "--instances", "2", "--json", "-")
+    assert code == 0
+    assert json.loads(shown)["name"] == "table3"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("table9",), "known: teachers"),
+        (("table3", "--instances", "1"), "2 or more"),
+        (("table3", "--seed", "-1"), "seed is -1"),
+        (("table3", "--json", "-", "--markdown", "-"), "cannot both go to the output"),
+        (("table3", "--markdown", "nowhere/x.md"), "cannot be written"),
+        (("curves", "--out", "a-file"), "a-file cannot be written"),
+    ],
+    ids=lambda words: " ".join(words) if isinstance(words, tuple) else "",
+)
+def test_bad_input_gets_one_sentence_and_exit_code_2(
+    words: tuple[str, ...],
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a-file").write_text("")
+    code, shown, errors = call(capsys, monkeypatch, "reproduce", *words)
+    assert (code, shown) == (2, "")
+    assert message in errors
+    assert len(errors.strip().splitlines()) == 1
+
+
+def test_the_agents_to_train_again_are_those_of_the_zoo() -> None:
+    known = {f"zoo:{one.name}" for one in residents()}
+    for name in ("all", *NAMES):
+        assert set(learned_agents(name)) <= known
+    assert learned_agents("teachers") == []
+    assert "zoo:knapsack/rl" in learned_agents("table4")

@@ -9,11 +9,13 @@ from surpass.evaluation.reproduce import Cell, Row, Table
 
 __all__ = ["as_markdown", "as_text"]
 
-MILLIONS = 10_000_000
+MILLION = 1_000_000
 """From here on numbers are given in millions."""
 NOTE = (
-    "saving: what an agent saves against its teacher; the paper's is the difference of two printed means, ours the mean"
-    " difference on the same instances. better and worse: than the paper's, beyond 95 % noise and rounding."
+    "errors: by how many standard errors our mean of a teacher lies above the paper's. saves, gains: what an agent does"
+    " better than its teacher; the paper's is the difference of two printed means, ours the mean difference on the same"
+    " instances. better, worse, even: our saving against the paper's, beyond or within 95 % noise and rounding. filled:"
+    " the paper prints no number."
 )
 
 
@@ -31,7 +33,7 @@ def as_text(table: Table) -> str:
     sizes = tuple(f"{size:,}" for size in table.sizes)
     lines = [line for _, block in blocks for line in block]
     first = max((len(line.label) for line in lines), default=0)
-    widths = [max(len(size), *(len(line.cells[k]) for line in lines)) for k, size in enumerate(sizes)]
+    widths = [max([len(size), *(len(line.cells[k]) for line in lines)]) for k, size in enumerate(sizes)]
 
     def align(label: str, cells: tuple[str, ...]) -> str:
         fitted = (cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
@@ -80,14 +82,14 @@ def _lines(row: Row, table: Table) -> list[Line]:
         lines.append(Line("  solved", tuple(show.share(cell.solved) for cell in cells)))
     if row.is_teacher:
         lines.append(Line("  ± 95 %", tuple(show.number(cell.ci95) for cell in cells)))
-        lines.append(Line("  std. errors", tuple(_apart(cell) for cell in cells)))
+        lines.append(Line("  errors", tuple(_apart(cell) for cell in cells)))
         return lines
     if row.against:
-        what = "gain" if table.measure == "reward" else "saving"
+        verb = "gains" if table.measure == "reward" else "saves"
         savings = [cell.saving for cell in cells]
         if any(saving is not None and saving.paper is not None for saving in savings):
-            lines.append(Line(f"{what}, paper", tuple(show.number(s.paper if s else None) for s in savings)))
-        lines.append(Line(f"{what}, ours", tuple(show.number(s.ours if s else None) for s in savings)))
+            lines.append(Line(f"paper {verb}", tuple(show.number(s.paper if s else None) for s in savings)))
+        lines.append(Line(f"ours {verb}", tuple(show.number(s.ours if s else None) for s in savings)))
         lines.append(Line("  ± 95 %", tuple(show.number(s.ci95 if s else None) for s in savings)))
     lines.append(Line("verdict", tuple(cell.verdict for cell in cells)))
     return lines
@@ -110,10 +112,10 @@ class _Show:
             return "-"
         if self._measure == "solved":
             return self.share(value)
-        if abs(value) >= MILLIONS:
-            return f"{value / 1e6:,.1f} M"
+        if abs(value) >= MILLION:
+            return f"{value / MILLION:.4g} M"
         digits = 2 if self._measure == "reward" else 1 if abs(value) < 1000 else 0
         return f"{round(value, digits) + 0.0:,.{digits}f}"  # adding 0 makes a negative 0 a plain one
 
     def share(self, value: float | None) -> str:
-        return "-" if value is None or not math.isfinite(value) else f"{100 * value:.4g} %"
+        return "-" if value is None or not math.isfinite(value) else f"{100 * value:.4g}%"
