@@ -9,20 +9,21 @@ import numpy as np
 import pytest
 
 import surpass.agents.teachers  # noqa: F401 - makes the teachers known
-from surpass.agents.teacher import Teacher, find_teacher
+from surpass.agents.teacher import Do, See, Teacher, find_teacher
 from surpass.engine.batch import FIRST_DEPTH, allocate, grow_stack
 from surpass.engine.kernels import EMPTY
 from surpass.engine.lookup import Lookup
+from surpass.engine.record import Episode
 from surpass.engine.run import run
 from surpass.engine.specialise import specialise
-from surpass.machine import Outcome
+from surpass.machine import Action, Outcome
 from surpass.machine.state import DEPTH, FIRST
 from surpass.tasks.knapsack import KNAPSACK
 from surpass.tasks.lists import from_lists
 from surpass.tasks.search import SEARCH
 from surpass.tasks.sort_full import SORT_FULL
 from surpass.tasks.sort_quick import SORT_QUICK
-from surpass.tasks.task import Limit, Request, Task
+from surpass.tasks.task import Instances, Limit, Request, Task
 from tests.reference import Compiled, check_agent, check_machine, random_actions, random_instances
 
 TABLE_TASKS = (SORT_QUICK, SEARCH, KNAPSACK)
@@ -147,6 +148,79 @@ def test_an_agent_without_an_answer_stops_where_it_stands() -> None:
     results = run(mute, from_lists(np.array([[2, 1, 0], [0, 1, 2]])))
     assert results.steps.tolist() == [1, 0]
     assert results.outcomes.tolist() == [Outcome.NO_ACTION, Outcome.SOLVED]
+
+
+class RandomTable:
+    """An agent with a random action for each observation."""
+
+    name = "agent:random"
+
+    def __init__(self, task: Task, seed: int) -> None:
+        self.task = task
+        self.seed = seed
+
+    def actions(self, observations: np.ndarray) -> np.ndarray:
+        return np.array([self.action(seen) for seen in observations.tolist()])
+
+    def action(self, observation: int) -> int:
+        random, interface = np.random.default_rng([self.seed, observation]), self.task.interface
+        edges = [*interface.offsets, interface.action_count]
+        instruction = random.integers(len(interface.instructions))
+        return int(random.integers(edges[instruction], edges[instruction + 1]))
+
+
+def steps_until_a_state_returns(agent: RandomTable, instance: Instances, most: int) -> int | None:
+    """Return after how many steps an earlier state is there again, or None if the episode ends or takes too long."""
+    episode = Episode(agent.task, instance, most)
+    met: set[bytes] = set()
+    while episode.is_running:
+        if episode.digest in met:
+            return len(met)
+        met.add(episode.digest)
+        action = int(agent.actions(np.array([episode.observe()]))[0])
+        episode.step(action, agent.task.interface.action_rows[action])
+    return None
+
+
+@pytest.mark.parametrize("task", TABLE_TASKS, ids=lambda task: task.name)
+def test_a_loop_is_found_soon_and_only_where_a_state_returns(task: Task) -> None:
+    most, kinds = 60, set()
+    for seed in range(30):
+        agent, instances = RandomTable(task, seed), random_instances(task, 3, 3, np.random.default_rng(seed))
+        plain, watched = (run(agent, instances, limit=Limit(most, 0), find_loops=find) for find in (False, True))
+        for k in range(instances.count):
+            returns = steps_until_a_state_returns(agent, instances.part(k, k + 1), most)
+            is_loop = watched.outcomes[k] == Outcome.LOOP
+            kinds.add(bool(is_loop))
+            if returns is None:
+                assert watched.outcomes[k] == plain.outcomes[k]
+                assert watched.steps[k] == plain.steps[k]
+            else:
+                assert is_loop or 3 * returns + 16 > most
+            assert not is_loop or watched.steps[k] == most
+    assert kinds == {False, True}
+
+
+def test_what_grows_or_counts_without_end_is_no_loop() -> None:
+    endless = Teacher("teacher:endless", SORT_QUICK, lambda _see, do: do.FunctionCall(1, 1, 2, 1, 2, 1), "")
+    results = run(endless, from_lists(np.array([[1, 0]])), limit=Limit(5000, 0), find_loops=True)
+    assert results.outcomes.tolist() == [Outcome.STACK_LIMIT]
+
+
+def test_a_state_that_differs_on_the_stack_only_is_another_state() -> None:
+    # Function 2 is entered from two places of function 1 with equal variables; only the stack tells them apart.
+    def choose(see: See, do: Do) -> Action:
+        if see("function = None"):
+            return do.FunctionCall(1, 1, 1, 1, 1, 1)
+        if see("function = 2"):
+            return do.Return(1) if see.previous else do.MoveVar(1, -1)
+        return do.SwapWithNext(1) if see.previous == do.FunctionCall(2, 1, 1, 1, 1, 2) else second(see, do)
+
+    def second(see: See, do: Do) -> Action:
+        return do.FunctionCall(2, 1, 1, 1, 1, 2) if see.previous else do.FunctionCall(2, 1, 1, 1, 1, 1)
+
+    agent = Teacher("teacher:twice", SORT_QUICK, choose, "")
+    assert run(agent, from_lists(np.array([[1, 0]])), find_loops=True).reasons() == {"solved": 1}
 
 
 def test_a_lookup_grows_in_any_mode() -> None:

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from surpass.agents import find_agent, known_teachers
+from surpass.agents.teacher import Teacher
 from surpass.engine.record import record, replay
 from surpass.engine.run import run
 from surpass.errors import TraceError
@@ -70,3 +71,22 @@ def test_a_forged_trace_does_not_replay(old, new):
     assert old in text
     with pytest.raises(TraceError):
         replay(agent.task, read_trace(text.replace(old, new, 1)))
+
+
+def test_a_trace_of_a_loop_ends_when_the_state_comes_back_and_replays():
+    def choose(see, do):
+        return do.MoveVar(1, -1) if see("v1 = high") else do.MoveVar(1, +1)
+
+    pacing = Teacher("teacher:pacing", find_agent("teacher:bubble_sort").task, choose, "")
+    trace = record(pacing, "3,2,1")
+    assert trace.outcome == "loop"
+    assert [str(step.action) for step in trace.steps] == ["MoveVar(1, +1)", "MoveVar(1, +1)", "MoveVar(1, -1)"]
+    assert read_trace(write_trace(trace)) == trace
+    replay(pacing.task, trace)
+
+
+def test_a_budget_may_be_spent_going_round():
+    task = find_agent("teacher:depth_first").task
+    idle = Teacher("teacher:idle", task, lambda _see, do: do.MoveVar(-1), "")
+    trace = record(idle, "1:1:1")
+    assert (trace.outcome, len(trace.steps)) == ("solved", 20)

@@ -31,6 +31,7 @@ RUNNING, UNKNOWN_OBSERVATION, STACK_FULL = (
 )
 UNKNOWN_DECISION, NEEDS_INSTANCE = int(Outcome.UNKNOWN_DECISION), int(Outcome.NEEDS_INSTANCE)
 SOLVED, WRONG_ANSWER = int(Outcome.SOLVED), int(Outcome.WRONG_ANSWER)
+LOOP = int(Outcome.LOOP)
 STEP_LIMIT, STACK_LIMIT, NO_ACTION, BAD_OBSERVATION = (
     int(Outcome.STEP_LIMIT),
     int(Outcome.STACK_LIMIT),
@@ -87,13 +88,50 @@ def check_stack(state: State) -> int:
 
 
 @numba.njit(forceinline=True)
-def run_one(batch: Batch, keys: Ints, values: Ints, action_rows: Ints, limit: int, counts: Ints, b: int) -> None:
+def is_same(state: State, other: State) -> bool:
+    """Tell whether two states are equal in everything that the rest of an episode depends on."""
+    for k in range(len(state.registers)):
+        if state.registers[k] != other.registers[k]:
+            return False
+    for k in range(len(state.reals)):
+        if state.reals[k] != other.reals[k]:
+            return False
+    for k in range(len(state.items)):
+        if state.items[k] != other.items[k]:
+            return False
+    k, used = 0, state.registers[DEPTH] * FRAME_SIZE
+    while k < used and state.stack[k] == other.stack[k]:
+        k += 1
+    return k == used
+
+
+@numba.njit(forceinline=True)
+def copy_state(state: State, other: State) -> None:
+    """Copy everything that the rest of an episode depends on into `other`, in place."""
+    other.registers[:] = state.registers
+    other.items[:] = state.items
+    other.reals[:] = state.reals
+    for k in range(state.registers[DEPTH] * FRAME_SIZE):
+        other.stack[k] = state.stack[k]
+
+
+@numba.njit(forceinline=True)
+def run_one(
+    batch: Batch, keys: Ints, values: Ints, action_rows: Ints, limit: int, counts: Ints, kept: State, b: int
+) -> None:
     """Run episode `b` by a table in place until it ends or has to wait.
 
     `counts` is empty, or counts in place how often each place of the table was used.
+    `kept` is empty, or holds an earlier state that is compared with every later one: if it comes back, the episode is a
+    loop. It is replaced after twice as many steps each time, so that it lies on the loop before long (Brent's way). The
+    first one is kept after some steps only: copying it costs as much, and most episodes end sooner.
     """
     state = State(batch.registers[b], batch.items[b], batch.reals[b], batch.stack[b])
     steps, outcome = batch.steps[b], RUNNING
+    renewal = steps + 8 + (len(state.items) + len(state.reals)) // 8
+    find_loops = len(kept.registers) > 0
+    if find_loops:
+        kept.registers[SIZE] = -1
     while outcome == RUNNING:
         if steps >= limit:
             outcome = STEP_LIMIT
@@ -121,6 +159,12 @@ def run_one(batch: Batch, keys: Ints, values: Ints, action_rows: Ints, limit: in
         state.registers[PREVIOUS] = action + 1
         outcome = act(state, action_rows[action, 0], operands_of(action_rows, action))
         steps += 1
+        if find_loops and outcome == RUNNING:
+            if is_same(state, kept):
+                outcome = LOOP
+            elif steps == renewal:
+                copy_state(state, kept)
+                renewal += steps
     batch.steps[b] = steps
     batch.outcomes[b] = outcome
 
@@ -128,10 +172,27 @@ def run_one(batch: Batch, keys: Ints, values: Ints, action_rows: Ints, limit: in
 @numba.njit(nogil=True, cache=True)
 def run(batch: Batch, keys: Ints, values: Ints, action_rows: Ints, limits: Ints, first: int, last: int) -> None:
     """Run episodes `first` to `last - 1` by a table in place, until each ends or has to wait."""
-    no_counts = limits[:0]
+    nothing = limits[:0]
+    kept = State(nothing, nothing, np.empty(0), nothing)
     for b in range(first, last):
         if batch.outcomes[b] <= RUNNING:
-            run_one(batch, keys, values, action_rows, limits[b], no_counts, b)
+            run_one(batch, keys, values, action_rows, limits[b], nothing, kept, b)
+
+
+@numba.njit(nogil=True, cache=True)
+def run_finding_loops(
+    batch: Batch, keys: Ints, values: Ints, action_rows: Ints, limits: Ints, first: int, last: int
+) -> None:
+    """Run episodes as `run` does, and end those whose whole state comes back: they would go round for ever."""
+    kept = State(
+        np.empty(batch.registers.shape[1], np.int64),
+        np.empty(batch.items.shape[1], np.int64),
+        np.empty(batch.reals.shape[1]),
+        np.empty(batch.stack.shape[1], np.int64),
+    )
+    for b in range(first, last):
+        if batch.outcomes[b] <= RUNNING:
+            run_one(batch, keys, values, action_rows, limits[b], limits[:0], kept, b)
 
 
 @numba.njit(nogil=True, cache=True)
@@ -139,9 +200,11 @@ def tally(
     batch: Batch, keys: Ints, values: Ints, action_rows: Ints, limits: Ints, counts: Ints, first: int, last: int
 ) -> None:
     """Run episodes as `run` does, and add to `counts` [places] in place how often each place of the table was used."""
+    nothing = limits[:0]
+    kept = State(nothing, nothing, np.empty(0), nothing)
     for b in range(first, last):
         if batch.outcomes[b] <= RUNNING:
-            run_one(batch, keys, values, action_rows, limits[b], counts, b)
+            run_one(batch, keys, values, action_rows, limits[b], counts, kept, b)
 
 
 @numba.njit(nogil=True, cache=True)

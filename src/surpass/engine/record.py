@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -48,6 +49,14 @@ class Episode:
     def items(self) -> Ints:
         """The list as it stands, [1, n]."""
         return self._batch.items[:, : self._size]
+
+    @property
+    def digest(self) -> bytes:
+        """A short text that tells whole states apart: registers, integers, real numbers and open calls."""
+        batch = self._batch
+        used = batch.stack[0, : self.depth * self.task.frame_size]
+        parts = (batch.registers[0], batch.items[0], batch.reals[0], used)
+        return hashlib.blake2b(b"".join(part.tobytes() for part in parts), digest_size=16).digest()
 
     @property
     def is_running(self) -> bool:
@@ -113,7 +122,10 @@ def record(
     limit: Limit | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Trace:
-    """Run an agent on one written instance and return every step."""
+    """Run an agent on one written instance and return every step.
+
+    A run whose whole state comes back is a loop and ends there, unless steps are a budget that may be spent.
+    """
     task = agent.task
     start, labels = task.parse_instance(instance)
     most = int((limit or Limit.parse(task.limit)).steps(start.sizes)[0])
@@ -123,11 +135,14 @@ def record(
     steps: list[TraceStep] = []
     while episode.is_running:
         depth = episode.depth
-        if isinstance(agent, FullViewAgent):
-            if episode.items.tobytes() in met:
+        if task.measure == "steps":
+            # An agent with a full view sees nothing but the list.
+            state = episode.items.tobytes() if isinstance(agent, FullViewAgent) else episode.digest
+            if state in met:
                 episode.end(Outcome.LOOP)
                 break
-            met.add(episode.items.tobytes())
+            met.add(state)
+        if isinstance(agent, FullViewAgent):
             pointers = ask_pointers(agent, episode.items)[0]
             action, seen = Action(task.interface.instructions[0].name, tuple(pointers.tolist())), None
             changes = episode.step(0, np.concatenate([[0], pointers]))

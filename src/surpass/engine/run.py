@@ -56,12 +56,15 @@ def run(
     *,
     limit: Limit | None = None,
     lookup: Lookup | None = None,
+    find_loops: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Results:
     """Run an agent on every instance and return what became of each.
 
     `lookup` keeps what the agent answered from one call to the next; `progress` is told how many instances have ended.
+    With `find_loops` an episode whose whole state comes back ends there, as a loop, and counts the limit; agents that
+    see whole lists are always watched in this way.
     """
     task = agent.task
     limits = (limit or Limit.parse(task.limit)).steps(instances.sizes)
@@ -71,7 +74,7 @@ def run(
     if instances.count == 0:
         none = np.zeros(0, np.int64)
         return Results(none, none, none, np.zeros(0), np.zeros(0))
-    runner = _FullView(agent) if isinstance(agent, FullViewAgent) else _Tabular(agent, lookup, threads)
+    runner = _FullView(agent) if isinstance(agent, FullViewAgent) else _Tabular(agent, lookup, find_loops, threads)
     words = task.item_width(widest) + task.real_width(widest) + task.register_count + 64
     chunk = max(1, MEMORY_WORDS // words)
     parts = []
@@ -111,11 +114,13 @@ def _judge(task: Task, instances: Instances, batch: Batch, before: Reals) -> tup
 class _Tabular:
     """Runs an agent by its table: episodes that meet something new wait until the agent has answered for all."""
 
-    def __init__(self, agent: Agent, lookup: Lookup | None, threads: int | None) -> None:
+    def __init__(self, agent: Agent, lookup: Lookup | None, find_loops: bool, threads: int | None) -> None:
         if lookup is not None and lookup.agent is not agent:
             raise SettingError(f"this table belongs to {lookup.agent.name}, not to {agent.name}")
         self.task = agent.task
         self.lookup = lookup or Lookup(agent)
+        kernels = self.lookup.kernels
+        self.kernel = kernels.run_finding_loops if find_loops else kernels.run
         self.threads = core_count() if threads is None else threads
         if self.threads < 1:
             raise SettingError(f"threads is {threads}; it must be 1 or more")
@@ -125,6 +130,8 @@ class _Tabular:
             while (batch.outcomes <= Outcome.RUNNING).any():
                 self._run_round(pool, batch, limits, progress)
                 batch = self._serve(batch)
+        loops = batch.outcomes == Outcome.LOOP
+        batch.steps[loops] = limits[loops]
         return batch
 
     def _run_round(self, pool: ThreadPoolExecutor, batch: Batch, limits: Ints, progress: Progress | None) -> None:
@@ -137,7 +144,7 @@ class _Tabular:
             last = min(first + slice_size, count)
             if (batch.outcomes[first:last] <= Outcome.RUNNING).any():
                 arguments = (batch, lookup.keys, lookup.values, rows, limits, first, last)
-                jobs.add(pool.submit(lookup.kernels.run, *arguments))
+                jobs.add(pool.submit(self.kernel, *arguments))
         while jobs:
             done, jobs = wait(jobs, timeout=0.5)
             for job in done:

@@ -55,6 +55,7 @@ _SIGNATURES = {
     "insert": (_I1, _I1, _I1, _I1),
     "run": (_BATCH, _I1, _I1, _I2, _I1, int64, int64),
     "tally": (_BATCH, _I1, _I1, _I2, _I1, _I1, int64, int64),
+    "run_finding_loops": (_BATCH, _I1, _I1, _I2, _I1, int64, int64),
     "step": (_BATCH, _I1, _I2, _I1),
     "look": (_BATCH, _I2),
     "sample": (_BATCH, _PLAN, _POOL, _I2, _I1, _RECORD, int64, int64),
