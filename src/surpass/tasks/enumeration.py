@@ -13,7 +13,7 @@ from surpass.errors import InstanceError
 from surpass.tasks.lists import from_lists
 from surpass.tasks.task import Enumeration, Instances, Request, Task
 
-__all__ = ["enumeration_of", "every_list", "ordered_lists", "weak_order_count", "weak_orders"]
+__all__ = ["enumeration_of", "every_list", "ordered_lists", "reads_lists", "weak_order_count", "weak_orders"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -33,7 +33,7 @@ def enumeration_of(task: Task) -> Enumeration:
     """
     if task.small is not None:
         return task.small
-    if _reads_lists(task):
+    if reads_lists(task):
         return every_list(layout=lambda lists: _lay_out(task, lists))
     return _draw_some(task)
 
@@ -98,7 +98,7 @@ def ordered_lists(size: int) -> Ints:
     return lists[np.argsort(lists[:, -1], kind="stable")]
 
 
-def _reads_lists(task: Task) -> bool:
+def reads_lists(task: Task) -> bool:
     """Tell whether the task reads a written list as its ranks, so that its instances are lists."""
     sample = [1, 0, 2, 1]
     if task.read is None or task.item_width(len(sample)) < len(sample):
