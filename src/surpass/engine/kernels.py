@@ -102,7 +102,8 @@ def is_same(state: State, other: State) -> bool:
     k, used = 0, state.registers[DEPTH] * FRAME_SIZE
     while k < used and state.stack[k] == other.stack[k]:
         k += 1
-    return k == used
+    all_same: bool = k == used
+    return all_same
 
 
 @numba.njit(forceinline=True)
