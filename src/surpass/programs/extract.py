@@ -15,32 +15,57 @@ from surpass.machine.interface import Interface
 from surpass.programs.program import (
     START,
     Branch,
+    Evidence,
     Function,
     Leaf,
     Location,
     Node,
     Program,
+    Round,
     follow_code,
     leaves,
     place_features,
 )
-from surpass.programs.rules import code_size, write_code
+from surpass.programs.rules import Effort, code_size, write_code
 from surpass.programs.table import Collector, Progress, Table, need_table
 
 __all__ = ["check_program", "extract", "write_program"]
 
 Ints = npt.NDArray[np.int64]
 
+CALM_ROUNDS = 2
+"""How many rounds of fresh instances must meet nothing that the rules get wrong."""
+MOST_ROUNDS = 8
+MOST_REWRITES = 3
+"""How often the rules may be written again; those of a network that is still learning would never be done."""
 TRIED_MERGERS = 200
 """How many pairs of places are written as one to see whether that is shorter."""
 
 
 def extract(agent: Agent | FullViewAgent, *, seed: int = 0, progress: Progress | None = None) -> Program:
-    """Return the program of an agent: exactly what it does on every observation that it was seen to meet."""
+    """Return the program of an agent: exactly what it does on every observation that it was seen to meet.
+
+    The agent is run on every small instance and on a round of drawn ones, and the rules are written. Then come more
+    rounds of fresh instances: what they meet for the first time is answered by the agent and by the rules alone, and
+    where the two differ the rules are written again. It ends after `CALM_ROUNDS` rounds without a difference.
+    """
     agent = need_table(agent)
     collector = Collector(agent, seed)
+    collector.collect_small(progress)
     collector.collect(progress)
-    return write_program(agent.name, collector.table, agent)
+    program = write_program(agent.name, collector.table, agent)
+    history: list[Round] = []
+    while len(history) < MOST_ROUNDS and sum(bool(one.wrong) for one in history) < MOST_REWRITES:
+        if len(history) >= CALM_ROUNDS and not any(one.wrong for one in history[-CALM_ROUNDS:]):
+            break
+        known, before = program.table, collector.instances
+        collector.collect(progress)
+        table = collector.table
+        new = ~known.holds(table.observations)
+        wrong = int((program.follow(table.observations[new]) != table.actions[new]).sum())
+        history.append(Round(collector.instances - before, int(new.sum()), wrong))
+        program = write_program(agent.name, table, agent) if wrong else replace(program, table=table)
+    return replace(program, evidence=Evidence(collector.instances, tuple(history)))
 
 
 def check_program(program: Program, table: Table) -> None:
@@ -57,14 +82,7 @@ def check_program(program: Program, table: Table) -> None:
 
 def write_program(name: str, table: Table, origin: Agent | None = None) -> Program:
     """Return the program of a table."""
-    interface = table.task.interface
-    digits = interface.digits(table.observations)
-    function_feature, previous_feature = place_features(interface)
-    scopes = [
-        _write_scope(interface, ids, digits[rows], table.actions[rows], previous_feature)
-        for ids, rows in _split(digits, function_feature)
-    ]
-    scopes = _merge_scopes(interface, scopes, previous_feature)
+    scopes = _Writer(table.task.interface).write(table)
     numbers = count()
     functions = tuple(_number(Function(scope.ids, _in_order(scope.places)), lambda: next(numbers)) for scope in scopes)
     program = Program(name, table.task, functions, table, origin)
@@ -74,7 +92,7 @@ def write_program(name: str, table: Table, origin: Agent | None = None) -> Progr
 
 @dataclass(frozen=True, eq=False)
 class _Place:
-    """Rows that may be met at one place, and their code."""
+    """What may be met at one place: rows [m, F] and their actions [m]; and the code for it."""
 
     after: tuple[int, ...]
     digits: Ints
@@ -82,14 +100,14 @@ class _Place:
     code: Node
 
     @property
-    def is_straight(self) -> bool:
-        """Whether one action is always taken."""
-        return isinstance(self.code, Leaf)
+    def size(self) -> int:
+        """The size of the code."""
+        return code_size(self.code)
 
 
 @dataclass(frozen=True, eq=False)
 class _Scope:
-    """The places of a function."""
+    """The places of a function, and all their rows."""
 
     ids: tuple[int, ...]
     digits: Ints
@@ -99,7 +117,96 @@ class _Scope:
     @property
     def size(self) -> int:
         """The size of the code, with one for each place."""
-        return sum(1 + code_size(place.code) for place in self.places)
+        return sum(1 + place.size for place in self.places)
+
+
+class _Writer:
+    """Writes the code of every place, and makes one of those whose common code is shorter."""
+
+    def __init__(self, interface: Interface) -> None:
+        self.interface = interface
+        self.function, self.previous = place_features(interface)
+        self.features = [k for k in range(len(interface.features)) if k not in (self.function, self.previous)]
+        self.effort = Effort()
+        self.mergers = TRIED_MERGERS
+        self._tried: dict[tuple[_Place, _Place], _Place | None] = {}
+
+    def write(self, table: Table) -> list[_Scope]:
+        """Return the functions of a table."""
+        digits = self.interface.digits(table.observations)
+        scopes = [
+            self._write_scope(ids, digits[rows], table.actions[rows]) for ids, rows in _split(digits, self.function)
+        ]
+        return sorted(self._merge_scopes(scopes), key=lambda scope: scope.ids)
+
+    def _write_scope(self, ids: tuple[int, ...], digits: Ints, actions: Ints) -> _Scope:
+        places = [
+            self._write_place(after, digits[rows], actions[rows]) for after, rows in _split(digits, self.previous)
+        ]
+        return _Scope(ids, digits, actions, self._merge_places(places))
+
+    def _write_place(self, after: tuple[int, ...], digits: Ints, actions: Ints) -> _Place:
+        return _Place(after, digits, actions, write_code(self.interface, digits, actions, self.features, self.effort))
+
+    def _merge_scopes(self, scopes: list[_Scope]) -> list[_Scope]:
+        """Return functions with those made one whose common code is shorter."""
+        for a, b in combinations(scopes, 2):
+            digits, actions = np.concatenate([a.digits, b.digits]), np.concatenate([a.actions, b.actions])
+            parts = [rows for _, rows in _split(digits, self.previous)]
+            if all(self._agree(digits[rows], actions[rows]) for rows in parts):
+                both = self._write_scope((*a.ids, *b.ids), digits, actions)
+                if both.size < a.size + b.size:
+                    return self._merge_scopes([both, *(scope for scope in scopes if scope not in (a, b))])
+        return scopes
+
+    def _merge_places(self, places: list[_Place]) -> list[_Place]:
+        """Return places with those made one whose common code is shorter.
+
+        A place with one action for all only joins its like, so that straight code stays straight.
+        """
+        straight: dict[int, list[_Place]] = {}
+        for place in places:
+            if isinstance(place.code, Leaf):
+                straight.setdefault(place.code.action, []).append(place)
+        merged = [_join(alike, alike[0].code) for alike in straight.values()]
+        branching = [place for place in places if isinstance(place.code, Branch)]
+        while True:
+            pairs = sorted(combinations(branching, 2), key=lambda pair: -min(place.size for place in pair))
+            best: tuple[int, tuple[_Place, _Place], _Place] | None = None
+            for a, b in pairs:
+                # Common code is no smaller than either part's, so the smaller part is the most that can be saved.
+                if best is not None and min(a.size, b.size) <= best[0]:
+                    break
+                both = self._merge(a, b)
+                saved = 0 if both is None else a.size + b.size - both.size
+                if both is not None and saved > (best[0] if best else 0):
+                    best = saved, (a, b), both
+            if best is None:
+                return [*merged, *branching]
+            branching = [*(place for place in branching if place not in best[1]), best[2]]
+
+    def _merge(self, a: _Place, b: _Place) -> _Place | None:
+        """Return two places as one, unless they differ or too much has been tried."""
+        both = _join((a, b), a.code)
+        if not self._agree(both.digits, both.actions):
+            return None
+        for first, second in ((a, b), (b, a)):
+            if (follow_code(first.code, second.digits) == second.actions).all():
+                return replace(both, code=first.code)
+        if (a, b) not in self._tried:
+            self.mergers -= 1
+            self._tried[a, b] = self._write_place(both.after, both.digits, both.actions) if self.mergers >= 0 else None
+        return self._tried[a, b]
+
+    def _agree(self, digits: Ints, actions: Ints) -> bool:
+        """Tell whether rows that show the same, but for the function and the previous action, have the same action."""
+        pairs = np.unique(np.column_stack([self.interface.pack_digits(self._without_place(digits)), actions]), axis=0)
+        return bool(len(np.unique(pairs[:, 0])) == len(pairs))
+
+    def _without_place(self, digits: Ints) -> Ints:
+        digits = digits.copy()
+        digits[:, [k for k in (self.function, self.previous) if k is not None]] = 0
+        return digits
 
 
 def _split(digits: Ints, feature: int | None) -> list[tuple[tuple[int, ...], Ints]]:
@@ -110,59 +217,6 @@ def _split(digits: Ints, feature: int | None) -> list[tuple[tuple[int, ...], Int
     return [((int(value),), np.flatnonzero(column == value)) for value in np.unique(column)]
 
 
-def _write_scope(
-    interface: Interface, ids: tuple[int, ...], digits: Ints, actions: Ints, previous_feature: int | None
-) -> _Scope:
-    """Return a function with places that do the same made one."""
-    places = [
-        _write_place(interface, after, digits[rows], actions[rows]) for after, rows in _split(digits, previous_feature)
-    ]
-    return _Scope(ids, digits, actions, _merge_places(interface, places))
-
-
-def _write_place(interface: Interface, after: tuple[int, ...], digits: Ints, actions: Ints) -> _Place:
-    features = [k for k in range(len(interface.features)) if k not in place_features(interface)]
-    return _Place(after, digits, actions, write_code(interface, digits, actions, features))
-
-
-def _merge_places(interface: Interface, places: list[_Place]) -> list[_Place]:
-    """Return places with those made one whose common code is shorter.
-
-    A place with one action for all stays as it is, so that straight code stays straight, and only joins its like.
-    """
-    straight: dict[int, list[_Place]] = {}
-    for place in places:
-        if isinstance(place.code, Leaf):
-            straight.setdefault(place.code.action, []).append(place)
-    merged = [_join(alike, alike[0].code) for alike in straight.values()]
-    branching = [place for place in places if not place.is_straight]
-    tried: set[tuple[int, int]] = set()
-    while True:
-        best: tuple[int, _Place, _Place, _Place] | None = None
-        for a, b in combinations(branching, 2):
-            if best is not None and min(code_size(a.code), code_size(b.code)) <= best[0]:
-                continue
-            if (id(a), id(b)) in tried or not _agree(interface, [a, b]):
-                continue
-            fitting = _fit_one(a, b)
-            if fitting is None and len(tried) < TRIED_MERGERS:
-                fitting = _write_place(
-                    interface,
-                    (*a.after, *b.after),
-                    np.concatenate([a.digits, b.digits]),
-                    np.concatenate([a.actions, b.actions]),
-                )
-            saved = 0 if fitting is None else code_size(a.code) + code_size(b.code) - code_size(fitting.code)
-            if fitting is None or saved <= 0:
-                tried.add((id(a), id(b)))
-            elif best is None or saved > best[0]:
-                best = saved, a, b, fitting
-        if best is None:
-            return [*merged, *branching]
-        _, a, b, joined = best
-        branching = [place for place in branching if place is not a and place is not b] + [joined]
-
-
 def _join(places: Sequence[_Place], code: Node) -> _Place:
     return _Place(
         tuple(sorted(value for place in places for value in place.after)),
@@ -170,42 +224,6 @@ def _join(places: Sequence[_Place], code: Node) -> _Place:
         np.concatenate([place.actions for place in places]),
         code,
     )
-
-
-def _fit_one(a: _Place, b: _Place) -> _Place | None:
-    """Return two places as one if the code of either does for both."""
-    for first, second in ((a, b), (b, a)):
-        if (follow_code(first.code, second.digits) == second.actions).all():
-            return _join((a, b), first.code)
-    return None
-
-
-def _agree(interface: Interface, places: Sequence[_Place]) -> bool:
-    """Tell whether places take the same action wherever the same is seen, but for the function and previous action."""
-    digits = np.concatenate([place.digits for place in places]).copy()
-    for k in place_features(interface):
-        if k is not None:
-            digits[:, k] = 0
-    seen = interface.pack_digits(digits)
-    actions = np.concatenate([place.actions for place in places])
-    pairs = np.unique(np.stack([seen, actions]), axis=1)
-    return bool(len(np.unique(pairs[0])) == pairs.shape[1])
-
-
-def _merge_scopes(interface: Interface, scopes: list[_Scope], previous_feature: int | None) -> list[_Scope]:
-    """Return functions with those made one whose common code is shorter."""
-    for a, b in combinations(scopes, 2):
-        digits, actions = np.concatenate([a.digits, b.digits]), np.concatenate([a.actions, b.actions])
-        parts = [
-            _Place(after, digits[rows], actions[rows], Leaf(0)) for after, rows in _split(digits, previous_feature)
-        ]
-        if not all(_agree(interface, [part]) for part in parts):
-            continue
-        both = _write_scope(interface, (*a.ids, *b.ids), digits, actions, previous_feature)
-        if both.size < a.size + b.size:
-            rest = [scope for scope in scopes if scope is not a and scope is not b]
-            return _merge_scopes(interface, [both, *rest], previous_feature)
-    return sorted(scopes, key=lambda scope: scope.ids)
 
 
 def _in_order(places: Sequence[_Place]) -> tuple[Location, ...]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,11 +29,13 @@ from surpass.tasks.task import Task
 
 __all__ = [
     "Branch",
+    "Evidence",
     "Function",
     "Leaf",
     "Location",
     "Node",
     "Program",
+    "Round",
     "Rule",
     "Test",
     "all_hold",
@@ -124,6 +127,25 @@ class Rule:
     action: int
 
 
+class Round(NamedTuple):
+    """What fresh instances showed after the rules were written."""
+
+    instances: int
+    new: int
+    """How many observations they met that were not met before."""
+    wrong: int
+    """For how many of these the rules alone gave another action than the agent; if any, they were written again."""
+
+
+class Evidence(NamedTuple):
+    """What a program was taken from."""
+
+    instances: int
+    """On how many instances the agent was run."""
+    rounds: tuple[Round, ...]
+    """The rounds of fresh instances on which the rules were tried, the last ones last."""
+
+
 @dataclass(frozen=True, eq=False)
 class Program:
     """An agent that is a page of rules.
@@ -138,6 +160,8 @@ class Program:
     functions: tuple[Function, ...]
     table: Table
     origin: Agent | None = None
+    evidence: Evidence | None = None
+    """What it was taken from, if an agent was run for it."""
     unmet: set[int] = field(default_factory=set)
     """The observations asked about so far that are not in the table."""
 

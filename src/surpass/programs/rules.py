@@ -3,9 +3,9 @@
 A row is what can be seen at one place of a program. Rows that were never met have no action: the code may do anything
 with them, which is what keeps it short. Its size is one for each branch and one for each test.
 
-`write_code` is exact on all rows. Up to a number of search steps it is also the smallest: `_Search` finds the smallest
-code for a few rows, the rows that this code gets wrong are added, and so on until none is left; code for fewer rows is
-never larger, so the last one is smallest for all. Where that takes too long, the rows are split by the
+`write_code` is exact on all rows. Where the code is short it is also the smallest: `_Search` finds the smallest code
+for a few rows, the rows that this code gets wrong are added, and so on until none is left; code for fewer rows is never
+larger, so the last one is smallest for all. Where the code is long, or an `Effort` is spent, the rows are split by the
 test that leaves the least code by a quick estimate, and each part is written in the same way.
 """
 
@@ -21,19 +21,32 @@ from surpass.machine.interface import Interface
 from surpass.programs.program import Branch, Leaf, Node, Test, all_hold, leaves
 from surpass.programs.words import vagueness
 
-__all__ = ["code_size", "write_code"]
+__all__ = ["Effort", "code_size", "write_code"]
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+Reals = npt.NDArray[np.float64]
 
 BRANCH = 2
 """The size of a branch with one test."""
 SEARCH_STEPS = 3000
-"""How many sets of rows the search for the smallest code may look at."""
-MOST_ROWS = 400
+"""How many sets of rows one search for the smallest code may look at."""
+SEARCH_LEAVES = 16
+"""The search is tried where code that is quickly written has at most so many leaves."""
+SEARCH_ROWS = 400
 """How many rows the search may look at together."""
 TRIED_SPLITS = 12
 """How many tests are compared by estimate where the smallest code is out of reach."""
+
+
+class Effort:
+    """How much may still be spent on making code short; what is spent does not depend on the machine's speed."""
+
+    def __init__(self, steps: int = 30_000, rows: int = 30_000_000) -> None:
+        self.steps = steps
+        """Sets of rows that searches may look at."""
+        self.rows = rows
+        """Rows that estimates may look at, one for each branch that a row comes to."""
 
 
 def code_size(node: Node) -> int:
@@ -43,47 +56,63 @@ def code_size(node: Node) -> int:
     return 1 + len(node.tests) + code_size(node.then) + code_size(node.otherwise)
 
 
-def write_code(interface: Interface, digits: Ints, actions: Ints, features: Sequence[int]) -> Node:
+def write_code(
+    interface: Interface, digits: Ints, actions: Ints, features: Sequence[int], effort: Effort | None = None
+) -> Node:
     """Return short code over some features that gives every row of `digits` [m, F] its action [m].
 
     Rows that are equal in these features must have equal actions.
     """
     _, first = np.unique(digits[:, list(features)], axis=0, return_index=True)
     first = np.sort(first)
-    rows = _Rows(digits[first], actions[first], features)
+    rows = _Rows(digits[first], actions[first], features, effort or Effort())
     return _tidy(interface, rows.digits, _write(rows, np.arange(len(first))))
 
 
 class _Rows:
     """Distinct rows with their actions, and every test that tells some of them apart."""
 
-    def __init__(self, digits: Ints, actions: Ints, features: Sequence[int]) -> None:
-        self.digits, self.actions = digits, actions
+    def __init__(self, digits: Ints, actions: Ints, features: Sequence[int], effort: Effort) -> None:
+        self.digits, self.actions, self.effort = digits, actions, effort
+        self.kinds, self._kind_of = np.unique(actions, return_inverse=True)
+        tested = [k for k in features if len(np.unique(digits[:, k])) > 1]
+        widths = [int(digits[:, k].max()) + 1 for k in tested]
+        starts = np.concatenate([[0], np.cumsum(widths, dtype=np.int64)])
+        self._cells: Ints = digits[:, tested] + starts[:-1]
+        """[m, features]: for each feature the number of its value, counted through all features."""
         self.tests: list[Test] = []
-        holds: list[Bools] = []
-        for k in features:
+        self._columns: list[int] = []
+        for column, k in enumerate(tested):
             for values in _subsets(np.unique(digits[:, k]).tolist()):
                 self.tests.append(Test(k, frozenset(values)))
-                holds.append(np.isin(digits[:, k], values))
-        self.holds: Bools = np.array(holds, np.bool_).reshape(len(holds), len(digits))
-        """[tests, m]"""
+                self._columns.append(column)
+        self._accepts: Bools = np.zeros((len(self.tests), int(starts[-1])), np.bool_)
+        """[tests, cells]"""
+        for number, (test, column) in enumerate(zip(self.tests, self._columns, strict=True)):
+            self._accepts[number, starts[column] + np.array(sorted(test.values))] = True
+        self._weights = self._accepts.astype(np.float64)
 
-    def order(self, rows: Ints) -> Ints:
+    def holds(self, test: int, chosen: Ints) -> Bools:
+        """Tell for which of some rows a test holds."""
+        accepted: Bools = self._accepts[test, self._cells[chosen, self._columns[test]]]
+        return accepted
+
+    def order(self, chosen: Ints) -> Ints:
         """Return the tests that split some rows, those that tell most about the action first."""
-        holds = self.holds[:, rows]
-        kinds, action = np.unique(self.actions[rows], return_inverse=True)
-        is_action = np.eye(len(kinds))[action]
-        inside = holds.astype(np.float64) @ is_action
-        disorder = _disorder(inside) + _disorder(is_action.sum(axis=0) - inside)
-        useful = np.flatnonzero(holds.any(axis=1) & ~holds.all(axis=1))
+        kinds, kind_of = len(self.kinds), self._kind_of[chosen]
+        pairs = self._cells[chosen] * kinds + kind_of[:, None]
+        counts = np.bincount(pairs.ravel(), minlength=self._accepts.shape[1] * kinds).reshape(-1, kinds)
+        total = np.bincount(kind_of, minlength=kinds)
+        inside = self._weights @ counts
+        disorder = _disorder(inside) + _disorder(total - inside)
+        held = inside.sum(axis=1)
+        useful = np.flatnonzero((held > 0) & (held < len(chosen)))
         ordered: Ints = useful[np.argsort(disorder[useful].round(9), kind="stable")]
         return ordered
 
 
 def _subsets(values: list[int]) -> Iterator[tuple[int, ...]]:
     """Yield the sets of values to test for, single values first, then all but one, then the others if few."""
-    if len(values) < 2:
-        return
     yield from ((value,) for value in values)
     if len(values) > 2:
         yield from combinations(values, len(values) - 1)
@@ -92,30 +121,35 @@ def _subsets(values: list[int]) -> Iterator[tuple[int, ...]]:
             yield from combinations(values, count)
 
 
-def _disorder(counts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _disorder(counts: Reals) -> Reals:
     """Return for each line of action counts [k, actions] how many bits it takes to tell the actions of its rows."""
     total = counts.sum(axis=1, keepdims=True)
-    bits: npt.NDArray[np.float64] = -(counts * np.log2(np.maximum(counts, 1) / np.maximum(total, 1))).sum(axis=1)
+    bits: Reals = -(counts * np.log2(np.maximum(counts, 1) / np.maximum(total, 1))).sum(axis=1)
     return bits
 
 
 def _write(rows: _Rows, chosen: Ints) -> Node:
     """Return short code for the chosen rows."""
-    code = _write_smallest(rows, chosen)
-    if code is not None:
-        return code
-    best: tuple[int, int] | None = None
-    for test in rows.order(chosen)[:TRIED_SPLITS].tolist():
-        holds = rows.holds[test, chosen]
+    quick = _write_quickly(rows, chosen)
+    if isinstance(quick, Leaf):
+        return quick
+    if len(list(leaves(quick))) <= SEARCH_LEAVES:
+        code = _write_smallest(rows, chosen)
+        if code is not None:
+            return code
+    tried = rows.order(chosen)[:TRIED_SPLITS].tolist()
+    best = code_size(quick) - BRANCH, tried[0]
+    for test in tried[1:]:
+        if rows.effort.rows <= 0:
+            break
+        holds = rows.holds(test, chosen)
         size = sum(code_size(_write_quickly(rows, part)) for part in (chosen[holds], chosen[~holds]))
-        if best is None or size < best[0]:
-            best = size, test
-    assert best is not None, "two rows are equal and have different actions"
+        best = min(best, (size, test), key=lambda split: split[0])
     return _split(rows, chosen, best[1], _write)
 
 
 def _split(rows: _Rows, chosen: Ints, test: int, write: Callable[[_Rows, Ints], Node]) -> Branch:
-    holds = rows.holds[test, chosen]
+    holds = rows.holds(test, chosen)
     return Branch((rows.tests[test],), write(rows, chosen[holds]), write(rows, chosen[~holds]))
 
 
@@ -124,21 +158,21 @@ def _write_quickly(rows: _Rows, chosen: Ints) -> Node:
     kinds = np.unique(rows.actions[chosen])
     if len(kinds) == 1:
         return Leaf(int(kinds[0]))
+    rows.effort.rows -= len(chosen)
     return _split(rows, chosen, int(rows.order(chosen)[0]), _write_quickly)
 
 
 def _write_smallest(rows: _Rows, chosen: Ints) -> Node | None:
     """Return the smallest code for the chosen rows, or None if that takes too long."""
-    kinds, first = np.unique(rows.actions[chosen], return_index=True)
-    if len(kinds) == 1:
-        return Leaf(int(kinds[0]))
+    _, first = np.unique(rows.actions[chosen], return_index=True)
     order = rows.order(chosen)
     sample = chosen[np.sort(first)].tolist()
-    steps = SEARCH_STEPS
+    steps = min(SEARCH_STEPS, rows.effort.steps)
     smallest = 0
-    while len(sample) <= MOST_ROWS:
+    while len(sample) <= SEARCH_ROWS:
         search = _Search(rows, order, np.array(sample), steps)
         code = search.find(smallest)
+        rows.effort.steps -= steps - max(0, search.steps)
         if code is None:
             return None
         steps, smallest = search.steps, code_size(code)
@@ -177,7 +211,7 @@ class _Search:
         self.actions = {int(kind): _as_bits(actions == kind) for kind in np.unique(actions)}
         self.tests: dict[int, Test] = {}
         for k in order.tolist():
-            self.tests.setdefault(_as_bits(rows.holds[k, sample]), rows.tests[k])
+            self.tests.setdefault(_as_bits(rows.holds(k, sample)), rows.tests[k])
         self.found: dict[int, Node] = {}
         """The smallest code of sets for which it is known."""
         self.at_least: dict[int, int] = {}

@@ -12,15 +12,20 @@ from surpass.agents.agent import Agent, FullViewAgent
 from surpass.engine.lookup import Lookup
 from surpass.engine.run import run
 from surpass.errors import SettingError
-from surpass.tasks.task import Request, Task
+from surpass.tasks.enumeration import enumeration_of
+from surpass.tasks.task import Instances, Request, Task
 
 __all__ = ["Collector", "Table", "need_table"]
 
 Ints = npt.NDArray[np.int64]
 Progress = Callable[[str, int, int | None], None]
 
+MOST_ENUMERATED = 50_000
+"""Up to how many instances of a size every one is run: for lists, all of up to 7 values with ties."""
+LARGEST_ENUMERATED = 40
+"""The largest size of which every instance is run, however few they are."""
 SMALL_SIZES = tuple(range(1, 11))
-SMALL_COUNT = 1000
+SMALL_COUNT = 500
 """Instances of each small size, distribution and kind of query in a round."""
 LARGE_ITEMS = 4000
 """About how many items the instances of a larger size have together."""
@@ -53,11 +58,13 @@ def need_table(agent: Agent | FullViewAgent) -> Agent:
 
 
 class Collector:
-    """Runs an agent round by round, each time on fresh instances of every kind, and keeps what it meets."""
+    """Runs an agent on instances of every kind and keeps what it meets."""
 
     def __init__(self, agent: Agent, seed: int = 0) -> None:
         self.agent, self.task = agent, agent.task
         self.seed = seed
+        self.instances = 0
+        """How many instances it was run on."""
         self.rounds = 0
         self._lookup = Lookup(agent)
 
@@ -66,16 +73,35 @@ class Collector:
         """Everything met so far."""
         return Table(self.task, *self._lookup.entries())
 
+    def collect_small(self, progress: Progress | None = None) -> None:
+        """Run the agent on every small instance."""
+        small = enumeration_of(self.task)
+        for size in range(min(small.largest, LARGEST_ENUMERATED) + 1):
+            if small.count(size) <= MOST_ENUMERATED:
+                for batch in small.instances(size):
+                    self._run(batch, progress)
+
     def collect(self, progress: Progress | None = None) -> None:
-        """Run the agent on a round of fresh instances: all sizes, every distribution, every kind of query."""
-        sizes = sorted({*SMALL_SIZES, *self.task.training_sizes, *self.task.sizes})
-        for size in sizes:
-            if progress:
-                progress("observations met", self._lookup.count, None)
-            count = SMALL_COUNT if size in SMALL_SIZES else max(2, LARGE_ITEMS // size)
-            for data in self.task.data:
-                for queries in self.task.queries or ("mixed",):
-                    seed = self.seed * 1_000_000 + self.rounds
-                    request = Request(size=size, count=count, seed=seed, data=data, queries=queries)
-                    run(self.agent, self.task.draw(request), lookup=self._lookup)
+        """Run the agent on a round of fresh instances: all sizes, every distribution, every kind of query.
+
+        An agent that fails on most instances of a size is not run on larger ones, where it would only use up its steps.
+        """
+        seed = self.seed * 1_000_000 + self.rounds
         self.rounds += 1
+        for size in sorted({*SMALL_SIZES, *self.task.training_sizes, *self.task.sizes}):
+            count = SMALL_COUNT if size in SMALL_SIZES else max(2, LARGE_ITEMS // size)
+            solved = []
+            for data in self.task.data:
+                for queries in self.task.queries or ("",):
+                    request = Request(size=size, count=count, seed=seed, data=data, queries=queries)
+                    solved.append(self._run(self.task.draw(request), progress))
+            if np.mean(solved) < 0.5:
+                break
+
+    def _run(self, instances: Instances, progress: Progress | None) -> float:
+        """Run the agent on instances and return the share solved."""
+        results = run(self.agent, instances, lookup=self._lookup)
+        self.instances += instances.count
+        if progress:
+            progress("observations met", self._lookup.count, None)
+        return float(results.solved.mean())
