@@ -63,6 +63,11 @@ def test_lists_of_numbers_are_values(tmp_path: Path) -> None:
     assert [variant.settings for variant in recipe.variants] == [{"sizes": "5,10"}, {"sizes": "20"}]
 
 
+def test_an_empty_list_is_a_value_too() -> None:
+    recipe = parse_recipe("x", {"task": "search", "method": "improvement", "settings": {"sizes": []}})
+    assert recipe.variants[0].settings == {"sizes": ""}
+
+
 def test_folder_names_hold_nothing_that_a_path_cannot_and_stay_apart() -> None:
     values = ("a/b", "a:b", "a" * 300, "a" * 301, "..", "plain")
     variants = Recipe(name="x", task="search", method="rl", grid={"data": values}).variants

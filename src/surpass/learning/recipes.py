@@ -79,7 +79,7 @@ class Recipe:
 
     def _check_value(self, key: str, value: Value) -> None:
         numbers = value if isinstance(value, list | tuple) else [value]
-        if isinstance(value, str) or (numbers and all(isinstance(n, int | float) for n in numbers)):
+        if isinstance(value, str) or all(isinstance(number, int | float) for number in numbers):
             return
         raise RecipeError(f"recipe {self.name}: {key} is {value!r}; it must be a number, a text or a list of numbers")
 
