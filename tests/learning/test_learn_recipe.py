@@ -73,6 +73,14 @@ def test_a_recipe_for_a_users_own_task_is_used_with_its_file(surpass, tmp_path: 
     assert recipe_of(tmp_path / "run")["teacher"] == "scan"
 
 
+@pytest.mark.parametrize("command", [("learn", "--recipe"), ("sweep",)])
+def test_a_recipe_does_not_run_a_file_that_it_names(command: tuple[str, ...], surpass) -> None:  # type: ignore[no-untyped-def]
+    Path("evil.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
+    Path("evil.toml").write_text('task = "evil.py"\nmethod = "imitation"\n')
+    check_refused(surpass(*command, "evil.toml"), "is a file; name the task")
+    assert not Path("ran").exists()
+
+
 def test_a_sweep_of_a_users_own_task_takes_its_file(surpass) -> None:  # type: ignore[no-untyped-def]
     Path("own.toml").write_text(
         'task = "minimum"\nmethod = "imitation"\n[settings]\nsizes = [1, 2, 3]\nitems = 6\nmost_rounds = 1\n'
