@@ -77,7 +77,7 @@ def test_a_recipe_for_a_users_own_task_is_used_with_its_file(surpass, tmp_path: 
 def test_a_recipe_does_not_run_a_file_that_it_names(command: tuple[str, ...], surpass) -> None:  # type: ignore[no-untyped-def]
     Path("evil.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
     Path("evil.toml").write_text('task = "evil.py"\nmethod = "imitation"\n')
-    check_refused(surpass(*command, "evil.toml"), "is a file; name the task")
+    check_refused(surpass(*command, "evil.toml"), "is a file; it must be the name")
     assert not Path("ran").exists()
 
 

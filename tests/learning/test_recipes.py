@@ -132,7 +132,7 @@ def test_the_folder_of_a_run_and_its_file_are_recipes(tmp_path: Path) -> None:
         ('task = "search"', "", "recipe mine does not say its task"),
         ('method = "rl+imitation"', "", "recipe mine does not say its method"),
         ('task = "search"', "task = 3", "task is 3; it must be a text"),
-        ('task = "search"', 'task = "evil.py"', "task 'evil.py' is a file; name the task"),
+        ('task = "search"', 'task = "evil.py"', "task 'evil.py' is a file; it must be the name"),
         ("seeds = [3, 5]", "seeds = []", "seeds is empty"),
         ("seeds = [3, 5]", "seeds = 3", "seeds is 3; it must be a list"),
         ("seeds = [3, 5]", "seeds = [3, -1]", "seed -1 is not a whole number from 0"),
