@@ -38,8 +38,6 @@ AGREEMENT = 3.0
 """How many standard errors may lie between a teacher's printed mean and ours: there are some 80 such cells."""
 HALF_A_UNIT = {"steps": 0.05, "reward": 0.005, "solved": 0.005}
 """By how much a printed number can be off from rounding."""
-GRAPH_PAIRS = 250_000
-"""About how many pairs of positions all instances of a size may have together for an agent with a full view."""
 
 NAMES = ("teachers", *dict.fromkeys(plan.name for plan in TABLES))
 """The tables that can be asked for."""
@@ -145,6 +143,10 @@ class Effort:
         self.cheap_steps, self.costly_steps = 100_000_000 // part, 500_000_000 // part
         self.hopeless_steps = 4_000_000_000 // part
         """What even two instances of a cell must not take."""
+        self.pairs = 250_000 // part
+        """For a full view: about how many pairs of positions all instances of a cell may have together"""
+        self.hopeless_pairs = 4_000_000 // part
+        """and how many even one must not have."""
 
     def count(self, steps: float) -> int:
         """Return how many instances a cell gets, given the mean steps of its first two."""
@@ -232,7 +234,7 @@ class Reproduction:
                 before = (size, float(results.steps.mean()))
         return found
 
-    def _run(self, plan: TablePlan, row: RowPlan, size: int) -> Results:
+    def _run(self, plan: TablePlan, row: RowPlan, size: int) -> Results | None:
         agent, run_one = self._agent(self.stand_ins.get(row.agent, row.agent))
         limit = Limit.parse(row.limit)
 
@@ -245,7 +247,9 @@ class Reproduction:
             return (lambda ended: progress(label, size, done + ended, count)) if progress else None
 
         if isinstance(agent, FullViewAgent):
-            count = max(1, min(self.effort.usual, GRAPH_PAIRS // size**2))
+            if size**2 > self.effort.hopeless_pairs:
+                return None
+            count = max(1, min(self.effort.usual, self.effort.pairs // size**2))
             return run_one(draw(count), limit, report(count, 0))
         first = run_one(draw(2), limit, report(2, 0))
         count = self.effort.count(float(first.steps.mean()))

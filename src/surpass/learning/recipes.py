@@ -62,9 +62,7 @@ class Recipe:
     def __post_init__(self) -> None:
         if self.task.endswith(".py"):
             # To run a file because a recipe names it would be to run code from the recipe.
-            raise RecipeError(
-                f"recipe {self.name}: task {self.task!r} is a file; name the task, and give the file with it"
-            )
+            raise RecipeError(f"recipe {self.name}: task {self.task!r} is a file; it must be the name of a task")
         if not self.seeds:
             raise RecipeError(f"recipe {self.name}: seeds is empty; it must list at least one")
         for seed in self.seeds:
