@@ -38,6 +38,11 @@ Tensors = dict[str, npt.NDArray[Any]]
 
 MOST_KNOWN = 5
 """How many times as many observations are kept as the program meets, before those of failures are forgotten."""
+BEAM = 8
+"""How many candidates get further changes."""
+YARDSTICK = 9_000_000
+"""The place in the stream of instances of those that programs of all rounds are compared on."""
+COUNTERS = ("is_perfect", "sound", "generations", "tried", "draws", "drawn_from")
 SMALL_SIZES = range(1, 9)
 """Sizes at which the program is checked on many instances at the end of each round."""
 
@@ -60,6 +65,8 @@ class ImprovementConfig:
     generations_per_round: int = 10
     candidates: int = 64
     """Changes tried side by side in a generation."""
+    depth: int = 3
+    """How many more changes are tried where a change led to something new."""
     screened: int = 16
     """Instances that all candidates are tried on."""
     tested: int = 400
@@ -70,6 +77,8 @@ class ImprovementConfig:
     """How many standard errors the saving on the last must lie above nothing."""
     drift: float = 0.02
     """The share of changes that make no difference on any of them and are kept all the same."""
+    temperature: float = 0.0
+    """What share of the cost a change may add at first, about, and still be kept; it falls to nothing by the end."""
     slack: float = 1.25
     """How many times the program's own steps a candidate may take before it is stopped."""
 
@@ -77,11 +86,15 @@ class ImprovementConfig:
         for name in ("generations", "generations_per_round", "candidates", "screened", "tested", "confirmed"):
             if getattr(self, name) < 1:
                 raise SettingError(f"{name} is {getattr(self, name)}; it must be 1 or more")
+        if self.depth < 0:
+            raise SettingError(f"depth is {self.depth}; it must be 0 or more")
         for name in ("sizes", "large_sizes"):
             if min(getattr(self, name), default=1) < 1:
                 raise SettingError(f"{name} are {getattr(self, name)}; they must be numbers from 1 on")
         if not 0 <= self.drift <= 1:
             raise SettingError(f"drift is {self.drift}; it must lie between 0 and 1")
+        if not 0 <= self.temperature < 1:
+            raise SettingError(f"temperature is {self.temperature}; it must be 0 or more, and below 1")
         if not self.errors >= 0 or not self.slack >= 1:
             raise SettingError(f"errors is {self.errors} and slack {self.slack}; they must be 0 and 1 or more")
 
@@ -99,8 +112,13 @@ class Improvement:
         self.queries = config.queries or (task.queries[0] if task.queries else "mixed")
         self.random = np.random.default_rng([config.seed, 4])
         self.changes: list[Change] = []
+        self.is_perfect = False
+        """Whether the agent to start from solved everything at first."""
         self.sound = 0
         """How many of the changes have passed the checks at the end of a round."""
+        self.best: list[Change] = []
+        self.best_cost = np.inf
+        """The program with the lowest cost on the yardstick at the end of a round, and that cost."""
         self.generations = self.tried = self.draws = 0
         self.drawn_from = 0
         """How many times instances had been drawn before those of the trials."""
@@ -114,6 +132,7 @@ class Improvement:
         self._met: Ints = np.zeros(0, np.int64)
         self._met_actions: Ints = np.zeros(0, np.int64)
         self._met_often: Reals = np.zeros(0)
+        self._yardstick: Trial | None = None
         self._pupil: Imitation | None = None
 
     @property
@@ -172,10 +191,14 @@ class Improvement:
             return {"generation": self.generations, **{k: v for k, v in curve.items() if k != "round"}}
         if not self.trials:
             self._renew()
+            self.is_perfect = not any(trial.unsolved.any() for trial in self.trials) and not self._failures([])
         for _ in range(min(self.config.generations_per_round, self.config.generations - self.generations)):
             self._try_generation()
             self.generations += 1
         self._go_back_to_sound()
+        self._measure()
+        if not self.is_improving:
+            self.changes = self.best
         trial = self.trials[-1]
         counted = trial.weights > 0
         means = {f"cost_{size}": float(trial.costs[counted & (trial.sizes == size)].mean()) for size in self.sizes}
@@ -185,54 +208,100 @@ class Improvement:
             "changes": len(self.changes),
             "observations": len(self._met),
             "solved": float(1 - trial.unsolved.mean()),
+            "relative_cost": self.best_cost,
             **means,
         }
 
     def _try_generation(self) -> None:
-        """Try one set of candidates, and keep the best that passes all trials."""
-        screen = self.trials[0]
+        """Try one set of candidates and some of their descendants, and keep the best that passes all trials."""
+        screen, heat = self.trials[0], self._heat()
         candidates = [[change] for change in self._propose_some()]
-        costs, new = self._run(screen, candidates)
-        # What failed where nobody had been before gets a second change there.
-        again = []
-        for k, candidate in enumerate(candidates):
-            if len(new[k]) and not _saving(screen, costs[k])[0] > 0 and self.random.random() < 0.5:
-                at = int(self.random.integers(len(new[k])))
-                action = AmendedAgent(self.base, self.changes + candidate).actions(new[k][at : at + 1])
-                more = self._propose(int(new[k][at]), int(action[0]))
-                if more:
-                    candidates[k] = candidate + more
-                    again.append(k)
-        if again:
-            costs[again] = self._run(screen, [candidates[k] for k in again])[0]
-        self.tried += len(candidates) + len(again)
-        savings = np.array([_saving(screen, row)[0] for row in costs])
-        for k in np.argsort(-savings, kind="stable").tolist():
-            if savings[k] < 0:
-                return
-            is_same = bool((costs[k] == screen.costs).all())
-            if is_same and self.random.random() >= self.config.drift:
-                continue
-            if self._passes(candidates[k]):
-                self._keep(candidates[k])
+        costs = self._run(screen, candidates)
+        finalists: list[tuple[float, list[Change]]] = []
+        for depth in range(self.config.depth + 1):
+            self.tried += len(candidates)
+            for candidate, row in zip(candidates, costs, strict=True):
+                saving = _saving(screen, row)[0]
+                is_same = bool((row == screen.costs).all())
+                if saving >= -3 * heat and not (is_same and self.random.random() >= self.config.drift):
+                    finalists.append((saving, candidate))
+            if depth == self.config.depth:
+                break
+            candidates = self._descend(candidates, costs)
+            if not candidates:
+                break
+            costs = self._run(screen, candidates)
+        if heat > 0:
+            self.random.shuffle(finalists)
+        else:
+            finalists.sort(key=lambda finalist: -finalist[0])
+        for _, candidate in finalists:
+            if self._passes(candidate):
+                self._keep(candidate)
                 return
 
+    def _descend(self, candidates: list[list[Change]], costs: Reals) -> list[list[Change]]:
+        """Return candidates with one more change, where the first ones led to what the program never meets.
+
+        A change can be good that only pays once the program knows what to do next: those that lost least go on.
+        """
+        screen = self.trials[0]
+        dear = np.where(np.isfinite(costs), costs, 2 * self.config.slack * np.abs(screen.costs) + 24)
+        loss = ((dear - screen.costs) * screen.weights).sum(axis=1)
+        loss[(costs == screen.costs).all(axis=1)] = np.inf
+        children = []
+        share = -(-self.config.candidates // BEAM)
+        for k in np.argsort(loss, kind="stable")[:BEAM].tolist():
+            if loss[k] == np.inf:
+                break
+            counts, values = screen.visits(self.base, self.changes, self.known, candidates[k])
+            places = np.flatnonzero(counts)
+            places = places[np.argsort(self.known.keys[places])]
+            places = places[~np.isin(self.known.keys[places], self._met)]
+            if not len(places):
+                continue
+            often = np.cumsum(counts[places]) / counts[places].sum()
+            for _ in range(share):
+                at = places[np.searchsorted(often, self.random.random(), side="right")]
+                for change in self._propose(int(self.known.keys[at]), int(values[at])):
+                    children.append([*candidates[k], change])
+        return children[: self.config.candidates]
+
+    def _heat(self) -> float:
+        """Return the temperature of this generation."""
+        return self.config.temperature * (1 - self.generations / self.config.generations)
+
     def _passes(self, candidate: list[Change]) -> bool:
-        """Tell whether a candidate is better on all larger trials, or makes no difference on any."""
+        """Tell whether a candidate is better on all larger trials, or makes no difference on any.
+
+        With some heat it may be worse by a random amount.
+        """
+        heat = self._heat()
+        if heat > 0:
+            saving = _saving(self.trials[1], self._run(self.trials[1], [candidate])[0])[0]
+            return bool(saving > heat * np.log(self.random.random()))
         for trial, errors in zip(self.trials[1:], (0.5, self.config.errors), strict=True):
-            costs = self._run(trial, [candidate])[0][0]
+            costs = self._run(trial, [candidate])[0]
             saving, error = _saving(trial, costs)
             if not (costs == trial.costs).all() and saving <= errors * error:
                 return False
         return True
 
     def _keep(self, candidate: list[Change]) -> None:
-        """Make a candidate part of the program, and draw new instances."""
-        self.changes = [*self.changes, *candidate]
+        """Make a candidate part of the program and draw new instances; drop it if it fails one and we never did."""
+        before, self.changes = self.changes, [*self.changes, *candidate]
         self.known.values = self.known.with_changes(candidate)
         self._renew()
+        if self.is_perfect and any(trial.unsolved.any() for trial in self.trials):
+            self._go_back(before)
 
-    def _run(self, trial: Trial, candidates: list[list[Change]]) -> tuple[Reals, list[Ints]]:
+    def _go_back(self, changes: list[Change]) -> None:
+        """Make an earlier program the current one, in place."""
+        self.changes = changes
+        self.known.forget()
+        self._renew()
+
+    def _run(self, trial: Trial, candidates: list[list[Change]]) -> Reals:
         return trial.run(self.base, self.changes, self.known, candidates)
 
     def _go_back_to_sound(self) -> None:
@@ -240,20 +309,31 @@ class Improvement:
         if len(self.changes) == self.sound:
             return
         self.draws += 1
-        allowed = None
-        taken_back = False
-        while len(self.changes) > self.sound:
-            failures = self._failures(self.changes)
+        kept, allowed = len(self.changes), 0 if self.is_perfect else None
+        while kept > self.sound:
+            failures = self._failures(self.changes[:kept])
             if failures and allowed is None:
                 allowed = self._failures(self.changes[: self.sound])
             if failures <= (allowed or 0):
                 break
-            self.changes = self.changes[:-1]
-            taken_back = True
-        self.sound = len(self.changes)
-        if taken_back:
-            self.known.forget()
-            self._renew()
+            kept -= 1
+        self.sound = kept
+        if kept < len(self.changes):
+            self._go_back(self.changes[:kept])
+
+    def _measure(self) -> None:
+        """Keep the program if it is the best so far by the yardstick, in place."""
+        if self._yardstick is None:
+            draws, self.draws = self.draws, YARDSTICK
+            self._yardstick = self._draw(self.config.confirmed, 1)
+            self.draws = draws
+            self._yardstick.measure_program(self.base, [], Known(self.task), self.config.slack)
+            self._weigh(self._yardstick)
+        trial = self._yardstick
+        trial.measure_program(self.base, self.changes, self.known, self.config.slack)
+        cost = float((trial.weights * trial.costs).sum())
+        if cost < self.best_cost:
+            self.best, self.best_cost = self.changes, cost
 
     def _failures(self, changes: list[Change]) -> int:
         """Return how many instances of all distributions, small and large, a program does not solve."""
@@ -329,15 +409,14 @@ class Improvement:
         """Draw new instances for all trials, run the program on them, and see what it meets."""
         config = self.config
         self.drawn_from = self.draws
-        self.trials = [
-            self._draw(count, copies)
-            for count, copies in ((config.screened, config.candidates), (config.tested, 1), (config.confirmed, 1))
-        ]
+        self.trials = [self._draw(config.screened, config.candidates), self._draw(config.tested, 1)]
+        if config.temperature == 0:
+            self.trials.append(self._draw(config.confirmed, 1))
         for trial in self.trials:
             trial.measure_program(self.base, self.changes, self.known, config.slack)
             self._weigh(trial)
         known = self.known
-        counts = self.trials[1].visits(known)
+        counts, _ = self.trials[1].visits(self.base, self.changes, known, [])
         places = np.flatnonzero(counts)
         places = places[np.argsort(known.keys[places])]
         if not len(places):
@@ -383,8 +462,10 @@ class Improvement:
             "known": self.known.observations,
         }
         record: dict[str, Any] = {
+            "best": len(self.best),
+            "best_cost": self.best_cost if np.isfinite(self.best_cost) else None,
             "random": random_state(self.random),
-            **{name: getattr(self, name) for name in ("sound", "generations", "tried", "draws", "drawn_from")},
+            **{name: getattr(self, name) for name in COUNTERS},
         }
         if not self.is_improving:
             learned, record["pupil"] = self.pupil.save_state()
@@ -397,8 +478,9 @@ class Improvement:
         for row, (old, new) in zip(tensors["changes"], tensors["actions"].tolist(), strict=True):
             features = np.flatnonzero(row >= 0)
             self.changes.append(Change(features, row[features], old, new))
-        for name in ("sound", "generations", "tried", "draws", "drawn_from"):
+        for name in COUNTERS:
             setattr(self, name, record[name])
+        self.best, self.best_cost = self.changes[: record["best"]], record["best_cost"] or np.inf
         load_random(self.random, record["random"])
         self._pupil = None
         if not self.is_improving:

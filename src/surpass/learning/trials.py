@@ -93,7 +93,8 @@ class Trial:
 
         An instance that it does not solve costs the whole limit.
         """
-        costs = self.run(base, changes, known, [[]], is_program=True)[0][0]
+        self.limits = np.concatenate([self.full_limits] * self.copies)
+        costs = self.run(base, changes, known, [[]], is_program=True)[0]
         unsolved = ~np.isfinite(costs)
         self.costs = np.where(unsolved, self.full_limits, costs)
         if self.task.measure == "steps":
@@ -101,16 +102,20 @@ class Trial:
             self.limits = np.concatenate([np.minimum(allowed, self.full_limits)] * self.copies)
         self.unsolved = unsolved
 
-    def visits(self, known: Known) -> Ints:
-        """Return how often the program meets what is at each place of `known`."""
+    def visits(
+        self, base: RememberedAgent, changes: list[Change], known: Known, candidate: list[Change]
+    ) -> tuple[Ints, Ints]:
+        """Return how often a candidate meets what is at each place of `known`, and its action there."""
+        self.run(base, changes, known, [candidate])
+        values = known.with_changes(candidate)
         counts = np.zeros(len(known.keys), np.int64)
         self._start(self.count)
         while (self.batch.outcomes[: self.count] <= Outcome.RUNNING).any():
-            self.kernels.tally(self.batch, known.keys, known.values, self.rows, self.full_limits, counts, 0, self.count)
+            self.kernels.tally(self.batch, known.keys, values, self.rows, self.limits, counts, 0, self.count)
             if (self.batch.outcomes == Outcome.STACK_FULL).any():
                 self.batch = make_room(self.task, self.batch)
             self.batch.outcomes[self.batch.outcomes < Outcome.RUNNING] = Outcome.RUNNING
-        return counts
+        return counts, values
 
     def _start(self, episodes: int) -> Instances:
         """Start the first episodes in place and return their instances."""
@@ -126,8 +131,8 @@ class Trial:
         candidates: Sequence[list[Change]],
         *,
         is_program: bool = False,
-    ) -> tuple[Reals, list[Ints]]:
-        """Return the costs [K, m] of candidates, infinite where they fail, and the observations new to each.
+    ) -> Reals:
+        """Return the costs [K, m] of candidates, infinite where they fail.
 
         A candidate is the program (`base` with `changes`) with further changes. Where the program itself fails, a
         candidate that fails as well costs the same.
@@ -137,9 +142,8 @@ class Trial:
         before = self.batch.reals[used, SCORE].copy()
         program = AmendedAgent(base, changes)
         group = max(1, TABLE_WORDS // len(known.keys))
-        new: list[Ints] = []
         for first in range(0, len(candidates), group):
-            new += self._finish(program, known, candidates, first, min(first + group, len(candidates)))
+            self._finish(program, known, candidates, first, min(first + group, len(candidates)))
         batch, reward = self.batch, self.task.reward
         outcomes = batch.outcomes[used].copy()
         if self.task.measure == "reward":
@@ -153,20 +157,21 @@ class Trial:
         costs = np.where(solved, costs, np.inf).reshape(len(candidates), self.count)
         if not is_program:
             costs = np.where(self.unsolved & ~np.isfinite(costs), self.costs, costs)
-        return costs, new
+        return costs
 
     def _finish(
         self, program: AmendedAgent, known: Known, candidates: Sequence[list[Change]], first: int, last: int
-    ) -> list[Ints]:
-        """Run candidates `first` to `last - 1` on their episodes to the end, in place; return what was new to each."""
-        new: dict[int, list[Ints]] = {k: [] for k in range(first, last)}
+    ) -> None:
+        """Run candidates `first` to `last - 1` on their episodes to the end, in place."""
         tables: dict[int, Ints] = {}
         used = slice(first * self.count, last * self.count)
         threads = core_count()
         with ThreadPoolExecutor(threads) as pool:
             do_all = pool.map if threads > 1 else map
             for round_number in count(1):
-                active = [k for k in new if (self.batch.outcomes[self._slice(k)] <= Outcome.RUNNING).any()]
+                active = [
+                    k for k in range(first, last) if (self.batch.outcomes[self._slice(k)] <= Outcome.RUNNING).any()
+                ]
                 if not active:
                     break
                 list(do_all(lambda k: self._run_one(known, candidates[k], tables, k), active))
@@ -175,9 +180,6 @@ class Trial:
                     raise_bad_observation(self.task, self.batch)
                 waiting = outcomes == Outcome.UNKNOWN_OBSERVATION
                 if waiting.any():
-                    for k in active:
-                        part = slice((k - first) * self.count, (k - first + 1) * self.count)
-                        new[k].append(np.unique(pending[part][waiting[part]]))
                     self._learn(program, known, candidates, tables, np.unique(pending[waiting]))
                 if (outcomes == Outcome.STACK_FULL).any():
                     self.batch = make_room(self.task, self.batch)
@@ -185,7 +187,6 @@ class Trial:
                 if round_number >= MOST_ROUNDS and len(candidates) > 1:
                     outcomes[outcomes < Outcome.RUNNING] = Outcome.STEP_LIMIT
                 outcomes[outcomes < Outcome.RUNNING] = Outcome.RUNNING
-        return [np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.int64) for parts in new.values()]
 
     def _run_one(self, known: Known, candidate: list[Change], tables: dict[int, Ints], k: int) -> None:
         if k not in tables:
