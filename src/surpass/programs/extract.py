@@ -38,6 +38,8 @@ CALM_ROUNDS = 2
 MOST_ROUNDS = 8
 MOST_REWRITES = 3
 """How often the rules may be written again; those of a network that is still learning would never be done."""
+LONG_PROGRAM = 100
+"""A program of more rules than this is written again only once."""
 TRIED_MERGERS = 200
 """How many pairs of places are written as one to see whether that is shorter."""
 
@@ -55,7 +57,10 @@ def extract(agent: Agent | FullViewAgent, *, seed: int = 0, progress: Progress |
     collector.collect(progress)
     program = write_program(agent.name, collector.table, agent)
     history: list[Round] = []
-    while len(history) < MOST_ROUNDS and sum(bool(one.wrong) for one in history) < MOST_REWRITES:
+    while len(history) < MOST_ROUNDS:
+        rewrites = sum(bool(one.wrong) for one in history)
+        if rewrites >= (MOST_REWRITES if len(program.rules) <= LONG_PROGRAM else 1):
+            break
         if len(history) >= CALM_ROUNDS and not any(one.wrong for one in history[-CALM_ROUNDS:]):
             break
         known, before = program.table, collector.instances

@@ -29,7 +29,7 @@ Reals = npt.NDArray[np.float64]
 
 BRANCH = 2
 """The size of a branch with one test."""
-SEARCH_STEPS = 3000
+SEARCH_STEPS = 1500
 """How many sets of rows one search for the smallest code may look at."""
 SEARCH_LEAVES = 16
 """The search is tried where code that is quickly written has at most so many leaves."""
@@ -42,7 +42,7 @@ TRIED_SPLITS = 12
 class Effort:
     """How much may still be spent on making code short; what is spent does not depend on the machine's speed."""
 
-    def __init__(self, steps: int = 30_000, rows: int = 30_000_000) -> None:
+    def __init__(self, steps: int = 15_000, rows: int = 30_000_000) -> None:
         self.steps = steps
         """Sets of rows that searches may look at."""
         self.rows = rows

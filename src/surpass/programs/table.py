@@ -84,19 +84,17 @@ class Collector:
     def collect(self, progress: Progress | None = None) -> None:
         """Run the agent on a round of fresh instances: all sizes, every distribution, every kind of query.
 
-        An agent that fails on most instances of a size is not run on larger ones, where it would only use up its steps.
+        Where an agent fails on most instances, it is not run on larger ones: it would only use up its steps.
         """
         seed = self.seed * 1_000_000 + self.rounds
         self.rounds += 1
+        kinds = [(data, queries) for data in self.task.data for queries in self.task.queries or ("",)]
         for size in sorted({*SMALL_SIZES, *self.task.training_sizes, *self.task.sizes}):
             count = SMALL_COUNT if size in SMALL_SIZES else max(2, LARGE_ITEMS // size)
-            solved = []
-            for data in self.task.data:
-                for queries in self.task.queries or ("",):
-                    request = Request(size=size, count=count, seed=seed, data=data, queries=queries)
-                    solved.append(self._run(self.task.draw(request), progress))
-            if np.mean(solved) < 0.5:
-                break
+            for data, queries in tuple(kinds):
+                request = Request(size=size, count=count, seed=seed, data=data, queries=queries)
+                if self._run(self.task.draw(request), progress) < 0.5:
+                    kinds.remove((data, queries))
 
     def _run(self, instances: Instances, progress: Progress | None) -> float:
         """Run the agent on instances and return the share solved."""
