@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from surpass.agents import find_agent
 from surpass.agents.agent import Agent
+from surpass.agents.carried import CarriedAgent
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.structured import StructuredPolicy
 from surpass.engine.lookup import Lookup
@@ -516,13 +517,11 @@ def _join(task: Task, parts: list[Instances]) -> Instances:
 
 
 def _agent_to_improve(task: Task, name: str) -> Agent:
-    """Return the agent of a name; a bare one is a teacher's."""
+    """Return the agent of a name, carried over if it is one of a smaller task; a bare name is a teacher's."""
     found = find_agent(name if ":" in name or "/" in name else f"teacher:{name}")
-    if found.task is not task:
-        raise SettingError(f"{name} is an agent of {found.task.name}, not of {task.name}")
-    if not isinstance(found, Agent):
+    if not isinstance(found, Agent) or task.interface.is_full_view:
         raise SettingError(f"{name} has a full view; only an agent with a table can be improved")
-    return found
+    return found if found.task is task else CarriedAgent(found, task)
 
 
 def _default_sizes(task: Task) -> tuple[int, ...]:

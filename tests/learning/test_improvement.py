@@ -1,0 +1,191 @@
+"""The learner that improves a program change by change."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from surpass.agents import find_agent
+from surpass.engine.run import run
+from surpass.errors import SettingError, UnknownNameError
+from surpass.learning.changes import AmendedAgent, Change, amend
+from surpass.learning.improvement import Improvement, ImprovementConfig
+from surpass.learning.methods import new_learner
+from surpass.tasks.registry import find_task
+from surpass.tasks.task import Request
+
+
+def learner(task: str, teacher: str, **settings: object) -> Improvement:
+    """Return a small learner."""
+    small = {"generations": 12, "generations_per_round": 4, "tested": 100, "confirmed": 400, "large_sizes": (40,)}
+    config = ImprovementConfig(task=task, teacher=teacher, **{**small, **settings})  # type: ignore[arg-type]
+    return Improvement(find_task(task), config)
+
+
+def improve(one: Improvement) -> Improvement:
+    """Let it finish its generations."""
+    while one.is_improving:
+        one.advance()
+    return one
+
+
+def as_plain(changes: list[Change]) -> list[tuple[list[int], list[int], int, int]]:
+    """Return changes in a form that can be compared."""
+    return [(c.features.tolist(), c.digits.tolist(), c.old, c.new) for c in changes]
+
+
+# Changes
+
+
+def test_a_change_applies_where_features_and_action_match() -> None:
+    """As the definition, read aloud in Python, says."""
+    task = find_task("sort-bubble")
+    interface, rng = task.interface, np.random.default_rng(3)
+    observations = np.unique(rng.integers(0, interface.observation_count, 3000))
+    actions = rng.integers(0, 4, len(observations))
+    digits = interface.digits(observations)
+    changes = [
+        Change(np.array([0, 12]), digits[7, [0, 12]], 2, 9),
+        Change(np.array([], np.int64), np.array([], np.int64), 9, 1),
+        Change(np.arange(len(interface.features)), digits[11], int(actions[11]), 20),
+    ]
+    expected = []
+    for row, action in zip(digits.tolist(), actions.tolist(), strict=True):
+        for change in changes:
+            if action == change.old and all(row[f] == d for f, d in zip(change.features, change.digits, strict=True)):
+                action = change.new
+        expected.append(action)
+    assert amend(task, changes, observations, actions.copy()).tolist() == expected
+    assert expected != actions.tolist()
+
+
+# Improvement
+
+
+@pytest.mark.parametrize(
+    ("task", "teacher", "sizes"),
+    [
+        ("sort-bubble", "bubble_sort", (4, 8)),
+        ("search", "linear_search", (5, 20)),
+        ("sort-quick", "quick_sort", (4, 8)),
+    ],
+)
+def test_the_program_gets_shorter_and_solves_everything(task: str, teacher: str, sizes: tuple[int, ...]) -> None:
+    """On fresh instances of every distribution, and on sizes that it was not improved on."""
+    one = improve(learner(task, teacher, sizes=sizes, generations=40))
+    assert one.changes
+    found, base = find_task(task), find_agent(f"teacher:{teacher}")
+    for size in (1, 2, 3, 5, 8, 20, 60):
+        for data in found.data:
+            instances = found.draw(Request(size=size, count=50, seed=99, data=data))
+            assert run(one.program, instances).solved.all(), (size, data)
+    instances = found.draw(Request(size=sizes[-1], count=2000, seed=98))
+    assert run(one.program, instances).steps.mean() < run(base, instances).steps.mean()
+
+
+def test_the_reward_of_knapsack_grows() -> None:
+    """Where the score counts, more of it is better."""
+    one = improve(learner("knapsack", "depth_first", sizes=(8, 12), generations=40))
+    found, base = find_task("knapsack"), find_agent("teacher:depth_first")
+    instances = found.draw(Request(size=12, count=2000, seed=98))
+    assert run(one.program, instances).rewards.mean() > run(base, instances).rewards.mean()
+
+
+def test_a_network_learns_the_improved_program() -> None:
+    """At the end it gives the program's action wherever it goes."""
+    one = learner("sort-bubble", "insertion_sort", sizes=(4, 6), generations=8)
+    assert not one.has_network
+    while not one.done:
+        one.advance()
+    assert one.finished
+    assert one.has_network
+    task = find_task("sort-bubble")
+    instances = task.draw(Request(size=30, count=200, seed=97))
+    network, program = run(one.agent(), instances), run(one.program, instances)
+    assert network.solved.all()
+    assert (network.steps == program.steps).all()
+
+
+def test_a_change_that_breaks_the_program_is_taken_back() -> None:
+    """One that passed the trials by luck and fails on something else."""
+    one = learner("sort-bubble", "insertion_sort", sizes=(4, 6))
+    one.advance()
+    kept = as_plain(one.changes)
+    interface = one.task.interface
+    observations = one._met
+    digits = interface.digits(observations)
+    swap = interface.parse_action("SwapWithNext(2)")
+    at = int(np.flatnonzero(one._met_actions == swap)[0])
+    stand_still = interface.parse_action("AssignVar(1, 1)")
+    bad = Change(np.arange(digits.shape[1]), digits[at], swap, stand_still)
+    one.changes = [*one.changes, bad]
+    assert one._failures(one.changes) > 0
+    one._go_back_to_sound()
+    assert as_plain(one.changes) == kept
+    assert one._failures(one.changes) == 0
+
+
+def test_a_program_that_fails_is_mended() -> None:
+    """Failures cost the whole limit, so that a change that mends some is a saving."""
+    base = find_agent("teacher:insertion_sort")
+    task, interface = base.task, base.task.interface
+    swap, still = interface.parse_action("SwapWithNext(2)"), interface.parse_action("AssignVar(1, 1)")
+    instances = task.draw(Request(size=6, count=200, seed=5))
+    broken = AmendedAgent(base, [Change(np.array([17]), np.array([0]), swap, still)])  # type: ignore[arg-type]
+    before = run(broken, instances).solved.mean()
+    assert 0 < before < 1
+    one = learner("sort-bubble", "insertion_sort", sizes=(6,), generations=60)
+    one.base.agent = broken  # type: ignore[assignment]
+    improve(one)
+    assert run(one.program, instances).solved.mean() > before
+
+
+# Exactness
+
+
+def test_saved_and_loaded_it_goes_on_as_if_nothing_had_been() -> None:
+    """Also in the middle, and while the network learns."""
+    one, other = (learner("search", "binary_search", sizes=(5, 12), generations=12) for _ in range(2))
+    one.advance()
+    other.load_state(*one.save_state())
+    while not one.done:
+        first, second = one.advance(), other.advance()
+        assert first == second or all(a == b or a != a for a, b in zip(first.values(), second.values(), strict=True))
+        if not one.is_improving:
+            third = learner("search", "binary_search", sizes=(5, 12), generations=12)
+            third.load_state(*one.save_state())
+            other = third
+    assert as_plain(one.changes) == as_plain(other.changes)
+    ours, theirs = one.network.state_dict(), other.network.state_dict()
+    assert all((ours[name] == theirs[name]).all() for name in ours)
+
+
+def test_the_number_of_threads_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same seed gives the same program."""
+    found = []
+    for threads in ("1", "3"):
+        monkeypatch.setenv("SURPASS_THREADS", threads)
+        found.append(as_plain(improve(learner("sort-bubble", "bubble_sort", sizes=(4, 6))).changes))
+    assert found[0] == found[1]
+
+
+# Refusals
+
+
+def test_what_cannot_be_improved_is_refused() -> None:
+    """With a sentence that names what is wrong."""
+    bubble = find_task("sort-bubble")
+    with pytest.raises(SettingError, match="cannot be carried over to sort-bubble"):
+        new_learner(bubble, "improvement", teacher="quick_sort")
+    with pytest.raises(UnknownNameError, match="no_such_sort"):
+        new_learner(bubble, "improvement", teacher="no_such_sort")
+    with pytest.raises(SettingError, match="full view"):
+        new_learner(find_task("sort-full"), "improvement")
+    with pytest.raises(SettingError, match="generations is 0"):
+        new_learner(bubble, "improvement", settings={"generations": "0"})
+    with pytest.raises(SettingError, match="sizes are"):
+        new_learner(bubble, "improvement", settings={"sizes": "0,5"})
+    with pytest.raises(SettingError, match="queries is 'present'; allowed: none"):
+        new_learner(bubble, "improvement", settings={"queries": "present"})
+    with pytest.raises(SettingError, match="drift is"):
+        new_learner(bubble, "improvement", settings={"drift": "2"})
