@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -63,7 +64,7 @@ def reproduce_command(
     output, page = OutputFile(json), OutputFile(markdown)
     if output.is_stdout and page.is_stdout:
         raise SettingError("--json and --markdown cannot both go to the output")
-    report = _Report(speaks=not output.is_stdout and not page.is_stdout)
+    report = _Report(speaks=not output.is_stdout and not page.is_stdout, page_folder=(markdown or Path()).parent)
     if table != "curves":
         _reproduce_tables(report, table, quick=quick, instances=instances, seed=seed, retrain=retrain, out=out)
     if table in ("curves", "all"):
@@ -75,8 +76,8 @@ def reproduce_command(
 class _Report:
     """Gathers what was made, for the files, and prints it unless a file goes to the output."""
 
-    def __init__(self, *, speaks: bool) -> None:
-        self.speaks = speaks
+    def __init__(self, *, speaks: bool, page_folder: Path) -> None:
+        self.speaks, self.page_folder = speaks, page_folder
         self.record: dict[str, Any] = {}
         self.markdown: list[str] = []
 
@@ -200,7 +201,8 @@ def _print_curves(title: str, curves: Curves, teacher: tuple[str, float], paths:
 def _add_curves_markdown(
     report: _Report, title: str, curves: Curves, teacher: tuple[str, float], paths: tuple[Path, ...]
 ) -> None:
-    lines = [f"## {title}: mean episode length", "", f"![{title}]({paths[0]})", ""]
+    figure = os.path.relpath(paths[0], report.page_folder)
+    lines = [f"## {title}: mean episode length", "", f"![{title}]({figure})", ""]
     lines += ["| " + " | ".join(SUMMARY) + " |", "|---|" + "---:|" * (len(SUMMARY) - 1)]
     lines += ["| " + " | ".join(row) + " |" for row in _summary_rows(curves)]
     lines += [f"| {teacher[0]} | | {teacher[1]:.1f} | | |", ""]

@@ -204,7 +204,8 @@ def draw_curves(curves: Curves, stem: Path, *, teacher: tuple[str, float] | None
             _draw_panel(axis, curves, band, teacher)
             axis.set_title(title)
         axes[0].set_ylabel("mean episode length")
-        axes[1].legend(frameon=False)
+        handles, labels = axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
         figure.suptitle(EXPERIMENTS.get(curves.name, curves.name))
         paths = stem.with_name(f"{stem.name}.png"), stem.with_name(f"{stem.name}.svg")
         for path, metadata in zip(paths, ({"Software": None}, {"Date": None}), strict=True):

@@ -141,7 +141,7 @@ class Effort:
         self.most = instances or (100 if quick else 1000)
         self.usual = min(self.most, 10 if quick else PAPER_INSTANCES)
         self.cheap_steps, self.costly_steps = 100_000_000 // part, 500_000_000 // part
-        self.hopeless_steps = 4_000_000_000 // part
+        self.hopeless_steps = 50_000_000 if quick else 4_000_000_000
         """What even two instances of a cell must not take."""
         self.pairs = 250_000 // part
         """For a full view: about how many pairs of positions all instances of a cell may have together"""
