@@ -46,7 +46,10 @@ def count_passed(ran: subprocess.CompletedProcess[str]) -> int:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_the_kernels_pass_their_tests(mode: str, tmp_path: Path) -> None:
-    assert count_passed(run_tests(mode, tmp_path, "tests/engine/test_kernels.py")) >= 30
+    files = ["tests/engine/test_kernels.py"]
+    if mode != "compiled":  # where the sampling tests always run, on all tasks
+        files.append("tests/engine/test_sampling.py")
+    assert count_passed(run_tests(mode, tmp_path, *files)) >= 30 + 8 * (len(files) - 1)
     compiled = list(tmp_path.rglob("*.nbc"))
     assert bool(compiled) == (mode != "interpreted"), "the mode was not in effect"
 

@@ -94,10 +94,10 @@ def test_the_gradient_over_distinct_decisions_is_the_one_over_all_steps(task: st
     learner = new_learner(task, baseline=baseline)
     with torch.no_grad():
         learner.scalar += 0.3
-    learner.sampler.sample(learner._ask)  # so that the record starts in the middle of episodes
-    record = learner.sampler.sample(learner._ask)
+    learner.sampler.sample(learner.network.as_rows())  # so that the record starts in the middle of episodes
+    record = learner.sampler.sample(learner.network.as_rows())
     assert (record.cut == 1).any() or (record.ends != 0).any()
-    summed = torch.stack(list(learner.loss_terms(learner._sum_up(record), record.rows.size).values())).sum()
+    summed = torch.stack(list(learner.loss_terms(record)[0].values())).sum()
     stepwise = step_by_step_loss(learner, record)
     torch.testing.assert_close(gradient_of(learner, summed), gradient_of(learner, stepwise), rtol=1e-3, atol=2e-6)
 
@@ -105,7 +105,7 @@ def test_the_gradient_over_distinct_decisions_is_the_one_over_all_steps(task: st
 @pytest.mark.parametrize("task", SETTINGS)
 def test_actions_are_drawn_with_the_probabilities_of_the_network(task: str) -> None:
     learner = new_learner(task, episodes=400, unroll=20)
-    record = learner.sampler.sample(learner._ask)
+    record = learner.sampler.sample(learner.network.as_rows())
     first = record.actions[:, 0]
     seen = learner.sampler.known.observations[record.rows[:, 0]]
     with torch.no_grad():

@@ -7,25 +7,19 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Plan", "Pool", "Record", "Sums"]
+__all__ = ["Plan", "Pool", "Record", "Sums", "Tree"]
 
 Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.float32]
 
 
-class Plan(NamedTuple):
-    """The policy as tables: rows of cumulative probabilities, found by observation and by decision."""
+class Tree(NamedTuple):
+    """How the actions of an interface are chosen, decision by decision, and what the networks are told.
 
-    keys: Ints
-    """[H] observations, hashed; a row's number is also its observation's."""
-    rows: Ints
-    """[H] the row of each observation's choice of instruction."""
-    decision_keys: Ints
-    """[K] row of the observation times the number of nodes, plus the node; hashed."""
-    decision_rows: Ints
-    """[K] the row of each operand's choice."""
-    cumulative: Reals
-    """[R, C] cumulative probabilities of the choices, the last one above 1."""
+    A node is a slot with the operands chosen before it; the last node is that of the instruction.
+    """
+
     action_rows: Ints
     """[A, 1 + operands] as in the interface."""
     offsets: Ints
@@ -38,8 +32,53 @@ class Plan(NamedTuple):
     """[I] the node of each instruction's first operand."""
     children: Ints
     """[N] the node after each node's first choice; the others' follow."""
-    node_count: Ints
-    """[1] N."""
+    slots: Ints
+    """[N]"""
+    prefixes: Ints
+    """[N, operands] the choices made before, padded with 0."""
+    node_count: int
+    """N"""
+    value_starts: Ints
+    """[F] the number of each feature's first value, among the values of all features and, after them, all nodes."""
+    node_values: int
+    """The number of the first node among them."""
+    input_starts: Ints
+    """[V + N + 1] where the inputs begin that a value, or the choices before a node, set"""
+    inputs: Ints
+    """[E] the numbers of these inputs"""
+    strengths: Floats
+    """[E] and what they are set to."""
+    parameter_starts: Ints
+    """[S] the row in which the parameters of each slot's network begin."""
+    input_counts: Ints
+    """[S]"""
+    output_counts: Ints
+    """[S]"""
+    choice_counts: Ints
+    """[S]"""
+
+
+class Plan(NamedTuple):
+    """A policy as tables: a row for each decision met, found by its observation and node."""
+
+    keys: Ints
+    """[H] observations, hashed."""
+    rows: Ints
+    """[H] the row of each observation's choice of instruction."""
+    decision_keys: Ints
+    """[H] row of the observation times the number of nodes, plus the node; hashed."""
+    decision_rows: Ints
+    """[H] the row of each operand's choice."""
+    used: Ints
+    """[1] how many rows there are."""
+    observations: Ints
+    """[R]"""
+    owners: Ints
+    """[R] the row of the choice of instruction for the same observation."""
+    nodes: Ints
+    """[R]"""
+    cumulative: Reals
+    """[R, C] cumulative probabilities of the choices; from the last possible choice on they are 2."""
 
 
 class Pool(NamedTuple):

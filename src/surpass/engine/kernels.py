@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from surpass.engine.batch import Batch
-from surpass.engine.experience import Plan, Pool, Record, Sums
+from surpass.engine.experience import Plan, Pool, Record, Sums, Tree
+from surpass.engine.forward import WIDTH, find_cumulative
 from surpass.machine.calls import stack_limit
 from surpass.machine.state import DEPTH, PREVIOUS, SCORE, SIZE, Outcome, State
 
@@ -23,13 +24,14 @@ if TYPE_CHECKING:  # ---------------------------------------------------------- 
 Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
 RealList = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.float32]
 
 RUNNING, UNKNOWN_OBSERVATION, STACK_FULL = (
     int(Outcome.RUNNING),
     int(Outcome.UNKNOWN_OBSERVATION),
     int(Outcome.STACK_FULL),
 )
-UNKNOWN_DECISION, NEEDS_INSTANCE = int(Outcome.UNKNOWN_DECISION), int(Outcome.NEEDS_INSTANCE)
+TABLE_FULL, NEEDS_INSTANCE = int(Outcome.TABLE_FULL), int(Outcome.NEEDS_INSTANCE)
 SOLVED, WRONG_ANSWER = int(Outcome.SOLVED), int(Outcome.WRONG_ANSWER)
 LOOP = int(Outcome.LOOP)
 STEP_LIMIT, STACK_LIMIT, NO_ACTION, BAD_OBSERVATION = (
@@ -269,9 +271,20 @@ def choose(cumulative: Reals, row: int, uniform: float) -> int:
     return choice
 
 
+@numba.njit(forceinline=True)
+def add_row(plan: Plan, observation: int, owner: int, node: int) -> int:
+    """Add a row to a plan in place and return its number; its probabilities are still to be filled in."""
+    row: int = plan.used[0]
+    plan.used[0] += 1
+    plan.observations[row], plan.owners[row], plan.nodes[row] = observation, owner, node
+    return row
+
+
 @numba.njit(nogil=True, cache=True)
 def sample(
     batch: Batch,
+    tree: Tree,
+    parameters: Floats,
     plan: Plan,
     pool: Pool,
     random: Ints,
@@ -282,9 +295,12 @@ def sample(
 ) -> None:
     """Sample episodes `first` to `last - 1` in place until each has filled its record or has to wait.
 
+    A decision that is met for the first time is computed from the parameters and becomes a row of the plan.
     An ended episode goes on with its next instance of the pool.
     """
     steps_wanted = record.rows.shape[1]
+    most_decisions = 1 + tree.weights.shape[1]
+    layer, following = np.empty(WIDTH, np.float32), np.empty(WIDTH, np.float32)
     for b in range(first, last):
         state = State(batch.registers[b], batch.items[b], batch.reals[b], batch.stack[b])
         outcome = RUNNING
@@ -297,46 +313,50 @@ def sample(
                 start_next(batch, state, pool, record, b, len(limits))
                 limits[b] = pool.limits[(record.used[b] - 1) * len(limits) + b]
                 continue
+            if plan.used[0] + most_decisions > len(plan.nodes):
+                outcome = TABLE_FULL
+                break
             seen = observe(state)
             if not in_range(seen):
                 outcome = BAD_OBSERVATION
                 break
             observation = pack(seen)
+            outcome = check_stack(state)
+            if outcome == STACK_LIMIT:
+                batch.outcomes[b] = STACK_LIMIT
+                outcome = RUNNING
+                if t > 0:
+                    record.cut[b, t - 1] = 1
+                    record.after[b, t - 1] = observation
+                continue
+            if outcome != RUNNING:
+                break
             place = find(plan.keys, observation)
             if plan.keys[place] == EMPTY:
-                batch.pending[b] = observation
-                outcome = UNKNOWN_OBSERVATION
-                break
+                plan.keys[place] = observation
+                plan.rows[place] = add_row(plan, observation, plan.used[0], tree.node_count - 1)
+                find_cumulative(
+                    tree, parameters, seen, tree.node_count - 1, layer, following, plan.cumulative, plan.rows[place]
+                )
             row = plan.rows[place]
-            before = random[b, 0], random[b, 1]
             instruction = choose(plan.cumulative, row, draw_uniform(random, b))
-            action = plan.offsets[instruction]
-            node = plan.first_nodes[instruction]
-            for k in range(plan.operand_counts[instruction]):
-                key = row * plan.node_count[0] + node
+            action = tree.offsets[instruction]
+            node = tree.first_nodes[instruction]
+            for k in range(tree.operand_counts[instruction]):
+                key = row * tree.node_count + node
                 place = find(plan.decision_keys, key)
                 if plan.decision_keys[place] == EMPTY:
-                    batch.pending[b] = key
-                    outcome = UNKNOWN_DECISION
-                    break
+                    plan.decision_keys[place] = key
+                    plan.decision_rows[place] = add_row(plan, observation, row, node)
+                    find_cumulative(
+                        tree, parameters, seen, node, layer, following, plan.cumulative, plan.decision_rows[place]
+                    )
                 choice = choose(plan.cumulative, plan.decision_rows[place], draw_uniform(random, b))
-                action += choice * plan.weights[instruction, k]
-                node = plan.children[node] + choice
-            if outcome == RUNNING:
-                outcome = check_stack(state)
-                if outcome == STACK_LIMIT:
-                    batch.outcomes[b] = STACK_LIMIT
-                    outcome = RUNNING
-                    if t > 0:
-                        record.cut[b, t - 1] = 1
-                        record.after[b, t - 1] = observation
-                    continue
-            if outcome != RUNNING:
-                random[b, 0], random[b, 1] = before
-                break
+                action += choice * tree.weights[instruction, k]
+                node = tree.children[node] + choice
             score = state.reals[SCORE]
             state.registers[PREVIOUS] = action + 1
-            ended = act(state, plan.action_rows[action, 0], operands_of(plan.action_rows, action))
+            ended = act(state, tree.action_rows[action, 0], operands_of(tree.action_rows, action))
             batch.steps[b] += 1
             record.rows[b, t] = row
             record.actions[b, t] = action
@@ -356,6 +376,51 @@ def sample(
         record.waits[b] = outcome
 
 
+@numba.njit(nogil=True, cache=True)
+def absorb(plan: Plan, other: Plan, node_count: int, numbers: Ints) -> None:
+    """Add the rows of another plan that a plan lacks, in place; it must have room.
+
+    `numbers` [R] are set to the number that each of the other's rows has in the plan.
+    """
+    for k in range(other.used[0]):
+        if other.nodes[k] == node_count - 1:
+            keys, rows, key = plan.keys, plan.rows, other.observations[k]
+            owner = plan.used[0]
+        else:
+            owner = numbers[other.owners[k]]
+            keys, rows, key = plan.decision_keys, plan.decision_rows, owner * node_count + other.nodes[k]
+        place = find(keys, key)
+        if keys[place] == EMPTY:
+            keys[place] = key
+            rows[place] = add_row(plan, other.observations[k], owner, other.nodes[k])
+            for choice in range(plan.cumulative.shape[1]):
+                plan.cumulative[rows[place], choice] = other.cumulative[k, choice]
+        numbers[k] = rows[place]
+
+
+@numba.njit(nogil=True, cache=True)
+def follow(tree: Tree, plan: Plan, rows: Ints, actions: Ints, told: Ints) -> None:
+    """Set the choices that make up an action for each of some observations, in place.
+
+    `rows` [m] are those of the observations, `told` [R] are set to the choice at each row that an action passes
+    through. Rows that are not there yet are added to the plan, which must have room, without probabilities.
+    """
+    for k in range(len(rows)):
+        row, action = rows[k], actions[k]
+        instruction = tree.action_rows[action, 0]
+        told[row] = instruction
+        node = tree.first_nodes[instruction]
+        for operand in range(tree.operand_counts[instruction]):
+            key = row * tree.node_count + node
+            place = find(plan.decision_keys, key)
+            if plan.decision_keys[place] == EMPTY:
+                plan.decision_keys[place] = key
+                plan.decision_rows[place] = add_row(plan, plan.observations[row], row, node)
+            choice = tree.action_rows[action, 1 + operand]
+            told[plan.decision_rows[place]] = choice
+            node = tree.children[node] + choice
+
+
 @numba.njit(forceinline=True)
 def start_next(batch: Batch, state: State, pool: Pool, record: Record, b: int, count: int) -> None:
     """Start episode `b` on its next instance of the pool in place: every `count`th is its own."""
@@ -371,6 +436,7 @@ def start_next(batch: Batch, state: State, pool: Pool, record: Record, b: int, c
 
 @numba.njit(nogil=True, cache=True)
 def accumulate(
+    tree: Tree,
     plan: Plan,
     record: Record,
     values: RealList,
@@ -404,16 +470,16 @@ def accumulate(
             advantage = value - values[row]
             sums.returns[row] += value
             sums.squares[row] += value * value
-            instruction = plan.action_rows[action, 0]
+            instruction = tree.action_rows[action, 0]
             sums.weights[row, instruction] += advantage
             sums.counts[row] += 1
-            node = plan.first_nodes[instruction]
-            for k in range(plan.operand_counts[instruction]):
-                choice = plan.action_rows[action, 1 + k]
-                decision = plan.decision_rows[find(plan.decision_keys, row * plan.node_count[0] + node)]
+            node = tree.first_nodes[instruction]
+            for k in range(tree.operand_counts[instruction]):
+                choice = tree.action_rows[action, 1 + k]
+                decision = plan.decision_rows[find(plan.decision_keys, row * tree.node_count + node)]
                 sums.weights[decision, choice] += advantage
                 sums.counts[decision] += 1
-                node = plan.children[node] + choice
+                node = tree.children[node] + choice
 
 
 @numba.njit(nogil=True, cache=True)

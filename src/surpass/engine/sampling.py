@@ -1,9 +1,7 @@
-"""Sample many episodes at once from a policy that is asked once for each distinct decision."""
+"""Sample many episodes at once from a policy whose networks are evaluated once for each distinct decision."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,8 +14,8 @@ from surpass.engine.batch import Batch, allocate
 from surpass.engine.experience import Plan, Pool, Record, Sums
 from surpass.engine.kernels import EMPTY
 from surpass.engine.run import core_count, make_room, raise_bad_observation
-from surpass.engine.specialise import specialise
-from surpass.machine.interface import Interface
+from surpass.engine.specialise import Kernels, specialise
+from surpass.engine.tree import grow_tree
 from surpass.machine.state import Outcome
 from surpass.tasks.task import Limit, Request, Task
 
@@ -25,11 +23,12 @@ __all__ = ["Decisions", "Sampler", "Source"]
 
 Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.float32]
 
 ROWS = 1024
-"""How many rows a fresh table has room for."""
+"""How many rows a plan has room for at least."""
 PARTS = 2
-"""Experience is summed in this many parts, whatever the number of threads, so that rounding is the same."""
+"""Episodes are sampled and summed in this many parts, whatever the number of threads, so that results are the same."""
 
 
 @dataclass(frozen=True)
@@ -48,49 +47,17 @@ class Decisions:
     """Rows of the plan: an observation, a slot, and the operands chosen before it."""
 
     observations: Ints
-    """[m]"""
+    """[R]"""
+    owners: Ints
+    """[R] the row of the choice of instruction for the same observation."""
     slots: Ints
-    """[m]"""
+    """[R]"""
     prefixes: Ints
-    """[m, operands] padded with 0."""
-
-
-Ask = Callable[[Decisions], Reals]
-"""Returns the probabilities [m, C] of the choices of decisions, 0 beyond a slot's choices."""
-
-
-class _Nodes:
-    """Every slot with every prefix of an interface, numbered."""
-
-    def __init__(self, interface: Interface) -> None:
-        most = max(1, interface.most_operands)
-        self.slots: list[int] = []
-        prefixes: list[tuple[int, ...]] = []
-        children: list[int] = []
-        self.first: list[int] = []
-        slot_of = {(slot.instruction, slot.operand): k for k, slot in enumerate(interface.slots)}
-        for number, instruction in enumerate(interface.instructions):
-            self.first.append(len(self.slots))
-            level: list[tuple[int, ...]] = [()] if instruction.operands else []
-            for k, operand in enumerate(instruction.operands):
-                after = len(self.slots) + len(level)
-                following: list[tuple[int, ...]] = []
-                for prefix in level:
-                    self.slots.append(slot_of[number, k])
-                    prefixes.append(prefix)
-                    children.append(after + len(following))
-                    following += [(*prefix, choice) for choice in range(len(operand.values))]
-                level = following
-        self.children = np.array([*children, 0], np.int64)
-        self.prefixes = np.zeros((len(prefixes) + 1, most), np.int64)
-        for k, prefix in enumerate(prefixes):
-            self.prefixes[k, : len(prefix)] = prefix
-        self.slot_numbers = np.array([*self.slots, 0], np.int64)
-        self.count = len(self.slots) + 1
+    """[R, operands] padded with 0."""
 
 
 class Sampler:
-    """Episodes of a task, going on from one batch to the next, and the policy's table that drives them."""
+    """Episodes of a task, going on from one batch to the next, and the decisions that they met in the last one."""
 
     def __init__(self, task: Task, source: Source, *, episodes: int, steps: int, seed: int) -> None:
         self.task, self.source = task, source
@@ -98,9 +65,8 @@ class Sampler:
         """The smallest and the largest size of the instances drawn next; within those of the source."""
         self.episodes, self.steps, self.seed = episodes, steps, seed
         self.kernels = specialise(task)
-        interface = task.interface
-        self.nodes = _Nodes(interface)
-        self.width = max(slot.choices for slot in interface.slots)
+        self.tree = grow_tree(task.interface)
+        self.width = max(slot.choices for slot in task.interface.slots)
         self.batch = allocate(task, episodes, source.largest)
         self.batch.outcomes[:] = Outcome.SOLVED  # every episode starts by taking an instance
         self.limits = np.ones(episodes, np.int64)
@@ -108,162 +74,104 @@ class Sampler:
         self.random = random.integers(1, 2**32, (episodes, 2), dtype=np.int64)
         self.batches = 0
         self._instances_per_episode = 2
-        self.forget()
+        self.plan = _new_plan(ROWS, self.width)
 
-    # The plan
-
-    def forget(self) -> None:
-        """Empty the table of the policy, in place."""
-        self.count = 0
-        self._observations = np.zeros(ROWS, np.int64)
-        self._slots = np.zeros(ROWS, np.int64)
-        self._prefixes = np.zeros((ROWS, self.nodes.prefixes.shape[1]), np.int64)
-        interface = self.task.interface
-        most = max(1, interface.most_operands)
-        weights = np.zeros((len(interface.instructions), most), np.int64)
-        for number, instruction in enumerate(interface.instructions):
-            for k in range(len(instruction.operands)):
-                weights[number, k] = math.prod(len(o.values) for o in instruction.operands[k + 1 :])
-        self.plan = Plan(
-            np.full(1024, EMPTY, np.int64),
-            np.zeros(1024, np.int64),
-            np.full(1024, EMPTY, np.int64),
-            np.zeros(1024, np.int64),
-            np.zeros((ROWS, self.width)),
-            interface.action_rows,
-            np.array(interface.offsets, np.int64),
-            np.array([len(i.operands) for i in interface.instructions], np.int64),
-            weights,
-            np.array(self.nodes.first, np.int64),
-            self.nodes.children,
-            np.array([self.nodes.count], np.int64),
-        )
-
-    def extend(self, decisions: Decisions, probabilities: Reals, keys: Ints, *, are_observations: bool) -> None:
-        """Add rows for new decisions to the table, in place; `keys` [m] are what the kernels find them by."""
-        first, last_row = self.count, self.count + len(keys)
-        rows = np.arange(first, last_row)
-        self._reserve(last_row)
-        plan = self.plan
-        cumulative = np.cumsum(probabilities, axis=1)
-        # The last choice with any probability takes what rounding leaves over.
-        last = self.width - 1 - np.argmax(probabilities[:, ::-1] > 0, axis=1)
-        cumulative[np.arange(self.width) >= last[:, None]] = 2.0
-        plan.cumulative[first:last_row] = cumulative
-        self._observations[first:last_row] = decisions.observations
-        self._slots[first:last_row] = decisions.slots
-        self._prefixes[first:last_row] = decisions.prefixes
-        self.count = last_row
-        names = ("keys", "rows") if are_observations else ("decision_keys", "decision_rows")
-        table_keys, table_rows = self._with_room(getattr(plan, names[0]), getattr(plan, names[1]), len(keys))
-        self.kernels.insert(table_keys, table_rows, keys, rows)
-        self.plan = plan._replace(**{names[0]: table_keys, names[1]: table_rows})  # type: ignore[arg-type]
-
-    def _reserve(self, rows: int) -> None:
-        """Make room for this many rows in place, at least doubling what there is."""
-        have = len(self._slots)
-        if rows <= have:
-            return
-        more = max(rows, 2 * have) - have
-
-        def longer(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-            return np.concatenate([array, np.zeros((more, *array.shape[1:]), array.dtype)])
-
-        self._observations, self._slots = longer(self._observations), longer(self._slots)
-        self._prefixes = longer(self._prefixes)
-        self.plan = self.plan._replace(cumulative=longer(self.plan.cumulative))
+    @property
+    def count(self) -> int:
+        """How many distinct decisions are known."""
+        return int(self.plan.used[0])
 
     @property
     def known(self) -> Decisions:
-        """The decisions of all rows."""
-        return Decisions(self._observations[: self.count], self._slots[: self.count], self._prefixes[: self.count])
-
-    def _with_room(self, keys: Ints, rows: Ints, more: int) -> tuple[Ints, Ints]:
-        """Return a hash table with room for `more` entries."""
-        taken = keys != EMPTY
-        wanted = int(taken.sum()) + more
-        if 2 * wanted <= len(keys):
-            return keys, rows
-        capacity = 1 << (4 * wanted).bit_length()
-        new_keys, new_rows = np.full(capacity, EMPTY, np.int64), np.zeros(capacity, np.int64)
-        self.kernels.insert(new_keys, new_rows, keys[taken], rows[taken])
-        return new_keys, new_rows
-
-    def refresh(self, kept: npt.NDArray[np.bool_], ask: Ask) -> None:
-        """Ask for the probabilities of the `kept` rows [R] anew and drop all others, in place."""
-        known, count = self.known, self.nodes.count
-        decision_taken = self.plan.decision_keys != EMPTY
-        decision_keys = np.zeros(len(kept), np.int64)
-        decision_keys[self.plan.decision_rows[decision_taken]] = self.plan.decision_keys[decision_taken]
-        first = np.flatnonzero(kept & (known.slots == 0))
-        others = np.flatnonzero(kept & (known.slots != 0))
-        self.forget()
-        renumbered = np.full(len(kept), -1, np.int64)
-        renumbered[first] = np.arange(len(first))
-        chosen = _pick(known, first)
-        self.extend(chosen, ask(chosen), chosen.observations, are_observations=True)
-        owner, node = decision_keys[others] // count, decision_keys[others] % count
-        chosen = _pick(known, others)
-        if len(others):
-            self.extend(chosen, ask(chosen), renumbered[owner] * count + node, are_observations=False)
+        """The decisions that the last batch met, and those followed since."""
+        plan, count = self.plan, self.count
+        nodes = plan.nodes[:count]
+        return Decisions(
+            plan.observations[:count], plan.owners[:count], self.tree.slots[nodes], self.tree.prefixes[nodes]
+        )
 
     # State
 
-    def save_plan(self) -> dict[str, Ints]:
-        """Return what each row of the table is about, and the keys it is found by."""
-        keys = np.zeros(self.count, np.int64)
-        taken = self.plan.decision_keys != EMPTY
-        keys[self.plan.decision_rows[taken]] = self.plan.decision_keys[taken]
-        known = self.known
-        return {"observations": known.observations, "slots": known.slots, "prefixes": known.prefixes, "keys": keys}
+    def save(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, int]]:
+        """Return everything that `load` needs to go on exactly from here."""
+        tensors = {f"batch.{name}": array for name, array in self.batch._asdict().items()}
+        counters = {"batches": self.batches, "instances": self._instances_per_episode}
+        return {**tensors, "random": self.random, "limits": self.limits}, counters
 
-    def counters(self) -> dict[str, int]:
-        """Return how many batches were sampled, and how many instances an episode has needed."""
-        return {"batches": self.batches, "instances": self._instances_per_episode}
-
-    def load(self, tensors: dict[str, npt.NDArray[Any]], counters: dict[str, int], ask: Ask) -> None:
+    def load(self, tensors: dict[str, npt.NDArray[Any]], counters: dict[str, int]) -> None:
         """Go back to a saved state in place."""
         self.batch = Batch(*(tensors[f"batch.{name}"].copy() for name in Batch._fields))
         self.random, self.limits = tensors["random"].copy(), tensors["limits"].copy()
         self.batches, self._instances_per_episode = counters["batches"], counters["instances"]
-        known = Decisions(*(tensors[f"known.{name}"] for name in ("observations", "slots", "prefixes")))
-        self.forget()
-        # After a refresh the rows of observations come first, then all others: in that order they are asked for again.
-        first = int((known.slots == 0).sum())
-        chosen = _pick(known, np.arange(first))
-        self.extend(chosen, ask(chosen), chosen.observations, are_observations=True)
-        chosen = _pick(known, np.arange(first, len(known.slots)))
-        if len(chosen.slots):
-            self.extend(chosen, ask(chosen), tensors["known.keys"][first:], are_observations=False)
 
     # A batch
 
-    def sample(self, ask: Ask) -> Record:
-        """Let every episode take `steps` steps and return what happened; `ask` gives probabilities of new decisions."""
+    def sample(self, parameters: Floats) -> Record:
+        """Let every episode take `steps` steps by the policy with these parameters, and return what happened.
+
+        The parameters are laid out as `surpass.engine.forward` says.
+        """
         shape = (self.episodes, self.steps)
         rows, actions, ends, cut, after = (np.zeros(shape, np.int64) for _ in range(5))
         counters = (np.zeros(self.episodes, np.int64) for _ in range(6))
         record = Record(rows, actions, np.zeros(shape), ends, cut, after, *counters)
-        pool = self._draw(0)
-        with ThreadPoolExecutor(core_count()) as workers:
+        pool = self._draw()
+        parts = _split(self.episodes, PARTS)
+        plans = [_new_plan(_enough(self.count), self.width) for _ in parts]
+        with ThreadPoolExecutor(min(core_count(), PARTS)) as workers:
             while (record.filled < self.steps).any():
                 jobs = [
                     workers.submit(
-                        self.kernels.sample, self.batch, self.plan, pool, self.random, self.limits, record, *bounds
+                        self.kernels.sample,
+                        self.batch,
+                        self.tree,
+                        parameters,
+                        plan,
+                        pool,
+                        self.random,
+                        self.limits,
+                        record,
+                        *bounds,
                     )
-                    for bounds in _split(self.episodes, core_count() * 4)
+                    for plan, bounds in zip(plans, parts, strict=True)
                 ]
                 for job in jobs:
                     job.result()
-                pool = self._serve(record, pool, ask)
+                pool = self._serve(record, pool)
+                plans = [
+                    self._with_room(plan, 2 * len(plan.nodes))
+                    if (record.waits[slice(*bounds)] == Outcome.TABLE_FULL).any()
+                    else plan
+                    for plan, bounds in zip(plans, parts, strict=True)
+                ]
+        self.plan = self._unite(plans, parts, record)
         self.batches += 1
         self._instances_per_episode = int(record.used.max()) + 1
         return record
 
-    def _draw(self, again: int) -> Pool:
-        """Return the instances of this batch, some for each episode; `again` tells how often it ran out of them."""
-        per_episode = self._instances_per_episode << again
-        count = per_episode * self.episodes
+    def _with_room(self, plan: Plan, rows: int) -> Plan:
+        """Return a plan with room for this many rows, a power of two."""
+        if rows <= len(plan.nodes):
+            return plan
+        larger, count = _new_plan(rows, self.width), int(plan.used[0])
+        larger.used[0] = count
+        for new, old in zip(larger[5:], plan[5:], strict=True):
+            new[:count] = old[:count]
+        _insert(self.kernels, larger, self.tree.node_count)
+        return larger
+
+    def _unite(self, plans: list[Plan], parts: list[tuple[int, int]], record: Record) -> Plan:
+        """Return one plan of all parts, and give the rows in the record their numbers in it, in place."""
+        whole = self._with_room(plans[0], _enough(sum(int(plan.used[0]) for plan in plans)))
+        for plan, (first, last) in zip(plans[1:], parts[1:], strict=True):
+            numbers = np.zeros(int(plan.used[0]), np.int64)
+            self.kernels.absorb(whole, plan, self.tree.node_count, numbers)
+            record.rows[first:last] = numbers[record.rows[first:last]]
+        return whole
+
+    def _draw(self) -> Pool:
+        """Return the instances of this batch, some for each episode."""
+        count = self._instances_per_episode * self.episodes
         sizes = np.arange(self.sizes[0], self.sizes[1] + 1)
         random = np.random.default_rng([self.seed, 3, self.batches])
         wanted = random.integers(0, len(sizes), count)
@@ -282,28 +190,15 @@ class Sampler:
                 reals[places, : drawn.reals.shape[1]] = drawn.reals
         return Pool(pool_sizes, items, reals, Limit.parse(self.source.limit).steps(pool_sizes))
 
-    def _serve(self, record: Record, pool: Pool, ask: Ask) -> Pool:
-        """Give waiting episodes what they wait for, in place; return the pool, larger if it ran out."""
+    def _serve(self, record: Record, pool: Pool) -> Pool:
+        """Give waiting episodes the stack they wait for, in place; return the pool, larger if it ran out."""
         self.batch.outcomes[record.waits == Outcome.BAD_OBSERVATION] = Outcome.BAD_OBSERVATION
         raise_bad_observation(self.task, self.batch)
-        new = np.unique(self.batch.pending[record.waits == Outcome.UNKNOWN_OBSERVATION])
-        if len(new):
-            prefixes = np.zeros((len(new), self.nodes.prefixes.shape[1]), np.int64)
-            decisions = Decisions(new, np.zeros(len(new), np.int64), prefixes)
-            self.extend(decisions, ask(decisions), new, are_observations=True)
-        new = np.unique(self.batch.pending[record.waits == Outcome.UNKNOWN_DECISION])
-        if len(new):
-            row, node = new // self.nodes.count, new % self.nodes.count
-            decisions = Decisions(
-                self.known.observations[row], self.nodes.slot_numbers[node], self.nodes.prefixes[node]
-            )
-            self.extend(decisions, ask(decisions), new, are_observations=False)
         if (record.waits == Outcome.STACK_FULL).any():
             self.batch = make_room(self.task, self.batch)
         if (record.waits == Outcome.NEEDS_INSTANCE).any():
-            have = len(pool.sizes) // self.episodes
-            self._instances_per_episode = 2 * have
-            fresh = self._draw(0)
+            self._instances_per_episode = 2 * len(pool.sizes) // self.episodes
+            fresh = self._draw()
             pool = Pool(*(np.concatenate([old, new_one[len(old) :]]) for old, new_one in zip(pool, fresh, strict=True)))
         return pool
 
@@ -313,6 +208,17 @@ class Sampler:
         self.kernels.look(self.batch, digits)
         return self.task.interface.pack_digits(digits)
 
+    def follow(self, rows: Ints, actions: Ints) -> Ints:
+        """Return the choice [R] that an action [m] for the observation of each of some rows [m] makes at every row.
+
+        It is -1 at rows that no action passes through. Decisions that the batch did not meet become rows, in place.
+        """
+        more = len(rows) * self.tree.weights.shape[1]
+        self.plan = self._with_room(self.plan, _enough(self.count + more))
+        told = np.full(self.count + more, -1, np.int64)
+        self.kernels.follow(self.tree, self.plan, rows, actions, told)
+        return told[: self.count]
+
     def sum_up(self, record: Record, values: Reals, afters: Reals, settings: Reals) -> Sums:
         """Return the sums per row of a record; see `kernels.accumulate`."""
         count = self.count
@@ -321,7 +227,9 @@ class Sampler:
         ]
         with ThreadPoolExecutor(core_count()) as workers:
             jobs = [
-                workers.submit(self.kernels.accumulate, self.plan, record, values, afters, settings, sums, *bounds)
+                workers.submit(
+                    self.kernels.accumulate, self.tree, self.plan, record, values, afters, settings, sums, *bounds
+                )
                 for sums, bounds in zip(parts, _split(self.episodes, PARTS), strict=True)
             ]
             for job in jobs:
@@ -329,8 +237,36 @@ class Sampler:
         return Sums(*(sum(columns[1:], columns[0]) for columns in zip(*parts, strict=True)))
 
 
-def _pick(decisions: Decisions, places: Ints) -> Decisions:
-    return Decisions(decisions.observations[places], decisions.slots[places], decisions.prefixes[places])
+def _enough(rows: int) -> int:
+    """Return a number of rows to make room for, a power of two."""
+    return max(ROWS, 1 << rows.bit_length())
+
+
+def _new_plan(rows: int, width: int) -> Plan:
+    """Return an empty plan with room for a number of rows, a power of two; at most half of its tables is in use."""
+    keys, places, decision_keys, decision_places = (np.full(2 * rows, EMPTY, np.int64) for _ in range(4))
+    observations, owners, nodes = (np.empty(rows, np.int64) for _ in range(3))
+    return Plan(
+        keys,
+        places,
+        decision_keys,
+        decision_places,
+        np.zeros(1, np.int64),
+        observations,
+        owners,
+        nodes,
+        np.empty((rows, width)),
+    )
+
+
+def _insert(kernels: Kernels, plan: Plan, node_count: int) -> None:
+    """Make every row of a plan found by its key, in place."""
+    count = int(plan.used[0])
+    rows, nodes = np.arange(count), plan.nodes[:count]
+    first = nodes == node_count - 1
+    kernels.insert(plan.keys, plan.rows, plan.observations[:count][first], rows[first])
+    decision_keys = plan.owners[:count] * node_count + nodes
+    kernels.insert(plan.decision_keys, plan.decision_rows, decision_keys[~first], rows[~first])
 
 
 def _split(count: int, parts: int) -> list[tuple[int, int]]:

@@ -28,7 +28,7 @@ from numba.core.errors import NumbaError
 
 from surpass.engine import kernels
 from surpass.engine.batch import Batch
-from surpass.engine.experience import Plan, Pool, Record, Sums
+from surpass.engine.experience import Plan, Pool, Record, Sums, Tree
 from surpass.errors import DeclarationError
 from surpass.machine.interface import Interface
 from surpass.machine.state import State
@@ -42,8 +42,12 @@ _STATE = numba.types.NamedTuple(  # type: ignore[no-untyped-call]
 )
 _BATCH = numba.types.NamedTuple([_I2, _I2, _F2, _I2, _I1, _I1, _I1], Batch)  # type: ignore[no-untyped-call]
 _F1 = numba.float64[::1]
+_SINGLES = numba.float32[::1]
+_TREE = numba.types.NamedTuple(  # type: ignore[no-untyped-call]
+    [_I2, _I1, _I1, _I2, _I1, _I1, _I1, _I2, int64, _I1, int64, _I1, _I1, _SINGLES, _I1, _I1, _I1, _I1], Tree
+)
 _PLAN = numba.types.NamedTuple(  # type: ignore[no-untyped-call]
-    [_I1, _I1, _I1, _I1, _F2, _I2, _I1, _I1, _I2, _I1, _I1, _I1], Plan
+    [_I1, _I1, _I1, _I1, _I1, _I1, _I1, _I1, _F2], Plan
 )
 _POOL = numba.types.NamedTuple([_I1, _I2, _F2, _I1], Pool)  # type: ignore[no-untyped-call]
 _RECORD = numba.types.NamedTuple(  # type: ignore[no-untyped-call]
@@ -58,9 +62,11 @@ _SIGNATURES = {
     "run_finding_loops": (_BATCH, _I1, _I1, _I2, _I1, int64, int64),
     "step": (_BATCH, _I1, _I2, _I1),
     "look": (_BATCH, _I2),
-    "sample": (_BATCH, _PLAN, _POOL, _I2, _I1, _RECORD, int64, int64),
+    "sample": (_BATCH, _TREE, numba.float32[:, ::1], _PLAN, _POOL, _I2, _I1, _RECORD, int64, int64),
+    "absorb": (_PLAN, _PLAN, int64, _I1),
+    "follow": (_TREE, _PLAN, _I1, _I1, _I1),
     "amend": (_I1, _I1, _I1, _I1, _I1, int64, int64),
-    "accumulate": (_PLAN, _RECORD, _F1, _F2, _F1, _SUMS, int64, int64),
+    "accumulate": (_TREE, _PLAN, _RECORD, _F1, _F2, _F1, _SUMS, int64, int64),
 }
 
 
@@ -184,6 +190,8 @@ def _fingerprint_of(task: Task, unrolled: str) -> str:
         *sorted((package / "machine").glob("*.py")),
         package / "engine" / "kernels.py",
         package / "engine" / "batch.py",
+        package / "engine" / "experience.py",
+        package / "engine" / "forward.py",
     ]
     for part in (unrolled, str(task.frame_size), numba.__version__, llvmlite.__version__, sys.version):
         key.update(part.encode() + b"\0")

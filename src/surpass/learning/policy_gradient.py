@@ -22,7 +22,7 @@ from surpass.agents.networks.structured import StructuredPolicy
 from surpass.agents.teacher import Teacher, teacher_of
 from surpass.engine.experience import Record, Sums
 from surpass.engine.run import run
-from surpass.engine.sampling import Decisions, Sampler, Source
+from surpass.engine.sampling import Sampler, Source
 from surpass.errors import DivergedError, SettingError, UnknownNameError
 from surpass.learning.state import load_optimizer, optimizer_tensors
 from surpass.tasks.task import Limit, Request, Task
@@ -199,9 +199,8 @@ class PolicyGradient:
     def _update(self) -> tuple[Record, dict[str, float]]:
         """Sample, make one update, and return the record and the terms of the loss."""
         self.sampler.sizes = self._sizes()
-        record = self.sampler.sample(self._ask)
-        sums = self._sum_up(record)
-        terms = self.loss_terms(sums, record.rows.size)
+        record = self.sampler.sample(self.network.as_rows())
+        terms, sums = self.loss_terms(record)
         loss = torch.stack(list(terms.values())).sum()
         if not torch.isfinite(loss):
             raise DivergedError(f"the loss is {loss.item()} at update {self.updates + 1}: try a smaller learning_rate")
@@ -215,7 +214,6 @@ class PolicyGradient:
             with torch.no_grad():
                 self.scalar.add_(0.1 * (float(mean) - self.scalar))
         self.updates += 1
-        self.sampler.refresh(sums.counts > 0, self._ask)
         return record, {name: term.item() for name, term in terms.items()}
 
     def _sizes(self) -> tuple[int, int]:
@@ -235,20 +233,10 @@ class PolicyGradient:
             return config.imitation_weight
         return config.imitation_weight * max(0.0, 1 - self.updates / config.imitation_updates)
 
-    @torch.no_grad()
-    def _ask(self, decisions: Decisions) -> Reals:
-        """Return the probabilities [m, C] of the choices of decisions."""
-        answers = np.zeros((len(decisions.slots), self.sampler.width))
-        for slot in np.unique(decisions.slots).tolist():
-            member = np.flatnonzero(decisions.slots == slot)
-            options = self._options(slot, decisions.observations[member], decisions.prefixes[member])
-            answers[member[:, None], np.arange(options.shape[1])] = options.exp().double().numpy()
-        return answers
-
-    def _options(self, slot: int, observations: Ints, prefixes: Ints) -> Tensor:
+    def _options(self, slot: int, inputs: Tensor, prefixes: Ints) -> Tensor:
         before = max(0, self.task.interface.slots[slot].operand)
         return self.network.log_probabilities(
-            slot, self.network.encode(observations), torch.from_numpy(np.ascontiguousarray(prefixes[:, :before]))
+            slot, inputs, torch.from_numpy(np.ascontiguousarray(prefixes[:, :before]))
         )
 
     @torch.no_grad()
@@ -278,35 +266,46 @@ class PolicyGradient:
             [config.discount, config.step_cost, config.wrong_cost, self.task.reward.progress + config.shaping]
         )
 
-    def loss_terms(self, sums: Sums, steps: int) -> dict[str, Tensor]:
-        """Return the terms of the loss, each a mean over all steps of the batch."""
-        known, met = self.sampler.known, sums.counts > 0
-        policy, entropy = torch.zeros(()), torch.zeros(())
-        for slot in np.unique(known.slots[met]).tolist():
-            member = np.flatnonzero(met & (known.slots == slot))
-            options = self._options(slot, known.observations[member], known.prefixes[member])
-            width = options.shape[1]
-            policy = policy - (torch.from_numpy(sums.weights[member, :width]).float() * options).sum()
+    def loss_terms(self, record: Record) -> tuple[dict[str, Tensor], Sums]:
+        """Return the terms of the loss, each a mean over all steps of a batch, and the sums they are made of."""
+        known = self.sampler.known
+        first = np.flatnonzero(known.slots == 0)
+        weight = self._imitation_weight()
+        told = np.full(len(known.slots), -1, np.int64)
+        if self.teacher is not None and weight > 0:
+            answers = self._teach(known.observations[first])
+            answered = answers != NO_ACTION
+            told = self.sampler.follow(first[answered], answers[answered])
+            known = self.sampler.known
+        sums = self._sum_up(record)
+        steps = record.rows.size
+        inputs = self.network.encode(known.observations[first])
+        place = np.zeros(len(known.slots), np.int64)
+        place[first] = np.arange(len(first))
+        place = place[known.owners]
+        policy, entropy, imitation = torch.zeros(()), torch.zeros(()), torch.zeros(())
+        for slot in np.unique(known.slots).tolist():
+            member = np.flatnonzero(known.slots == slot)
+            options = self._options(slot, inputs[torch.from_numpy(place[member])], known.prefixes[member])
+            weights = torch.from_numpy(sums.weights[member, : options.shape[1]]).float()
+            policy = policy - (weights * options).sum()
             counts = torch.from_numpy(sums.counts[member]).float()
             entropy = entropy - (counts * (options.exp() * options).sum(dim=1)).sum()
+            taught = np.flatnonzero(told[member] >= 0)
+            if len(taught):
+                choices = torch.from_numpy(told[member[taught]])
+                met = torch.from_numpy(sums.counts[known.owners[member[taught]]]).float()
+                imitation = imitation - (met * options[torch.from_numpy(taught), choices]).sum()
         terms = {"policy": policy / steps, "entropy": -self.config.entropy_weight * entropy / steps}
-        first = np.flatnonzero(met & (known.slots == 0))
-        observations, counts = known.observations[first], torch.from_numpy(sums.counts[first]).float()
         if self.config.baseline == "network":
+            counts = torch.from_numpy(sums.counts[first]).float()
             mean = torch.from_numpy(sums.returns[first] / sums.counts[first]).float()
             spread = torch.from_numpy(sums.squares[first]).float() - counts * mean**2
-            values = self.value(self.network.encode(observations))[:, 0]
-            squares = counts * (mean - values) ** 2 + spread
+            squares = counts * (mean - self.value(inputs)[:, 0]) ** 2 + spread
             terms["baseline"] = self.config.baseline_weight * squares.sum() / steps
-        weight = self._imitation_weight()
         if self.teacher is not None and weight > 0:
-            answers = self._teach(observations)
-            told = np.flatnonzero(answers != NO_ACTION)
-            scores = self.network.action_log_probabilities(
-                self.network.encode(observations[told]), torch.from_numpy(answers[told])
-            )
-            terms["imitation"] = -weight * (counts[told] * scores).sum() / steps
-        return terms
+            terms["imitation"] = weight * imitation / steps
+        return terms, sums
 
     def _teach(self, observations: Ints) -> Ints:
         """Return the teacher's actions [m] for observations [m], asking it once for each."""
@@ -319,18 +318,15 @@ class PolicyGradient:
 
     def save_state(self) -> tuple[Tensors, dict[str, Any]]:
         """Return everything that `load_state` needs to go on exactly from here."""
-        batch = self.sampler.batch
+        episodes, counters = self.sampler.save()
         tensors = {
             **network_tensors(self.network),
             **{f"value.{name}": tensor.detach().numpy().copy() for name, tensor in self.value.state_dict().items()},
             **optimizer_tensors(self.optimizer),
             "scalar": self.scalar.detach().numpy().reshape(1).copy(),
-            **{f"batch.{name}": array for name, array in batch._asdict().items()},
-            "random": self.sampler.random,
-            "limits": self.sampler.limits,
-            **{f"known.{name}": array for name, array in self.sampler.save_plan().items()},
+            **episodes,
         }
-        return tensors, {"updates": self.updates, "grown": self.grown, "sampler": self.sampler.counters()}
+        return tensors, {"updates": self.updates, "grown": self.grown, "sampler": counters}
 
     def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
         """Go back to a saved state in place."""
@@ -341,7 +337,7 @@ class PolicyGradient:
         with torch.no_grad():
             self.scalar.copy_(torch.from_numpy(tensors["scalar"].copy())[0])
         self.updates, self.grown = record["updates"], record["grown"]
-        self.sampler.load(tensors, record["sampler"], self._ask)
+        self.sampler.load(tensors, record["sampler"])
 
 
 def _value_network(task: Task, seed: int) -> nn.Sequential:

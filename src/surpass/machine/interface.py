@@ -118,7 +118,7 @@ class Interface:
     @cached_property
     def input_size(self) -> int:
         """How many inputs a network has."""
-        return sum(block.shape[1] for block in self._encodings)
+        return sum(block.shape[1] for block in self.encodings)
 
     @property
     def search_space(self) -> str:
@@ -294,7 +294,7 @@ class Interface:
     # Network inputs
 
     @cached_property
-    def _encodings(self) -> tuple[npt.NDArray[np.float32], ...]:
+    def encodings(self) -> tuple[npt.NDArray[np.float32], ...]:
         """For each feature, the network inputs [values, width] of each of its values."""
         blocks = []
         for feature in self.features:
@@ -327,7 +327,7 @@ class Interface:
     def encode(self, observations: Ints) -> npt.NDArray[np.float32]:
         """Return the network inputs [m, input_size] of packed observations [m]."""
         digits = self.digits(observations)
-        return np.concatenate([block[digits[:, k]] for k, block in enumerate(self._encodings)], axis=1)
+        return np.concatenate([block[digits[:, k]] for k, block in enumerate(self.encodings)], axis=1)
 
 
 def _bare(text: str) -> str:

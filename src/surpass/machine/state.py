@@ -46,7 +46,7 @@ class Outcome(IntEnum):
     """How an episode stands: below 0 it waits for the engine, at 0 it runs, above 0 it has ended."""
 
     NEEDS_INSTANCE = -4
-    UNKNOWN_DECISION = -3
+    TABLE_FULL = -3
     STACK_FULL = -2
     UNKNOWN_OBSERVATION = -1
     RUNNING = 0
