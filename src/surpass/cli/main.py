@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
+from surpass.cli.check import check_command
 from surpass.cli.evaluate import evaluate_command
 from surpass.cli.learn import learn_command
 from surpass.cli.reproduce import reproduce_command
+from surpass.cli.show import show_command
 from surpass.cli.sweep import sweep_command
 from surpass.cli.tasks import tasks_command
 from surpass.cli.trace import trace_command
@@ -30,6 +32,8 @@ app.command("learn")(learn_command)
 app.command("sweep")(sweep_command)
 app.command("evaluate")(evaluate_command)
 app.command("trace")(trace_command)
+app.command("show")(show_command)
+app.command("check")(check_command)
 app.command("zoo")(zoo_command)
 app.command("reproduce")(reproduce_command)
 

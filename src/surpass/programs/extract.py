@@ -55,7 +55,7 @@ def extract(agent: Agent | FullViewAgent, *, seed: int = 0, progress: Progress |
     collector = Collector(agent, seed)
     collector.collect_small(progress)
     collector.collect(progress)
-    program = write_program(agent.name, collector.table, agent)
+    program = write_program(agent.name, collector.table, agent, progress)
     history: list[Round] = []
     while len(history) < MOST_ROUNDS:
         rewrites = sum(bool(one.wrong) for one in history)
@@ -69,7 +69,8 @@ def extract(agent: Agent | FullViewAgent, *, seed: int = 0, progress: Progress |
         new = ~known.holds(table.observations)
         wrong = int((program.follow(table.observations[new]) != table.actions[new]).sum())
         history.append(Round(collector.instances - before, int(new.sum()), wrong))
-        program = write_program(agent.name, table, agent) if wrong else replace(program, table=table)
+        program = write_program(agent.name, table, agent, progress) if wrong else replace(program, table=table)
+    check_program(program, program.table)
     return replace(program, evidence=Evidence(collector.instances, tuple(history)))
 
 
@@ -85,9 +86,9 @@ def check_program(program: Program, table: Table) -> None:
         )
 
 
-def write_program(name: str, table: Table, origin: Agent | None = None) -> Program:
+def write_program(name: str, table: Table, origin: Agent | None = None, progress: Progress | None = None) -> Program:
     """Return the program of a table."""
-    scopes = _Writer(table.task.interface).write(table)
+    scopes = _Writer(table.task.interface, progress).write(table)
     numbers = count()
     functions = tuple(_number(Function(scope.ids, _in_order(scope.places)), lambda: next(numbers)) for scope in scopes)
     program = Program(name, table.task, functions, table, origin)
@@ -128,11 +129,11 @@ class _Scope:
 class _Writer:
     """Writes the code of every place, and makes one of those whose common code is shorter."""
 
-    def __init__(self, interface: Interface) -> None:
+    def __init__(self, interface: Interface, progress: Progress | None = None) -> None:
         self.interface = interface
         self.function, self.previous = place_features(interface)
         self.features = [k for k in range(len(interface.features)) if k not in (self.function, self.previous)]
-        self.effort = Effort()
+        self.effort = Effort(progress=progress)
         self.mergers = TRIED_MERGERS
         self._tried: dict[tuple[_Place, _Place], _Place | None] = {}
 

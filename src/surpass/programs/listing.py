@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from surpass.machine.interface import Interface
 from surpass.programs.flow import Condition, Do, If, Jump, Loop, Mark, Statement, structure
-from surpass.programs.program import Function, Program, place_features
-from surpass.programs.words import show_action, show_test, show_tests
+from surpass.programs.program import Program
+from surpass.programs.words import show_action, show_condition, show_function
 
 __all__ = ["Line", "list_program"]
 
@@ -24,26 +24,15 @@ class Line(NamedTuple):
 
 
 def list_program(program: Program) -> list[Line]:
-    """Return the program as lines of pseudo-code, each rule on one of them."""
+    """Return the program as lines of pseudo-code; each rule stands on one of them."""
     interface = program.task.interface
     lines = []
     for function in program.functions:
-        title = _title(program, function)
-        statements = structure(function)
-        if title:
-            lines.append(Line(title, ()))
-        lines += _Listing(interface, statements).lines(1 if title else 0)
+        name = show_function(interface, function)
+        if name:
+            lines.append(Line(f"{name}:", ()))
+        lines += _Listing(interface, structure(function)).lines(1 if name else 0)
     return lines
-
-
-def _title(program: Program, function: Function) -> str:
-    """Return the heading of a function where there can be several."""
-    feature, _ = place_features(program.task.interface)
-    if feature is None:
-        return ""
-    values = [program.task.interface.feature_values(feature)[k] for k in function.ids]
-    names = ["main" if value is None else f"function {value}" for value in values]
-    return f"{' and '.join(names)}:"
 
 
 class _Listing:
@@ -100,11 +89,9 @@ class _Listing:
             yield Line(INDENT + line.text, line.rules)
 
     def _condition(self, condition: Condition) -> str:
-        if condition.holds:
-            return show_tests(self.interface, condition.tests)
-        if len(condition.tests) == 1:
-            return show_test(self.interface, condition.tests[0].negated(self.interface))
-        return f"not ({show_tests(self.interface, condition.tests)})"
+        return show_condition(self.interface, condition.tests, condition.holds)
 
     def _label(self, place: int) -> str:
-        return self.labels.setdefault(place, chr(ord("A") + len(self.labels)))
+        number = len(self.labels)
+        letter = chr(ord("A") + number % 26) + (str(number // 26) if number >= 26 else "")
+        return self.labels.setdefault(place, letter)

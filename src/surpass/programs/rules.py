@@ -42,11 +42,19 @@ TRIED_SPLITS = 12
 class Effort:
     """How much may still be spent on making code short; what is spent does not depend on the machine's speed."""
 
-    def __init__(self, steps: int = 15_000, rows: int = 30_000_000) -> None:
+    def __init__(
+        self, steps: int = 15_000, rows: int = 30_000_000, progress: Callable[[str, int, int], None] | None = None
+    ) -> None:
         self.steps = steps
         """Sets of rows that searches may look at."""
         self.rows = rows
         """Rows that estimates may look at, one for each branch that a row comes to."""
+        self._all_steps, self._progress = steps, progress
+
+    def report(self) -> None:
+        """Tell how many of the steps have been used."""
+        if self._progress:
+            self._progress("steps towards short rules", self._all_steps - self.steps, self._all_steps)
 
 
 def code_size(node: Node) -> int:
@@ -130,6 +138,7 @@ def _disorder(counts: Reals) -> Reals:
 
 def _write(rows: _Rows, chosen: Ints) -> Node:
     """Return short code for the chosen rows."""
+    rows.effort.report()
     quick = _write_quickly(rows, chosen)
     if isinstance(quick, Leaf):
         return quick
@@ -173,6 +182,7 @@ def _write_smallest(rows: _Rows, chosen: Ints) -> Node | None:
         search = _Search(rows, order, np.array(sample), steps)
         code = search.find(smallest)
         rows.effort.steps -= steps - max(0, search.steps)
+        rows.effort.report()
         if code is None:
             return None
         steps, smallest = search.steps, code_size(code)

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from surpass.agents.agent import NO_ACTION
 from surpass.machine.interface import Interface
-from surpass.programs.program import Test
+from surpass.programs.program import START, Function, Program, Rule, Test, place_features
 
-__all__ = ["show_action", "show_test", "show_tests", "vagueness"]
+__all__ = [
+    "show_action",
+    "show_condition",
+    "show_function",
+    "show_place",
+    "show_test",
+    "show_tests",
+    "show_way",
+    "vagueness",
+]
 
 
 def show_tests(interface: Interface, tests: tuple[Test, ...]) -> str:
@@ -43,6 +52,51 @@ def vagueness(interface: Interface, test: Test) -> int:
 def show_action(interface: Interface, action: int) -> str:
     """Return an action as text."""
     return "no action" if action == NO_ACTION else str(interface.actions[action])
+
+
+def show_condition(interface: Interface, tests: tuple[Test, ...], holds: bool) -> str:
+    """Return the condition that all of some tests hold, or that not all do."""
+    if holds:
+        return show_tests(interface, tests)
+    if len(tests) == 1:
+        return show_test(interface, tests[0].negated(interface))
+    return f"not ({show_tests(interface, tests)})"
+
+
+def show_function(interface: Interface, function: Function) -> str:
+    """Return the name of a function, or nothing where the interface has none."""
+    feature, _ = place_features(interface)
+    if feature is None:
+        return ""
+    values = [interface.feature_values(feature)[k] for k in function.ids]
+    return " and ".join("main" if value is None else f"function {value}" for value in values)
+
+
+def show_place(program: Program, rule: Rule) -> str:
+    """Return where in the program a rule stands: in which function, after which actions."""
+    interface, function = program.task.interface, program.functions[rule.function]
+    after = function.locations[rule.location].after
+    actions = [str(interface.actions[value - 1]) for value in after if value != START]
+    words = ["at the start"] if START in after else []
+    if actions:
+        words.append("after " + " or ".join(actions))
+    return ", ".join(filter(None, (show_function(interface, function), " or ".join(words))))
+
+
+def show_way(program: Program, rule: Rule) -> str:
+    """Return the conditions under which a rule fires at its place, those on one feature as one."""
+    interface = program.task.interface
+    allowed: dict[int, frozenset[int]] = {}
+    negated = []
+    for tests, holds in rule.path:
+        if not holds and len(tests) > 1:
+            negated.append(show_condition(interface, tests, holds))
+            continue
+        for test in tests:
+            values = test.values if holds else test.negated(interface).values
+            allowed[test.feature] = allowed.get(test.feature, values) & values
+    words = [show_test(interface, Test(feature, values)) for feature, values in allowed.items()]
+    return " and ".join([*words, *negated]) or "always"
 
 
 def _name(interface: Interface, test: Test) -> str | None:

@@ -1,0 +1,257 @@
+"""`surpass show`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from surpass.cli.options import OutputFile, resolve_agent
+from surpass.cli.progress import Progress, show_progress
+from surpass.cli.tables import print_table, show_number
+from surpass.errors import SettingError
+
+if TYPE_CHECKING:
+    from surpass.programs.program import Program
+    from surpass.programs.usage import Usage
+    from surpass.tasks.task import Instances, Task
+
+__all__ = ["show_command"]
+
+MOST_LINES = 20
+"""How many lines of each part of a comparison are printed; all of them are in the JSON."""
+
+
+def show_command(
+    agent: Annotated[
+        str, typer.Argument(help="The agent: teacher:NAME, zoo:NAME, a run's folder or a checkpoint.", metavar="AGENT")
+    ],
+    task: Annotated[
+        str | None, typer.Option(help="Its task: a name, or a Python file that registers one.", metavar="NAME|FILE")
+    ] = None,
+    table: Annotated[bool, typer.Option("--table", help="Print every observation and its action instead.")] = False,
+    compare: Annotated[
+        str | None,
+        typer.Option(help="Another agent: show where the two part and where steps are saved.", metavar="AGENT"),
+    ] = None,
+    size: Annotated[
+        int | None, typer.Option(help="The size on which steps are counted.  [default: the largest to learn on]")
+    ] = None,
+    instances: Annotated[int, typer.Option(help="How many instances they are counted on.")] = 100,
+    data: Annotated[str | None, typer.Option(help="The distribution of these instances.", metavar="NAME")] = None,
+    seed: Annotated[int, typer.Option(help="Draws other instances, here and to collect what the agent meets.")] = 0,
+    json: Annotated[Path | None, typer.Option(help="Also write what is shown to this file (- for the output).")] = None,
+) -> None:
+    """Print an agent as a program: few rules that do exactly what it does on everything it was seen to meet.
+
+    Each line with an action has the numbers of its rules, their share of the steps of a typical run, and how many
+    observations they answer.
+
+    Example: surpass show zoo:sort-quick/imitation-quick_sort
+    """
+    from surpass.programs.record import program_as_json, table_as_json, usage_as_json
+
+    if table and compare:
+        raise SettingError("--table and --compare do not go together: give one of them")
+    output = OutputFile(json)
+    first = resolve_agent(agent, task)
+    second = resolve_agent(compare, None) if compare else None
+    if second is not None and second.task is not first.task:
+        raise SettingError(f"{second.name} works on {second.task.name}, not on {first.task.name}")
+    drawn = _draw(first.task, size, instances, data, seed)
+    with show_progress() as progress:
+        usages = [_use(one, drawn, seed, progress) for one in (first, second) if one is not None]
+    usage = usages[0]
+    record: dict[str, Any] = {**program_as_json(usage.program), "typical": usage_as_json(usage)}
+    if second is not None:
+        record["against"] = {**program_as_json(usages[1].program), "typical": usage_as_json(usages[1])}
+        record["comparison"] = _compare(usages[0], usages[1], quiet=output.is_stdout)
+    elif table:
+        rows = table_as_json(usage.program, usage)
+        record["table"] = rows
+        if not output.is_stdout:
+            _print_rows(usage.program, rows)
+    elif not output.is_stdout:
+        _print_program(usage)
+    output.write_json(record)
+
+
+def _draw(task: Task, size: int | None, count: int, data: str | None, seed: int) -> Instances:
+    """Return the instances on which steps are counted."""
+    from surpass.tasks.task import Request
+
+    return task.draw(
+        Request(
+            size=task.training_sizes[1] if size is None else size,
+            count=count,
+            seed=seed,
+            data=data or next(iter(task.data)),
+            queries=task.queries[0] if task.queries else "",
+        )
+    )
+
+
+def _use(agent: Any, instances: Instances, seed: int, progress: Progress) -> Usage:
+    """Return the program of an agent and its use on some instances."""
+    from surpass.programs.extract import extract
+    from surpass.programs.usage import measure_use
+
+    program = extract(agent, seed=seed, progress=lambda what, *done: progress(f"{agent.name}: {what}", *done))
+    return measure_use(program, instances, lambda done: progress(f"{agent.name}: runs", done, instances.count))
+
+
+def _print_program(usage: Usage) -> None:
+    from surpass.programs.listing import list_program
+
+    program, steps = usage.program, max(1, usage.steps)
+    places = sum(len(function.locations) for function in program.functions)
+    print(f"{program.name} on {program.task.name}: {_count(len(program.rules), 'rule')} at {_count(places, 'place')}\n")
+    lines = list_program(program)
+    width = max((len(line.text) for line in lines), default=0)
+    rows = [("", "rules", "steps", "observations")]
+    for line in lines:
+        fired, covered = (sum(int(of_rule[rule]) for rule in line.rules) for of_rule in (usage.fired, usage.covered))
+        numbers = "+".join(str(rule + 1) for rule in line.rules)
+        rows.append((line.text, numbers, *((f"{fired / steps:.1%}", f"{covered:,}") if line.rules else ("", ""))))
+    numbers_width = max(len(row[1]) for row in rows)
+    for text, numbers, share, covers in rows:
+        print(f"{text:<{width}}  {numbers:>{numbers_width}}  {share:>6}  {covers:>12}".rstrip())
+    print()
+    for sentence in _explain(usage):
+        print(sentence)
+
+
+def _explain(usage: Usage) -> list[str]:
+    """Return what is known of a program, in sentences."""
+    program, results, evidence = usage.program, usage.results, usage.program.evidence
+    size = int(results.sizes[0])
+    found = [f"Steps: shares of {usage.steps:,} on {_count(len(results.sizes), 'instance')} of size {size}."]
+    if evidence is not None:
+        met = _count(len(program.table.observations), "observation")
+        found.append(
+            f"The rules do what the agent does on each of {met} that it met in {evidence.instances:,} instances."
+        )
+        new, wrong = (sum(getattr(one, name) for one in evidence.rounds) for name in ("new", "wrong"))
+        held = f"all but {wrong:,} and were then written again" if wrong else "all of them"
+        found.append(
+            f"Of these, {_count(new, 'was', 'were')} first met after the rules had been written; they had the agent's"
+            f" action for {held}."
+        )
+    found.append(
+        "On an observation never met it asks the agent; without the agent it follows the rules, and has no action at a"
+        " place that is not shown."
+    )
+    if usage.unmet:
+        found.append(f"It met such observations at {_count(usage.unmet, 'step')} of this run.")
+    return found
+
+
+def _print_rows(program: Program, rows: list[dict[str, Any]]) -> None:
+    print(f"{program.name} on {program.task.name}: {_count(len(rows), 'observation')}\n")
+    print("observation  steps  rule  action  what it says")
+    for row in rows:
+        print(f"{row['observation']}  {row['steps']}  {row['rule']}  {row['action']}  {row['says']}")
+
+
+def _compare(first: Usage, second: Usage, *, quiet: bool) -> dict[str, Any]:
+    """Print where two programs part and where steps are saved, and return the same as plain data."""
+    from surpass.evaluation.scores import score
+    from surpass.programs.record import comparison_as_json
+
+    task = first.program.task
+    row = score(task, first.results, second.results)
+    if not quiet:
+        _print_totals(first, second, row.difference, row.difference_ci95)
+        _print_instructions(first, second)
+        _print_rules(first, second)
+        _print_partings(first, second.program)
+        _print_partings(second, first.program)
+    return {
+        "measure": task.measure,
+        "difference": row.difference,
+        "difference_ci95": row.difference_ci95 if row.instances > 1 else None,
+        **comparison_as_json(first, second),
+    }
+
+
+def _print_totals(first: Usage, second: Usage, difference: float | None, interval: float | None) -> None:
+    measure, digits = first.program.task.measure, 3 if first.program.task.measure == "reward" else 2
+    rows = []
+    for usage in (first, second):
+        results = usage.results
+        mean = (results.rewards if measure == "reward" else results.steps).mean()
+        rows.append(
+            [
+                usage.program.name,
+                f"{len(usage.program.rules)}",
+                f"{results.solved.mean():.1%}",
+                show_number(mean, digits),
+            ]
+        )
+    size, count = int(first.results.sizes[0]), len(first.results.sizes)
+    note = f"the first has {difference:+,.{digits}f} ± {show_number(interval, digits)} {measure} per instance"
+    columns = ["program", "rules", "solved", f"mean {measure}"]
+    print_table(f"On the same {_count(count, 'instance')} of size {size}", columns, rows, note)
+
+
+def _print_instructions(first: Usage, second: Usage) -> None:
+    from surpass.programs.usage import steps_by_instruction
+
+    count = len(first.results.sizes)
+    spent = [steps_by_instruction(usage) | {"all": usage.steps} for usage in (first, second)]
+    rows = [
+        [name, *(show_number(steps / count, 2) for steps in (of_first, spent[1][name], spent[1][name] - of_first))]
+        for name, of_first in spent[0].items()
+        if of_first or spent[1][name]
+    ]
+    columns = ["instruction", first.program.name, second.program.name, "saved"]
+    print_table("Steps per instance, by instruction", columns, rows)
+
+
+def _print_rules(first: Usage, second: Usage) -> None:
+    from surpass.programs.usage import match_rules
+
+    count = len(first.results.sizes)
+    shared = match_rules(first, second)
+    print("Steps per instance, by rule (of the first, of the second, saved; - where a program does not have the rule)")
+    for one in shared[:MOST_LINES]:
+        steps = [show_number(k / count, 2) if r is not None else "-" for k, r in zip(one.steps, one.rules, strict=True)]
+        saved = (one.steps[1] - one.steps[0]) / count
+        print(f"  {steps[0]:>9}  {steps[1]:>9}  {saved:>+10,.2f}  {_sentence(one.action, one.when, one.place)}")
+    _print_rest(len(shared))
+
+
+def _print_partings(usage: Usage, other: Program) -> None:
+    from surpass.programs.usage import find_partings
+    from surpass.programs.words import show_action, show_place, show_way
+
+    program, count = usage.program, len(usage.results.sizes)
+    partings = find_partings(usage, other)
+    agreed, strange = (show_number(steps / count, 2) for steps in (partings.agreed, partings.strange))
+    print(f"Of the steps of {program.name} per instance, {other.name} does the same at {agreed},", end=" ")
+    parted = show_number(sum(way.steps for way in partings.ways) / count, 2)
+    print(
+        f"never meets what it saw at {strange}, and does something else at {parted}:"
+        if partings.ways
+        else f"and never meets what it saw at {strange}."
+    )
+    for way in partings.ways[:MOST_LINES]:
+        rule = program.rules[way.rule]
+        actions = [show_action(program.task.interface, action) for action in (rule.action, way.instead)]
+        words = _sentence(f"{actions[0]} instead of {actions[1]}", show_way(program, rule), show_place(program, rule))
+        print(f"  {way.steps / count:9,.2f}  {words}")
+    _print_rest(len(partings.ways))
+
+
+def _sentence(action: str, when: str, place: str) -> str:
+    """Return a rule on one line."""
+    return action + ("" if when == "always" else f" if {when}") + (f" ({place})" if place else "")
+
+
+def _print_rest(lines: int) -> None:
+    print(f"  and {lines - MOST_LINES:,} more, all of them in --json\n" if lines > MOST_LINES else "")
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
