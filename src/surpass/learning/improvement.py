@@ -44,6 +44,8 @@ BEAM = 8
 YARDSTICK = 9_000_000
 """The place in the stream of instances of those that programs of all rounds are compared on."""
 COUNTERS = ("is_perfect", "sound", "generations", "tried", "draws", "drawn_from")
+CHECKED_STEPS = 50_000
+"""About how many steps the instances of a size and distribution may take together when a program is checked."""
 SMALL_SIZES = range(1, 9)
 """Sizes at which the program is checked on many instances at the end of each round."""
 
@@ -201,7 +203,7 @@ class Improvement:
         if not self.is_improving:
             self.changes = self.best
         trial = self.trials[-1]
-        counted = trial.weights > 0
+        counted = trial.is_counted
         means = {f"cost_{size}": float(trial.costs[counted & (trial.sizes == size)].mean()) for size in self.sizes}
         return {
             "generation": self.generations,
@@ -341,10 +343,16 @@ class Improvement:
         lookup = Lookup(AmendedAgent(self.base, changes))
         failures = 0
         for size in (*SMALL_SIZES, *self.sizes, *self.config.large_sizes):
+            count = 2
             for name in self.task.data:
-                count = max(2, min(500, 2000 // size))
                 request = Request(size=size, count=count, seed=self._seed(), data=name, queries=self.queries)
-                failures += int((~run(lookup.agent, self.task.draw(request), lookup=lookup).solved).sum())
+                results = run(lookup.agent, self.task.draw(request), lookup=lookup)
+                failures += int((~results.solved).sum())
+                # The first few tell how many can be afforded of the other distributions, and of the first once more.
+                if name == next(iter(self.task.data)):
+                    count = int(np.clip(CHECKED_STEPS / max(1.0, results.steps.mean()), 2, 500))
+                    request = Request(size=size, count=count, seed=self._seed(), data=name, queries=self.queries)
+                    failures += int((~run(lookup.agent, self.task.draw(request), lookup=lookup).solved).sum())
         return failures
 
     # Candidates
@@ -429,11 +437,15 @@ class Improvement:
             known.extend(self._met, self._met_actions)
 
     def _weigh(self, trial: Trial) -> None:
-        """Make all sizes count alike in place: by the share of the steps saved, or by the reward gained."""
+        """Make all sizes count alike in place: by the share of the steps saved, or by the reward gained.
+
+        Of the other distributions only what the program fails on counts, so that it pays to mend it.
+        """
         for size in self.sizes:
-            member = (trial.sizes == size) & (trial.weights > 0)
-            total = trial.costs[member].sum() if self.task.measure == "steps" else float(member.sum())
-            trial.weights[member] = 1 / (len(self.sizes) * max(1e-9, total))
+            member = trial.sizes == size
+            counted = member & trial.is_counted
+            total = trial.costs[counted].sum() if self.task.measure == "steps" else float(counted.sum())
+            trial.weights[member & (trial.is_counted | trial.unsolved)] = 1 / (len(self.sizes) * max(1e-9, total))
 
     def _draw(self, wanted: int, copies: int) -> Trial:
         """Return a trial: the first distribution counts, the others, where there are many, only have to be solved."""
@@ -447,7 +459,7 @@ class Improvement:
                 self.draws += 1
                 request = Request(size=size, count=count, seed=self._seed(), data=name, queries=self.queries)
                 parts.append(self.task.draw(request))
-                weights.append(np.full(count, float(number == 0)))
+                weights.append(np.full(count, number == 0))
         return Trial(self.task, _join(self.task, parts), np.concatenate(weights), copies)
 
     # State

@@ -68,11 +68,13 @@ class Known:
 class Trial:
     """Instances, what the program does on them, and room to run candidates on them side by side."""
 
-    def __init__(self, task: Task, instances: Instances, weights: Reals, copies: int) -> None:
+    def __init__(self, task: Task, instances: Instances, is_counted: npt.NDArray[np.bool_], copies: int) -> None:
         self.task, self.copies, self.count = task, copies, instances.count
         self.kernels, self.rows = specialise(task), task.interface.action_rows
-        self.weights = weights
-        """[m] what an instance counts for in the mean; 0 if it only has to be solved."""
+        self.is_counted = is_counted
+        """[m] whether the cost of an instance matters, or only that it is solved."""
+        self.weights = np.zeros(instances.count)
+        """[m] what the cost of an instance counts for."""
         self.instances = Instances(
             *(np.concatenate([part] * copies) for part in (instances.sizes, instances.items, instances.reals))
         )
