@@ -1,0 +1,73 @@
+"""The agents of the zoo that learned by reinforcement solve everything and beat the teachers they are measured by."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from surpass.agents import find_agent
+from surpass.agents.agent import Agent
+from surpass.agents.zoo import residents
+from surpass.engine.lookup import Lookup
+from surpass.engine.run import run
+from surpass.tasks.lists import from_lists
+from surpass.tasks.task import Request
+from tests.long import LONG, long_test
+from tests.zoo.residents import load
+
+TEACHERS = {
+    "sort-bubble": "teacher:insertion_sort",
+    "sort-quick": "teacher:quick_sort",
+    "search": "teacher:binary_search",
+    "knapsack": "teacher:depth_first",
+}
+LEARNERS = tuple(
+    one.name
+    for one in residents()
+    if one.task in TEACHERS and "/imitation-" not in one.name and not one.name.endswith("-plain")
+)
+SORTERS = tuple(name for name in LEARNERS if name.startswith("sort-"))
+SURPASSING = tuple(name for name in LEARNERS if not (name.startswith("sort-") and name.endswith("/rl")))
+"""Those that beat the paper's teacher at all the sizes to learn on; sorting from nothing does not, in the paper too."""
+
+
+def teacher_of(name: str) -> Agent:
+    found = find_agent(TEACHERS[name.partition("/")[0]])
+    assert isinstance(found, Agent)
+    return found
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_it_solves_every_size_and_distribution(name: str) -> None:
+    agent = load(name)
+    lookup = Lookup(agent)
+    for size in (1, 2, 3, 7, *(size for size in agent.task.sizes if size <= (1000 if LONG else 200))):
+        for number, data in enumerate(agent.task.data):
+            for kind in agent.task.queries or ("mixed",):
+                count = 50 if number == 0 or size < 50 else 5
+                instances = agent.task.draw(Request(size=size, count=count, seed=31, data=data, queries=kind))
+                results = run(agent, instances, lookup=lookup)
+                assert results.reasons() == {"solved": count}, (size, data, kind)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 6, pytest.param(7, marks=long_test)])
+@pytest.mark.parametrize("name", SORTERS)
+def test_it_sorts_every_weak_order(name: str, size: int) -> None:
+    lists = np.array(list(product(range(size), repeat=size)), np.int64).reshape(-1, size)
+    ordered = np.sort(lists, axis=1)
+    orders = lists[(ordered[:, 0] == 0) & (np.diff(ordered, axis=1) <= 1).all(axis=1)]
+    assert run(load(name), from_lists(orders)).reasons() == {"solved": len(orders)}
+
+
+@pytest.mark.parametrize("name", SURPASSING)
+def test_it_beats_the_teacher_on_the_same_instances(name: str) -> None:
+    agent, teacher = load(name), teacher_of(name)
+    for size in agent.task.training_sizes:
+        instances = agent.task.draw(Request(size=size, count=300, seed=32))
+        ours, theirs = run(agent, instances), run(teacher, instances)
+        if agent.task.measure == "reward":
+            assert ours.rewards.mean() > theirs.rewards.mean()
+        else:
+            assert ours.steps.mean() < theirs.steps.mean()
