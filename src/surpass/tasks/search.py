@@ -112,8 +112,10 @@ def find_wrong(
     """Tell which reports are wrong: a position without the query, or none although the query is in the list."""
     rows, answers = np.arange(before.count), registers[:, ANSWER]
     queries = before.items[rows, before.sizes]
-    in_list = np.arange(before.items.shape[1]) < before.sizes[:, None]
-    is_present = ((before.items == queries[:, None]) & in_list).any(axis=1)
+    is_present = np.zeros(before.count, np.bool_)
+    for size in np.unique(before.sizes):
+        same = slice(None) if (before.sizes == size).all() else before.sizes == size
+        is_present[same] = (before.items[same, :size] == queries[same, None]).any(axis=1)
     is_there = (before.items[rows, answers] == queries) & (answers < before.sizes)
     wrong: npt.NDArray[np.bool_] = np.where(answers >= 0, ~is_there, is_present)
     return wrong
@@ -145,7 +147,7 @@ def _draw_queries(request: Request, ranks: Ints) -> Ints:
 
 LARGEST_TIED = 10
 """Up to this size every ordered list is enumerated, beyond only the one without ties."""
-BATCH_WORDS = 1 << 18
+BATCH_WORDS = 1 << 20
 """About how many integers of instances to yield at once."""
 
 

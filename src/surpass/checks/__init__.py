@@ -1,0 +1,1 @@
+"""Trust it: exhaustive checks, certificates and smallest counter-examples."""

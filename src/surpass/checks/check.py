@@ -1,0 +1,287 @@
+"""Check an agent on every small instance, and on large ones of every distribution."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from surpass.agents.agent import Agent, FullViewAgent
+from surpass.checks.certificate import Certificate, Failure, Row, Unending, fingerprint_of
+from surpass.checks.diagnosis import diagnose, stretch, write_out
+from surpass.checks.shrink import shrink
+from surpass.engine.batch import FIRST_DEPTH
+from surpass.engine.lookup import Lookup
+from surpass.engine.run import Results, run
+from surpass.errors import SettingError
+from surpass.machine.state import Outcome
+from surpass.tasks.enumeration import enumeration_of
+from surpass.tasks.task import Enumeration, Instances, Limit, Request, Task
+
+__all__ = ["check"]
+
+Ints = npt.NDArray[np.int64]
+Progress = Callable[[str, int, int | None], None]
+Report = Callable[..., None]
+
+MOST_INSTANCES = 10**10
+"""More are not enumerated: it would take many hours."""
+BATCH_WORDS = 1 << 22
+"""About how many 8-byte words of memory the episodes of one run may take: 32 MB."""
+BETWEEN = tuple(range(9, 17))
+"""The sizes that are drawn by default beside the task's own: those that follow on most enumerated ones."""
+SHRINKING_STEPS = 10**9
+"""How many steps may be spent on making a failing instance smaller."""
+
+
+def check(
+    agent: Agent | FullViewAgent,
+    *,
+    up_to: int | None = None,
+    sizes: Sequence[int] | None = None,
+    instances: int = 100,
+    seed: int = 0,
+    limit: str | None = None,
+    must_end: bool = False,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Certificate:
+    """Return a certificate of an agent, with the smallest failing instance if there is one.
+
+    Every instance that the task enumerates is run up to size `up_to`, then `instances` of each named distribution and
+    kind of query at each of `sizes`. Each must be solved within `limit`, by the word of the task's kernel and by that
+    of its `find_wrong`. Where steps are a budget, what is claimed must hold at every budget up to the limit; with
+    `must_end` the enumerated runs must also end by themselves. `progress(what, done, total)` is called as runs end.
+    """
+    task = agent.task
+    if instances < 0:
+        raise SettingError(f"the number of instances is {instances}; it must be 0 or more")
+    enumeration = enumeration_of(task)
+    largest = enumeration.largest if up_to is None else up_to
+    total = _count(enumeration, largest)
+    checker = _Checker(agent, Limit.parse(limit or task.limit), must_end, threads, progress or (lambda *_: None))
+    small = checker.check_enumerated(enumeration, largest, total)
+    wanted = sorted({*(sizes or (*BETWEEN, *task.sizes))}) if instances else []
+    drawn = checker.check_drawn(wanted, instances, seed) if checker.failure is None else []
+    return Certificate(
+        agent=agent.name,
+        task=task.name,
+        what=enumeration.what,
+        exhaustive=enumeration.exhaustive,
+        up_to=largest,
+        small=tuple(small),
+        drawn=tuple(drawn),
+        data=tuple(task.data) if drawn else (),
+        seed=seed,
+        limit=str(checker.limit),
+        fingerprint=fingerprint_of(checker.lookup) if checker.lookup else None,
+        observations=checker.lookup.count if checker.lookup else None,
+        failure=checker.failure,
+        unending=checker.unending,
+        narrow_choices=len(agent.narrow) if hasattr(agent, "narrow") else None,
+    )
+
+
+def _count(enumeration: Enumeration, largest: int) -> int:
+    """Return how many instances there are up to a size, once they are known not to be too many."""
+    if largest < 0:
+        raise SettingError(f"the size to check up to is {largest}; it must be 0 or more")
+    total = 0
+    for size in range(largest + 1):
+        total += enumeration.count(size)
+        if total > MOST_INSTANCES:
+            raise SettingError(
+                f"up to n = {largest} there are too many instances to check: n = {size} alone has "
+                f"{enumeration.count(size):,}, and at most {MOST_INSTANCES:,} are checked"
+            )
+    return total
+
+
+class _Checker:
+    """Runs an agent on batches until one fails, and keeps what was met."""
+
+    def __init__(
+        self,
+        agent: Agent | FullViewAgent,
+        limit: Limit,
+        must_end: bool,
+        threads: int | None,
+        progress: Progress,
+    ) -> None:
+        self.agent = agent
+        self.task = agent.task
+        self.limit = limit
+        self.must_end = must_end
+        self.progress = progress
+        self.lookup = None if isinstance(agent, FullViewAgent) else Lookup(agent)
+        self.failure: Failure | None = None
+        self.unending: Unending | None = None
+        self._threads = threads
+        self._is_budget = self.task.measure == "reward"
+
+    def check_enumerated(self, enumeration: Enumeration, largest: int, total: int) -> list[Row]:
+        """Return a row for each size up to `largest`, or for those before the first failure."""
+        rows: list[Row] = []
+        done, what = 0, f"enumerated, n to {largest:,}"
+        for size in range(largest + 1):
+            batches = ((batch, "") for batch in enumeration.instances(size))
+            found = self._check_size(batches, partial(self._report, what, total, done))
+            if isinstance(found, _Failing):
+                self.failure = diagnose(self.agent, found.instance, found.limit, self._run)
+                break
+            rows += [found] if found else []
+            done += enumeration.count(size)
+        return rows
+
+    def check_drawn(self, sizes: Sequence[int], count: int, seed: int) -> list[Row]:
+        """Return a row for each size, with instances of every distribution, or for those before the first failure."""
+        rows: list[Row] = []
+        kinds = [(data, kind) for data in self.task.data for kind in self.task.queries or ("",)]
+        for size in sizes:
+            batches = self._draw(size, kinds, count, seed)
+            found = self._check_size(batches, partial(self._report, f"drawn, n = {size:,}", None, 0))
+            if isinstance(found, _Failing):
+                smallest = self._shrink(found.instance)
+                failure = diagnose(self.agent, smallest, found.limit, self._run)
+                self.failure = dataclasses.replace(failure, data=found.data, shrunk_from=size)
+                break
+            rows += [found] if found else []
+        return rows
+
+    def _draw(
+        self, size: int, kinds: Sequence[tuple[str, str]], count: int, seed: int
+    ) -> Iterator[tuple[Instances, str]]:
+        """Yield the instances of each distribution and kind of query, each once, and what they were drawn from."""
+        for data, kind in kinds:
+            batch = self.task.draw(Request(size=size, count=count, seed=seed, data=data, queries=kind))
+            yield _distinct(batch), f"{data}, {kind}" if kind else data
+
+    def _check_size(self, batches: Iterable[tuple[Instances, str]], report: Report) -> Row | _Failing | None:
+        """Return what was found on the instances of one size, each with its distribution; None if there are none."""
+        met_before = self.lookup.count if self.lookup else 0
+        count, total, most, worst, worst_data = 0, 0, -1, None, ""
+        for batch, data in batches:
+            for part in _slices(self.task, batch):
+                steps = self._run_part(part, data, partial(report, count))
+                if isinstance(steps, _Failing):
+                    return steps
+                count, total = count + part.count, total + int(steps.sum())
+                if steps.max() > most:
+                    k = int(steps.argmax())
+                    most, worst, worst_data = int(steps[k]), part.part(k, k + 1), data
+        if worst is None:
+            return None
+        return Row(
+            size=int(worst.sizes[0]),
+            instances=count,
+            mean_steps=total / count,
+            most_steps=most,
+            worst=write_out(self.task, worst),
+            data=worst_data,
+            new_observations=self.lookup.count - met_before if self.lookup else 0,
+        )
+
+    def _run_part(self, part: Instances, data: str, report: Report) -> Ints | _Failing:
+        """Return the steps [B] of runs that are all solved, or the first instance that fails."""
+        if self._is_budget and not data:
+            report(0)
+            return self._run_budgets(part)
+        results = self._run(part, self.limit, not self._is_budget, report)
+        if results.solved.all():
+            return results.steps
+        first = int((~results.solved).argmax())
+        return _Failing(part.part(first, first + 1), self.limit, data)
+
+    def _run_budgets(self, part: Instances) -> Ints | _Failing:
+        """Return the steps [B] of runs whose claims hold at every budget, or the first instance that fails at one.
+
+        The steps are those after which a run ends by itself, or the limit if it does not.
+        """
+        limits = self.limit.steps(part.sizes)
+        failing: tuple[int, Limit] | None = None
+        for budget in range(1, int(limits[0]) + 1):
+            before = part if failing is None else part.part(0, failing[0])
+            results = self._run(before, Limit(budget, 0), False)
+            if not results.solved.all():
+                failing = int((~results.solved).argmax()), Limit(budget, 0)
+        longer = self._run(part, stretch(self.limit), True)
+        ends = longer.solved & (longer.steps < stretch(self.limit).steps(part.sizes))
+        if not ends.all():
+            first = int((~ends).argmax())
+            if self.must_end and (failing is None or first < failing[0]):
+                failing = first, self.limit
+            elif not self.must_end:
+                self._note_unending(part.part(first, first + 1), longer, ends)
+        if failing is not None:
+            return _Failing(part.part(failing[0], failing[0] + 1), failing[1], "")
+        return np.where(ends, longer.steps, limits)
+
+    def _note_unending(self, first: Instances, results: Results, ends: npt.NDArray[np.bool_]) -> None:
+        count = int((~ends).sum())
+        if self.unending is not None:
+            self.unending = dataclasses.replace(self.unending, instances=self.unending.instances + count)
+            return
+        outcome = Outcome(int(results.outcomes[~ends][0]))
+        how = "still running" if outcome == Outcome.SOLVED else outcome.reason
+        self.unending = Unending(count, write_out(self.task, first), how)
+
+    def _shrink(self, instance: Instances) -> Instances:
+        """Return the smallest failing instance that can be made of one in a number of steps."""
+        spent = tried = 0
+
+        def fails(batch: Instances) -> npt.NDArray[np.bool_] | None:
+            nonlocal spent, tried
+            if spent > SHRINKING_STEPS:
+                return None
+            results = self._run(batch, self.limit, not self._is_budget)
+            # A loop counts the limit but is noticed after some times its length.
+            is_loop = results.outcomes == Outcome.LOOP
+            spent += int(np.where(is_loop, 10 * batch.sizes + 1000, results.steps).sum())
+            tried += batch.count
+            self.progress(f"shrinking from n = {instance.sizes[0]:,}, candidates tried", tried, None)
+            return ~results.solved
+
+        return shrink(self.task, instance, fails)
+
+    def _report(self, what: str, total: int | None, *done: int) -> None:
+        """Show the sum of what is done: in sizes before, in parts before, in this part."""
+        self.progress(what, sum(done), total)
+
+    def _run(self, instances: Instances, limit: Limit, find_loops: bool, report: Report | None = None) -> Results:
+        return run(
+            self.agent,
+            instances,
+            limit=limit,
+            lookup=self.lookup,
+            find_loops=find_loops,
+            threads=self._threads,
+            progress=report,
+        )
+
+
+class _Failing(NamedTuple):
+    """An instance that is not solved, the limit under which it is not, and where it was drawn from."""
+
+    instance: Instances
+    limit: Limit
+    data: str
+
+
+def _slices(task: Task, batch: Instances) -> Iterator[Instances]:
+    """Yield a batch in parts whose episodes take little memory."""
+    words = batch.items.shape[1] + batch.reals.shape[1] + task.register_count + FIRST_DEPTH * task.frame_size
+    step = max(1, BATCH_WORDS // words)
+    for first in range(0, batch.count, step):
+        yield batch.part(first, first + step)
+
+
+def _distinct(batch: Instances) -> Instances:
+    """Return each instance of a batch once; some distributions have only one of a size."""
+    rows = zip(batch.sizes, batch.items, batch.reals, strict=True)
+    first = {tuple(part.tobytes() for part in row): k for k, row in reversed(list(enumerate(rows)))}
+    kept = sorted(first.values())
+    return Instances(batch.sizes[kept], batch.items[kept], batch.reals[kept])

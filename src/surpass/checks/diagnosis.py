@@ -1,0 +1,106 @@
+"""Say how an agent fails on an instance, and show it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from surpass.agents.agent import Agent, FullViewAgent
+from surpass.checks.certificate import Failure
+from surpass.engine.record import Episode, record
+from surpass.engine.run import Results
+from surpass.machine.calls import stack_limit
+from surpass.machine.state import Outcome
+from surpass.machine.trace import Trace
+from surpass.tasks.task import Instances, Limit, Task
+
+__all__ = ["PATIENCE", "diagnose", "stretch", "write_out"]
+
+Run = Callable[[Instances, Limit, bool], Results]
+"""Runs the agent on instances with a limit, and finds loops if asked to."""
+
+PATIENCE = 100
+"""How many times the step limit a run is followed to see what becomes of it."""
+LONGEST_TRACE = 3000
+"""Traces of more steps are left to `surpass trace`; a stack limit takes over a thousand."""
+
+
+def stretch(limit: Limit) -> Limit:
+    """Return the limit up to which runs are followed that do not end within `limit`."""
+    return Limit(PATIENCE * limit.factor, limit.power)
+
+
+def write_out(task: Task, instance: Instances) -> str:
+    """Return an instance as text, also of a task that cannot write it."""
+    if task.write is not None:
+        return task.write_instance(instance)
+    return f"integers {instance.items[0].tolist()}, real numbers {instance.reals[0].tolist()}"
+
+
+def diagnose(agent: Agent | FullViewAgent, instance: Instances, limit: Limit, run: Run) -> Failure:
+    """Return what goes wrong in the run on one instance that fails within `limit`, with its trace."""
+    task, is_budget = agent.task, agent.task.measure == "reward"
+    allowed = int(limit.steps(instance.sizes)[0])
+    # A budget may be spent going round: there only the end counts.
+    outcome, steps = _outcome(run(instance, limit, not is_budget))
+    shown, why = limit, ""
+    if outcome in (Outcome.STEP_LIMIT, Outcome.SOLVED):
+        outcome, steps = _outcome(run(instance, stretch(limit), True))
+        if outcome == Outcome.SOLVED and not is_budget:
+            outcome, why = Outcome.STEP_LIMIT, f"it takes {steps:,} steps, but the limit is {allowed:,}"
+        elif outcome in (Outcome.STEP_LIMIT, Outcome.SOLVED):
+            outcome, why = Outcome.STEP_LIMIT, f"it has not ended after {PATIENCE} times the limit of {allowed:,} steps"
+        elif not is_budget:
+            shown = stretch(limit)
+    trace = _trace(agent, instance, outcome, steps, shown, run)
+    return Failure(
+        size=int(instance.sizes[0]),
+        instance=write_out(task, instance),
+        outcome=outcome.reason,
+        steps=len(trace.steps) if trace else steps,
+        why=why or _explain(task, instance, outcome, trace),
+        limit=None if shown == Limit.parse(task.limit) else str(shown),
+        trace=trace,
+    )
+
+
+def _outcome(results: Results) -> tuple[Outcome, int]:
+    return Outcome(int(results.outcomes[0])), int(results.steps[0])
+
+
+def _trace(
+    agent: Agent | FullViewAgent, instance: Instances, outcome: Outcome, steps: int, limit: Limit, run: Run
+) -> Trace | None:
+    """Return the recorded run, or None if it is too long or its instance cannot be written and read."""
+    task = agent.task
+    if outcome == Outcome.LOOP:
+        # Runs count the limit for a loop; what counts here is when it is noticed.
+        found, _ = _outcome(run(instance, Limit(LONGEST_TRACE, 0), True))
+        steps = 0 if found == Outcome.LOOP else LONGEST_TRACE + 1
+    if task.read is None or task.write is None or steps > LONGEST_TRACE:
+        return None
+    return record(agent, task.write_instance(instance), limit=limit)
+
+
+def _explain(task: Task, instance: Instances, outcome: Outcome, trace: Trace | None) -> str:
+    """Return a sentence on how a run ends."""
+    if outcome == Outcome.LOOP:
+        return "the whole state comes back, so it goes round for ever"
+    if outcome == Outcome.STACK_LIMIT:
+        most = stack_limit(int(instance.sizes[0]))
+        return f"it opens calls without end: more than the {most:,} that may be open at once"
+    if outcome == Outcome.NO_ACTION:
+        seen = f": {_describe_last(task, trace)}" if trace else ""
+        return f"it has no action for an observation{seen}"
+    if trace and trace.outcome == Outcome.SOLVED.reason:
+        return "the task's kernel calls it solved, but the final state is wrong"
+    return "the answer is wrong"
+
+
+def _describe_last(task: Task, trace: Trace) -> str:
+    """Return the observation after the last step of a trace, in words."""
+    start, labels = task.parse_instance(trace.instance)
+    episode = Episode(task, start, trace.limit, labels)
+    for step in trace.steps:
+        action = task.interface.parse_action(step.action)
+        episode.step(action, task.interface.action_rows[action])
+    return task.interface.describe(episode.observe())

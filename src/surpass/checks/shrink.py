@@ -1,0 +1,118 @@
+"""Make a failing instance smaller while it still fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from surpass.errors import InstanceError
+from surpass.tasks.task import Instances, Number, Task, parse_numbers
+
+__all__ = ["shrink"]
+
+Parts = list[list[Number]]
+Fails = Callable[[Instances], npt.NDArray[np.bool_] | None]
+"""Tells which of some instances fail, or returns None when enough have been tried."""
+
+AT_ONCE = 256
+"""How many candidates to try together."""
+
+
+def shrink(task: Task, instance: Instances, fails: Fails) -> Instances:
+    """Return a failing instance that is as small as deleting elements and lowering numbers make it.
+
+    Works on the written form, so any task that reads and writes its instances can have it. Of the candidates of one
+    kind the first that still fails is taken, until none does.
+    """
+    if task.read is None or task.write is None:
+        return instance
+    parts = [parse_numbers(part) for part in task.write_instance(instance).split(":")]
+    size = int(instance.sizes[0])
+    kinds: list[Callable[[Parts, int], Iterator[Parts]]] = [_delete, _merge, _reorder]
+    chosen = instance
+    at = 0
+    while at < len(kinds):
+        found = _first_failing(task, kinds[at](parts, size), fails)
+        if found is None:
+            at += 1
+            continue
+        parts, chosen = found
+        size = int(chosen.sizes[0])
+        at = 0 if at else at
+    return chosen
+
+
+def _first_failing(task: Task, candidates: Iterator[Parts], fails: Fails) -> tuple[Parts, Instances] | None:
+    """Return the first candidate that fails, as its parts and as an instance."""
+    while True:
+        some: list[tuple[Parts, Instances]] = []
+        for candidate in candidates:
+            instance = _read(task, candidate)
+            if instance is not None:
+                some.append((candidate, instance))
+            if len(some) == AT_ONCE:
+                break
+        if not some:
+            return None
+        failed = fails(join(task, [instance for _, instance in some]))
+        if failed is None:
+            return None
+        if failed.any():
+            return some[int(failed.argmax())]
+
+
+def _read(task: Task, parts: Parts) -> Instances | None:
+    assert task.read is not None
+    try:
+        return task.read(parts)[0]
+    except InstanceError:
+        return None
+
+
+def join(task: Task, instances: Sequence[Instances]) -> Instances:
+    """Return instances of any sizes as one batch."""
+    widest = max(int(one.sizes[0]) for one in instances)
+    batch = task.allocate(len(instances), widest)
+    for k, one in enumerate(instances):
+        batch.sizes[k] = one.sizes[0]
+        batch.items[k, : one.items.shape[1]] = one.items[0]
+        batch.reals[k, : one.reals.shape[1]] = one.reals[0]
+    return batch
+
+
+def _delete(parts: Parts, size: int) -> Iterator[Parts]:
+    """Yield the instance without a half, a quarter and so on of its elements, from every part that has one for each."""
+    length = max(1, size // 2) if size else 0
+    while length:
+        for first in range(0, size, length):
+            yield [p[:first] + p[first + length :] if len(p) == size else p for p in parts]
+        length //= 2
+
+
+def _merge(parts: Parts, size: int) -> Iterator[Parts]:
+    """Yield the instance with fewer distinct numbers in a part: two, ranks for numbers, or two neighbours made one."""
+    for k, part in enumerate(parts):
+        distinct = sorted(set(part))
+        ranks: dict[Number, Number] = {value: rank for rank, value in enumerate(distinct)}
+        if len(distinct) > 2:
+            for most in distinct[:-1]:
+                yield _with(parts, k, [int(value > most) for value in part])
+        if list(ranks) != list(ranks.values()):
+            yield _with(parts, k, [ranks[value] for value in part])
+        for low, high in pairwise(distinct):
+            yield _with(parts, k, [low if value == high else value for value in part])
+
+
+def _reorder(parts: Parts, size: int) -> Iterator[Parts]:
+    """Yield the instance with two neighbours of a part put in order."""
+    for k, part in enumerate(parts):
+        for at, (a, b) in enumerate(pairwise(part)):
+            if a > b:
+                yield _with(parts, k, [*part[:at], b, a, *part[at + 2 :]])
+
+
+def _with(parts: Parts, k: int, part: list[Number]) -> Parts:
+    return [*parts[:k], part, *parts[k + 1 :]]
