@@ -126,18 +126,18 @@ def _explain(usage: Usage) -> list[str]:
     """Return what is known of a program, in sentences."""
     program, results, evidence = usage.program, usage.results, usage.program.evidence
     size = int(results.sizes[0])
-    found = [f"Steps: shares of {usage.steps:,} on {_count(len(results.sizes), 'instance')} of size {size}."]
+    run = f"{_count(len(results.sizes), 'instance')} of size {size}, {results.solved.mean():.1%} of them solved"
+    found = [f"Steps: shares of {usage.steps:,} on {run}."]
     if evidence is not None:
         met = _count(len(program.table.observations), "observation")
         found.append(
             f"The rules do what the agent does on each of {met} that it met in {evidence.instances:,} instances."
         )
         new, wrong = (sum(getattr(one, name) for one in evidence.rounds) for name in ("new", "wrong"))
-        held = f"all but {wrong:,} and were then written again" if wrong else "all of them"
-        found.append(
-            f"Of these, {_count(new, 'was', 'were')} first met after the rules had been written; they had the agent's"
-            f" action for {held}."
-        )
+        held = f"all but {wrong:,} and were then written again" if wrong else "all"
+        if new:
+            late = _count(new, "was", "were")
+            found.append(f"{late} first met when the rules stood already; they had the agent's action for {held}.")
     found.append(
         "On an observation never met it asks the agent; without the agent it follows the rules, and has no action at a"
         " place that is not shown."
