@@ -9,6 +9,7 @@ import typer
 
 from surpass.cli.check import check_command
 from surpass.cli.evaluate import evaluate_command
+from surpass.cli.export import export_command
 from surpass.cli.learn import learn_command
 from surpass.cli.reproduce import reproduce_command
 from surpass.cli.show import show_command
@@ -34,6 +35,7 @@ app.command("evaluate")(evaluate_command)
 app.command("trace")(trace_command)
 app.command("show")(show_command)
 app.command("check")(check_command)
+app.command("export")(export_command)
 app.command("zoo")(zoo_command)
 app.command("reproduce")(reproduce_command)
 

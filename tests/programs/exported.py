@@ -1,0 +1,211 @@
+"""Exported files at work, beside the engine: for the tests of all of them."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import surpass.agents.teachers  # noqa: F401 - makes the teachers known
+from surpass.agents import find_agent
+from surpass.agents.agent import Agent
+from surpass.engine.batch import Batch, allocate
+from surpass.engine.lookup import Lookup
+from surpass.engine.run import make_room
+from surpass.machine.state import Outcome
+from surpass.programs.extract import write_program
+from surpass.programs.program import Program
+from surpass.programs.table import Collector, Table
+from surpass.tasks.task import Instances, Limit, Task
+
+COMPILER = shutil.which("gcc") or shutil.which("cc") or shutil.which("clang")
+needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C compiler was found: gcc, cc or clang")
+CLEAN = ("-std=c11", "-Wall", "-Wextra", "-Wshadow", "-pedantic", "-Werror")
+"""What every exported file compiles with."""
+
+INT64 = np.iinfo(np.int64)
+Numbers = list[int] | list[float]
+
+
+# Programs
+
+
+@cache
+def agent_of(name: str) -> Agent:
+    agent = find_agent(name)
+    assert isinstance(agent, Agent)
+    return agent
+
+
+@cache
+def program_of(name: str) -> Program:
+    """Return the program of an agent, taken from one round of instances."""
+    agent = agent_of(name)
+    collector = Collector(agent)
+    collector.collect()
+    return write_program(agent.name, collector.table, agent)
+
+
+def program_from(agent: Agent, instances: Instances) -> Program:
+    """Return the program that an agent follows on some instances."""
+    lookup = Lookup(agent)
+    run_to_the_end(agent, instances, lookup=lookup)
+    return write_program(agent.name, Table(agent.task, *lookup.entries()), agent)
+
+
+# The engine
+
+
+def run_to_the_end(
+    agent: Agent, instances: Instances, *, limits: npt.NDArray[np.int64] | None = None, lookup: Lookup | None = None
+) -> Batch:
+    """Return the episodes of an agent at their end, with all that they have in memory."""
+    task, lookup = agent.task, lookup or Lookup(agent)
+    if limits is None:
+        limits = Limit.parse(task.limit).steps(instances.sizes)
+    batch = allocate(task, instances.count, int(instances.sizes.max(initial=0)))
+    lookup.kernels.reset(batch, *map(np.ascontiguousarray, instances), np.arange(instances.count))
+    while (batch.outcomes <= Outcome.RUNNING).any():
+        lookup.kernels.run(batch, lookup.keys, lookup.values, task.interface.action_rows, limits, 0, instances.count)
+        waiting = batch.outcomes == Outcome.UNKNOWN_OBSERVATION
+        if waiting.any():
+            lookup.extend(np.unique(batch.pending[waiting]))
+        if (batch.outcomes == Outcome.STACK_FULL).any():
+            batch = make_room(task, batch)
+        batch.outcomes[batch.outcomes < Outcome.RUNNING] = Outcome.RUNNING
+    return batch
+
+
+def as_instances(task: Task, parts: Sequence[Sequence[Numbers]]) -> Instances:
+    """Return written instances of any sizes as one batch; the task replaces values by their ranks."""
+    assert task.read is not None
+    read = [task.read(part)[0] for part in parts]
+    largest = max((int(instance.sizes[0]) for instance in read), default=0)
+    together = task.allocate(len(read), largest)
+    for k, instance in enumerate(read):
+        together.sizes[k] = instance.sizes[0]
+        together.items[k, : instance.items.shape[1]] = instance.items[0]
+        together.reals[k, : instance.reals.shape[1]] = instance.reals[0]
+    return together
+
+
+# Lists
+
+
+def draw_lists(random: np.random.Generator, count: int, largest: int, kind: str) -> list[Numbers]:
+    """Return lists of 0 to `largest` values of a kind, i64 or f64: all over the range, tied, in order and extreme."""
+    return [_draw_list(random, int(random.integers(0, largest + 1)), kind) for _ in range(count)]
+
+
+def _draw_list(random: np.random.Generator, size: int, kind: str) -> Numbers:
+    manner = int(random.integers(6))
+    if manner == 0:
+        values: npt.NDArray[Any] = random.integers(INT64.min, INT64.max, size, endpoint=True)
+    elif manner == 1:
+        values = random.integers(-3, 4, size)
+    elif manner == 2:
+        values = random.choice(np.array([INT64.min, INT64.min + 1, -1, 0, 1, INT64.max - 1, INT64.max]), size)
+    else:
+        values = random.integers(-size, size + 1, size)
+    if kind == "f64":
+        with np.errstate(over="ignore"):
+            values = values * random.choice([1.0, 0.1, 1e300, 5e-324])
+        if manner == 2:
+            values = random.choice(np.array([-np.inf, -1.7e308, -5e-324, -0.0, 0.0, 5e-324, 1.0, np.inf]), size)
+    if manner == 4:
+        values = np.sort(values)
+    elif manner == 5:
+        values = np.sort(values)[::-1]
+        if size > 2:
+            values[random.integers(size)] = values[0]
+    numbers: Numbers = values.tolist()
+    return numbers
+
+
+# Exported files
+
+
+def load_python(text: str) -> dict[str, Any]:
+    """Return the names of an exported Python file, run with nothing but the language."""
+    names: dict[str, Any] = {"__name__": "exported"}
+    exec(compile(text, "exported.py", "exec"), names)
+    return names
+
+
+def compile_c(text: str, folder: Path, *flags: str) -> ctypes.CDLL:
+    """Return an exported C file as a library; any warning is an error."""
+    assert COMPILER is not None
+    source, library = folder / "exported.c", folder / "exported.so"
+    source.write_text(text)
+    built = subprocess.run(
+        [COMPILER, *CLEAN, "-O2", "-shared", "-fPIC", *flags, "-o", library, source, "-lm"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode == 0, built.stderr
+    return ctypes.CDLL(str(library))
+
+
+_TYPES: dict[str, Any] = {"i64": ctypes.c_int64, "f64": ctypes.c_double}
+
+
+class Sorted(NamedTuple):
+    items: Numbers
+    steps: int
+
+
+def c_sort(library: ctypes.CDLL, kind: str) -> Callable[[Numbers], Sorted]:
+    """Return the sort of a library as a function of lists."""
+    function = getattr(library, f"surpass_sort_{kind}")
+    function.restype = ctypes.c_int64
+    function.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+
+    def sort(items: Numbers) -> Sorted:
+        array = np.array(items, np.int64 if kind == "i64" else np.float64)
+        steps = function(array.ctypes.data, len(array))
+        return Sorted(array.tolist(), steps)
+
+    return sort
+
+
+def c_search(library: ctypes.CDLL, kind: str) -> Callable[[Numbers, float], tuple[int, int]]:
+    """Return the search of a library as a function of a list and a query."""
+    function = getattr(library, f"surpass_search_{kind}")
+    function.restype = ctypes.c_int64
+    function.argtypes = [ctypes.c_void_p, ctypes.c_size_t, _TYPES[kind], ctypes.c_void_p]
+
+    def search(items: Numbers, query: float) -> tuple[int, int]:
+        array, steps = np.array(items, np.int64 if kind == "i64" else np.float64), ctypes.c_int64(-1)
+        answer = function(array.ctypes.data, len(array), query, ctypes.byref(steps))
+        return answer, steps.value
+
+    return search
+
+
+def c_knapsack(library: ctypes.CDLL) -> Callable[..., tuple[list[int], float, int]]:
+    """Return the packing of a library as a function of weights, values, budget and capacity."""
+    function = library.surpass_knapsack_f64
+    function.restype = ctypes.c_int64
+    function.argtypes = [
+        *(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_double, ctypes.c_int64),
+        *(ctypes.c_void_p, ctypes.c_void_p),
+    ]
+
+    def knapsack(weights: Numbers, values: Numbers, budget: int, capacity: float) -> tuple[list[int], float, int]:
+        heavy, worth = np.array(weights, np.float64), np.array(values, np.float64)
+        chosen, value = np.zeros(len(heavy), np.uint8), ctypes.c_double(-1)
+        steps = function(
+            heavy.ctypes.data, worth.ctypes.data, len(heavy), capacity, budget, chosen.ctypes.data, ctypes.byref(value)
+        )
+        return np.flatnonzero(chosen).tolist(), value.value, steps
+
+    return knapsack
