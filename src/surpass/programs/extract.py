@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, count
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from surpass.programs.program import (
     Round,
     follow_code,
     leaves,
+    number_rules,
     place_features,
 )
 from surpass.programs.rules import Effort, code_size, write_code
@@ -89,8 +90,7 @@ def check_program(program: Program, table: Table) -> None:
 def write_program(name: str, table: Table, origin: Agent | None = None, progress: Progress | None = None) -> Program:
     """Return the program of a table."""
     scopes = _Writer(table.task.interface, progress).write(table)
-    numbers = count()
-    functions = tuple(_number(Function(scope.ids, _in_order(scope.places)), lambda: next(numbers)) for scope in scopes)
+    functions = number_rules(Function(scope.ids, _in_order(scope.places)) for scope in scopes)
     program = Program(name, table.task, functions, table, origin)
     check_program(program, table)
     return program
@@ -243,14 +243,3 @@ def _in_order(places: Sequence[_Place]) -> tuple[Location, ...]:
         ordered.append(found)
         reached += [leaf.action + 1 for leaf in leaves(found.code)]
     return tuple(ordered)
-
-
-def _number(function: Function, next_number: Callable[[], int]) -> Function:
-    """Return a function whose leaves carry the numbers of their rules."""
-
-    def walk(node: Node) -> Node:
-        if isinstance(node, Branch):
-            return Branch(node.tests, walk(node.then), walk(node.otherwise))
-        return Leaf(node.action, next_number())
-
-    return replace(function, locations=tuple(Location(p.after, walk(p.code)) for p in function.locations))

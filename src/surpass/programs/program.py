@@ -13,9 +13,10 @@ episode. An interface without a previous action has one function with one locati
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +42,7 @@ __all__ = [
     "all_hold",
     "follow_code",
     "leaves",
+    "number_rules",
     "place_features",
 ]
 
@@ -187,14 +189,16 @@ class Program:
 
     def follow(self, observations: Ints) -> Ints:
         """Return the action [m] that the rules alone give for each observation [m], or `NO_ACTION`."""
-        by_rule = np.array([*(rule.action for rule in self.rules), NO_ACTION], np.int64)
-        actions: Ints = by_rule[self.rules_for(observations)]
-        return actions
+        return self._read_leaves(observations, NO_ACTION, lambda leaf: leaf.action)
 
     def rules_for(self, observations: Ints) -> Ints:
         """Return the number [m] of the rule for each observation [m], or `NO_RULE`."""
+        return self._read_leaves(observations, NO_RULE, lambda leaf: leaf.rule)
+
+    def _read_leaves(self, observations: Ints, nothing: int, read: Callable[[Leaf], int]) -> Ints:
+        """Return what `read` finds in the leaf for each observation [m], or `nothing` at a place that is not there."""
         digits = self.task.interface.digits(observations)
-        found = np.full(len(observations), NO_RULE, np.int64)
+        found = np.full(len(observations), nothing, np.int64)
         function_feature, previous_feature = place_features(self.task.interface)
         for function in self.functions:
             inside = np.arange(len(observations))
@@ -204,7 +208,7 @@ class Program:
                 here = inside
                 if previous_feature is not None:
                     here = inside[np.isin(digits[inside, previous_feature], location.after)]
-                _follow(location.code, digits, here, found, lambda leaf: leaf.rule)
+                _follow(location.code, digits, here, found, read)
         return found
 
 
@@ -212,6 +216,21 @@ def place_features(interface: Interface) -> tuple[int | None, int | None]:
     """Return the positions of the features that tell where in the code we are: the function and the previous action."""
     previous = next((k for k, f in enumerate(interface.features) if isinstance(f, PreviousAction)), None)
     return (None if previous is None else interface.feature_index.get("function")), previous
+
+
+def number_rules(functions: Iterable[Function]) -> tuple[Function, ...]:
+    """Return functions whose leaves carry the numbers of their rules, in the order of the code."""
+    numbers = count()
+
+    def walk(node: Node) -> Node:
+        if isinstance(node, Branch):
+            return Branch(node.tests, walk(node.then), walk(node.otherwise))
+        return Leaf(node.action, next(numbers))
+
+    return tuple(
+        Function(function.ids, tuple(Location(place.after, walk(place.code)) for place in function.locations))
+        for function in functions
+    )
 
 
 def follow_code(node: Node, digits: Ints) -> Ints:
