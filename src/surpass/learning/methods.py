@@ -21,13 +21,38 @@ AnyConfig = type[ImitationConfig] | type[FullViewImitationConfig] | type[PolicyG
 
 METHODS = ("imitation", "rl", "rl+imitation", "improvement")
 
-FAVOURED: dict[str, dict[str, Any]] = {
-    "search": {"unroll": 50, "episodes": 1024, "step_cost": 0.001, "wrong_cost": 0.1, "entropy_weight": 1e-4},
-    "knapsack": {"unroll": 50, "episodes": 256, "step_cost": 0.0, "updates": 3000, "limit": "200"},
-    "sort-bubble": {"unroll": 80, "episodes": 256, "step_cost": 0.001, "entropy_weight": 1e-4, "limit": "400"},
-    "sort-quick": {"unroll": 160, "episodes": 256, "step_cost": 0.001, "entropy_weight": 1e-4, "limit": "2500"},
+_SORTING: dict[str, Any] = {
+    "data": "repeats",
+    "step_cost": 0.01,
+    "limit": "10n^2",
+    "first_smallest": 3,
+    "first_largest": 6,
+    "growth": 20,
+    "updates": 1400,
 }
-"""Settings of reinforcement learning that suit a task better than the general ones."""
+_SEARCHING: dict[str, Any] = {"unroll": 50, "episodes": 1024}
+_PACKING: dict[str, Any] = {"unroll": 50, "episodes": 256, "step_cost": 0.0, "updates": 3000, "limit": "200"}
+
+FAVOURED: dict[tuple[str, str], dict[str, Any]] = {
+    ("sort-bubble", "rl"): _SORTING,
+    ("sort-bubble", "rl+imitation"): _SORTING,
+    ("sort-quick", "rl"): _SORTING,
+    ("sort-quick", "rl+imitation"): {**_SORTING, "unroll": 160},
+    ("search", "rl"): {
+        **_SEARCHING,
+        "baseline": "network",
+        "wrong_cost": 1.0,
+        "entropy_weight": 3e-3,
+        "first_smallest": 2,
+        "first_largest": 8,
+        "growth": 8,
+        "updates": 5000,
+    },
+    ("search", "rl+imitation"): {**_SEARCHING, "step_cost": 0.005, "wrong_cost": 0.5, "entropy_weight": 5e-4},
+    ("knapsack", "rl"): _PACKING,
+    ("knapsack", "rl+imitation"): _PACKING,
+}
+"""Settings of reinforcement learning that suit a task better than the general ones, by task and method."""
 
 
 def new_learner(
@@ -45,8 +70,7 @@ def new_learner(
     config = _config_class(task, method)
     chosen: dict[str, Any] = {"task": task.name, "seed": seed}
     chosen["teacher"] = "" if method == "rl" else teacher or _default_teacher(task)
-    if method in ("rl", "rl+imitation"):
-        chosen.update(FAVOURED.get(task.name, {}))
+    chosen.update(FAVOURED.get((task.name, method), {}))
     for name, text in (settings or {}).items():
         chosen[name] = _parse_setting(config, name, text)
     if method == "improvement":
