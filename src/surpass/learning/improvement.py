@@ -277,7 +277,8 @@ class Improvement:
     def _passes(self, candidate: list[Change]) -> bool:
         """Tell whether a candidate is better on all larger trials, or makes no difference on any.
 
-        With some heat it may be worse by a random amount.
+        One that solves what the program fails need not save beyond chance; with some heat it may be worse by a random
+        amount.
         """
         heat = self._heat()
         if heat > 0:
@@ -286,7 +287,8 @@ class Improvement:
         for trial, errors in zip(self.trials[1:], (0.5, self.config.errors), strict=True):
             costs = self._run(trial, [candidate])[0]
             saving, error = _saving(trial, costs)
-            if not (costs == trial.costs).all() and saving <= errors * error:
+            mends = bool((costs < trial.costs)[trial.unsolved].any())
+            if not (costs == trial.costs).all() and saving <= (0 if mends else errors * error):
                 return False
         return True
 
@@ -328,7 +330,7 @@ class Improvement:
         """Keep the program if it is the best so far by the yardstick, in place."""
         if self._yardstick is None:
             draws, self.draws = self.draws, YARDSTICK
-            self._yardstick = self._draw(self.config.confirmed, 1)
+            self._yardstick = Trial(self.task, *self._draw(self.config.confirmed), 1)
             self.draws = draws
             self._yardstick.measure_program(self.base, [], Known(self.task), self.config.slack)
             self._weigh(self._yardstick)
@@ -418,12 +420,22 @@ class Improvement:
         """Draw new instances for all trials, run the program on them, and see what it meets."""
         config = self.config
         self.drawn_from = self.draws
-        self.trials = [self._draw(config.screened, config.candidates), self._draw(config.tested, 1)]
-        if config.temperature == 0:
-            self.trials.append(self._draw(config.confirmed, 1))
-        for trial in self.trials:
-            trial.measure_program(self.base, self.changes, self.known, config.slack)
-            self._weigh(trial)
+        wanted = [config.tested] if config.temperature else [config.tested, config.confirmed]
+        larger = [Trial(self.task, *self._draw(count), 1) for count in wanted]
+        for trial in larger:
+            self._measure_on(trial)
+        # Candidates that mend something must show it at once: the first failures are among what all are tried on.
+        instances, is_counted = self._draw(config.screened)
+        failed = [trial.instances.part(k, k + 1) for trial in larger for k in np.flatnonzero(trial.unsolved).tolist()]
+        failed = failed[: config.screened]
+        screen = Trial(
+            self.task,
+            _join(self.task, [instances, *failed]),
+            np.concatenate([is_counted, np.zeros(len(failed), bool)]),
+            config.candidates,
+        )
+        self._measure_on(screen)
+        self.trials = [screen, *larger]
         known = self.known
         counts, _ = self.trials[1].visits(self.base, self.changes, known, [])
         places = np.flatnonzero(counts)
@@ -436,6 +448,11 @@ class Improvement:
             known.forget()
             known.extend(self._met, self._met_actions)
 
+    def _measure_on(self, trial: Trial) -> None:
+        """Run the program on a trial and weigh its instances, in place."""
+        trial.measure_program(self.base, self.changes, self.known, self.config.slack)
+        self._weigh(trial)
+
     def _weigh(self, trial: Trial) -> None:
         """Make all sizes count alike in place: by the share of the steps saved, or by the reward gained.
 
@@ -447,10 +464,10 @@ class Improvement:
             total = trial.costs[counted].sum() if self.task.measure == "steps" else float(counted.sum())
             trial.weights[member & (trial.is_counted | trial.unsolved)] = 1 / (len(self.sizes) * max(1e-9, total))
 
-    def _draw(self, wanted: int, copies: int) -> Trial:
-        """Return a trial: the first distribution counts, the others, where there are many, only have to be solved."""
+    def _draw(self, wanted: int) -> tuple[Instances, npt.NDArray[np.bool_]]:
+        """Return instances, and of which the cost counts: the others, if many are wanted, only have to be solved."""
         share = max(1, wanted // len(self.sizes))
-        parts, weights = [], []
+        parts, is_counted = [], []
         for size in self.sizes:
             for number, name in enumerate(self.task.data):
                 count = share if number == 0 else share // 8
@@ -459,8 +476,8 @@ class Improvement:
                 self.draws += 1
                 request = Request(size=size, count=count, seed=self._seed(), data=name, queries=self.queries)
                 parts.append(self.task.draw(request))
-                weights.append(np.full(count, number == 0))
-        return Trial(self.task, _join(self.task, parts), np.concatenate(weights), copies)
+                is_counted.append(np.full(count, number == 0))
+        return _join(self.task, parts), np.concatenate(is_counted)
 
     # State
 
@@ -522,8 +539,9 @@ def _join(task: Task, parts: list[Instances]) -> Instances:
     reals = np.zeros((len(sizes), task.real_width(widest)))
     at = 0
     for part in parts:
-        items[at : at + part.count, : part.items.shape[1]] = part.items
-        reals[at : at + part.count, : part.reals.shape[1]] = part.reals
+        for whole, own in ((items, part.items), (reals, part.reals)):
+            width = min(whole.shape[1], own.shape[1])
+            whole[at : at + part.count, :width] = own[:, :width]
         at += part.count
     return Instances(sizes, items, reals)
 
