@@ -221,6 +221,15 @@ def test_a_cell_that_would_take_too_long_is_left_empty() -> None:
     assert "empty" in as_text(table)
 
 
+def test_a_cell_whose_teacher_was_left_out_has_no_verdict() -> None:
+    reproduction = Reproduction(instances=2, stand_ins={"zoo:search/imitation-binary_search": "teacher:linear_search"})
+    reproduction._results["teacher:binary_search", 1000, "20n", "present"] = None
+    teacher_row, row = reproduction.table(PLAN).rows
+    assert teacher_row.cells[-1].verdict == "empty"
+    assert (row.cells[-1].saving, row.cells[-1].verdict) == (None, "-")
+    assert row.cells[-2].verdict != "-"
+
+
 # How they look
 
 

@@ -77,7 +77,7 @@ class Cell:
     """Ours minus the paper's, in standard errors of that difference; None where there is nothing to compare."""
     saving: Saving | None
     verdict: str
-    """better, worse or even against the paper; agrees or differs for a teacher; filled, or empty."""
+    """better, worse or even against the paper; agrees or differs for a teacher; filled, empty, or - for none."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class Effort:
         self.most = instances or (100 if quick else 1000)
         self.usual = min(self.most, 10 if quick else PAPER_INSTANCES)
         self.cheap_steps, self.costly_steps = 100_000_000 // part, 500_000_000 // part
-        self.hopeless_steps = 50_000_000 if quick else 4_000_000_000
+        self.hopeless_steps = 80_000_000 if quick else 4_000_000_000
         """What even two instances of a cell must not take."""
         self.pairs = 250_000 // part
         """For a full view: about how many pairs of positions all instances of a cell may have together"""
@@ -306,10 +306,12 @@ def _cell(
         verdict = "filled"
     elif paper_solved is None and not results.solved.all():
         verdict = "worse"  # the paper's agents solve everything, except where it prints how much they solve
+    elif measure == "solved":
+        verdict = _judge_share(ours.mean, len(values), paper)
     elif saving is not None and saving.paper is not None and teacher is not None:
         verdict = _judge_saving(values, _values(teacher, measure), saving, measure)
     else:
-        verdict = _judge_share(ours.mean, len(values), paper)
+        verdict = "-"
     return Cell(
         size=size,
         paper=paper,
