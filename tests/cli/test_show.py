@@ -1,0 +1,79 @@
+"""`surpass show`, as a user calls it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.test_commands import EXAMPLE, call
+
+
+def test_a_teacher_is_shown_as_rules_with_their_use():
+    shown = call("show", "teacher:depth_first", "--size", "6", "--instances", "10")
+    assert shown.returncode == 0, shown.stderr
+    lines = shown.stdout.splitlines()
+    assert lines[0] == "teacher:depth_first on knapsack: 7 rules at 5 places"
+    assert lines[2].split() == ["rules", "steps", "observations"]
+    rows = [line.split()[-3:] for line in lines if line.rstrip().split()[-2:-1] and "%" in line.split()[-2]]
+    assert sorted(int(number) for row in rows for number in row[0].split("+")) == list(range(1, 8))
+    assert sum(float(row[1].rstrip("%")) for row in rows) == pytest.approx(100, abs=0.5)
+    assert "asks the agent" in shown.stdout
+
+
+def test_a_users_own_task_is_shown():
+    shown = call("show", "teacher:scan", "--task", EXAMPLE, "--json", "-")
+    record = json.loads(shown.stdout)
+    assert record["task"] == "minimum"
+    assert {rule["action"] for rule in record["rules"]} == {"Walk()", "Keep()", "Answer(1)", "Answer(2)"}
+    assert record["typical"]["solved"] == 1.0
+    assert record["typical"]["unmet_steps"] == 0
+
+
+def test_the_table_has_every_observation(tmp_path):
+    path = tmp_path / "table.json"
+    shown = call("show", "teacher:scan", "--task", EXAMPLE, "--table", "--json", path)
+    assert shown.returncode == 0, shown.stderr
+    rows = json.loads(path.read_text())["table"]
+    assert len(rows) == 6
+    assert "6 observations" in shown.stdout
+    for row in rows:
+        assert f"{row['action']}  {row['says']}" in shown.stdout
+
+
+def test_two_agents_are_compared_on_the_same_instances(tmp_path):
+    path = tmp_path / "comparison.json"
+    words = ("show", "teacher:binary_search", "--compare", "teacher:linear_search", "--size", "30", "--json", path)
+    shown = call(*words)
+    assert shown.returncode == 0, shown.stderr
+    for part in ("by instruction", "by rule", "does something else", "saved"):
+        assert part in shown.stdout
+    record = json.loads(path.read_text())
+    comparison = record["comparison"]
+    assert comparison["difference"] < 0
+    assert sum(row["steps"] for row in comparison["instructions"]) == record["typical"]["steps"]
+    assert sum(row["against_steps"] for row in comparison["rules"]) == record["against"]["typical"]["steps"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("teacher:selection_sort",), "has no table"),
+        (("zoo:sort-full",), "has no table"),
+        (("teacher:nope",), "unknown teacher"),
+        (("teacher:scan", "--task", "missing.py"), "no file missing.py"),
+        (("teacher:bubble_sort", "--compare", "teacher:depth_first"), "works on knapsack, not on sort-bubble"),
+        (("teacher:bubble_sort", "--compare", "teacher:bubble_sort", "--table"), "do not go together"),
+        (("teacher:bubble_sort", "--size", "0"), "size is 0"),
+        (("teacher:bubble_sort", "--instances", "0"), "1 or more"),
+        (("teacher:bubble_sort", "--data", "nope"), "known: uniform"),
+        (("teacher:bubble_sort", "--seed", "-1"), "seed is -1"),
+        (("teacher:bubble_sort", "--json", "/nowhere/x.json"), "cannot be written"),
+    ],
+)
+def test_bad_input_gets_one_sentence_and_exit_code_2(words, message, tmp_path):
+    shown = call("show", *words, cwd=tmp_path)
+    assert shown.returncode == 2
+    assert message in shown.stderr
+    assert len(shown.stderr.strip().splitlines()) == 1
+    assert shown.stdout == ""

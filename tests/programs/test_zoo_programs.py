@@ -1,0 +1,92 @@
+"""The program of every agent of the zoo does what its network does."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from surpass.agents.networks.agent import NetworkAgent
+from surpass.agents.zoo import find_resident, load_resident, residents
+from surpass.engine.lookup import Lookup
+from surpass.engine.run import run
+from surpass.programs import extract as extraction
+from surpass.programs import table as collection
+from surpass.programs.extract import extract
+from surpass.programs.listing import list_program
+from surpass.programs.program import Program
+from surpass.tasks.enumeration import enumeration_of
+from surpass.tasks.task import Request
+from tests.long import LONG, long_test
+
+torch.set_num_threads(1)
+
+NAMES = tuple(one.name for one in residents() if one.task != "sort-full")
+IMITATORS = tuple(name for name in NAMES if "/imitation-" in name)
+
+
+def load(name: str) -> NetworkAgent:
+    agent = load_resident(name)
+    assert isinstance(agent, NetworkAgent)
+    return agent
+
+
+def met_on_fresh_instances(agent: NetworkAgent, sizes, count: int, largest: int) -> Lookup:
+    """Return what an agent meets on every small instance and on drawn ones that no extraction draws."""
+    task, lookup = agent.task, Lookup(agent)
+    small = enumeration_of(task)
+    for size in range(min(small.largest, largest) + 1):
+        for batch in small.instances(size):
+            run(agent, batch, lookup=lookup)
+    for size in sizes:
+        for data in list(task.data)[:2]:
+            for queries in task.queries or ("",):
+                request = Request(size=size, count=count, seed=987_654, data=data, queries=queries)
+                run(agent, task.draw(request), lookup=lookup)
+    return lookup
+
+
+def check_listing(program: Program) -> None:
+    assert sorted(rule for line in list_program(program) for rule in line.rules) == list(range(len(program.rules)))
+
+
+@pytest.mark.skipif(LONG, reason="the long test does more of the same")
+@pytest.mark.parametrize("name", NAMES)
+def test_a_program_from_few_instances_does_what_the_network_does(name, monkeypatch):
+    monkeypatch.setattr(collection, "MOST_ENUMERATED", 3000)
+    monkeypatch.setattr(collection, "SMALL_COUNT", 20)
+    monkeypatch.setattr(collection, "LARGE_ITEMS", 100)
+    monkeypatch.setattr(extraction, "MOST_ROUNDS", 1)
+    monkeypatch.setattr("surpass.programs.rules.SEARCH_STEPS", 200)
+    agent = load(name)
+    program = extract(agent)
+    check_listing(program)
+    observations, actions = met_on_fresh_instances(load(name), (10, 30), 20, 4).entries()
+    known = program.table.holds(observations)
+    assert known.mean() > 0.4
+    assert (program.follow(observations[known]) == actions[known]).all()
+    assert (program.actions(observations) == actions).all()
+    if name in IMITATORS:
+        assert (program.follow(observations) == actions).all()
+
+
+@long_test
+@pytest.mark.parametrize("name", NAMES)
+def test_a_program_does_what_the_network_does_on_1000_instances_of_each_size_and_every_small_one(name):
+    program = extract(load(name))
+    check_listing(program)
+    task = program.task
+    observations, actions = met_on_fresh_instances(load(name), task.sizes, 1000, 7).entries()
+    assert (program.actions(observations) == actions).all()
+    assert (program.follow(observations) == actions).all()
+
+
+@pytest.mark.parametrize("name", IMITATORS)
+def test_imitators_are_told_in_as_few_rules_as_their_teachers(name, monkeypatch):
+    monkeypatch.setattr(collection, "MOST_ENUMERATED", 3000)
+    monkeypatch.setattr(collection, "SMALL_COUNT", 20)
+    monkeypatch.setattr(collection, "LARGE_ITEMS", 100)
+    monkeypatch.setattr(extraction, "MOST_ROUNDS", 0)
+    from surpass.agents.teacher import find_teacher
+
+    teacher = find_teacher(find_resident(name).record["recipe"]["teacher"])
+    assert extract(load(name)).functions == extract(teacher).functions
