@@ -9,8 +9,9 @@ PEERS_INSTALLED := $(PEERS)/.installed
 
 .PHONY: demo test check bench clean
 
-demo: $(INSTALLED)  ## the teachers' tables beside the paper's
-	$(BIN)/surpass reproduce teachers --instances 100
+demo: $(INSTALLED)  ## learn to search from nothing with RL + imitation, and print the result beside the paper's
+	$(BIN)/surpass learn search --method rl+imitation --set updates=700 --out runs/demo --resume
+	$(BIN)/surpass reproduce table3 --quick --stand-in zoo:search/rl+imitation-plain=runs/demo
 
 test: $(INSTALLED)  ## every test
 	$(BIN)/python -m pytest -n 2

@@ -35,6 +35,10 @@ def reproduce_command(
     retrain: Annotated[
         bool, typer.Option("--retrain", help="First do the training again, each agent and curve from its recipe.")
     ] = False,
+    stand_in: Annotated[
+        list[str] | None,
+        typer.Option(help="Run another agent in place of one of the zoo.", metavar="zoo:TASK/NAME=AGENT"),
+    ] = None,
     out: Annotated[Path, typer.Option(help="The folder for figures and what is trained again.")] = Path(
         "runs/reproduce"
     ),
@@ -52,6 +56,8 @@ def reproduce_command(
     it goes on where it was broken off.
 
     Example: surpass reproduce table3 --json table3.json --markdown table3.md
+
+    Example: surpass reproduce table3 --stand-in zoo:search/rl+imitation=runs/mine
     """
     from surpass.evaluation.reproduce import NAMES
 
@@ -66,7 +72,10 @@ def reproduce_command(
         raise SettingError("--json and --markdown cannot both go to the output")
     report = _Report(speaks=not output.is_stdout and not page.is_stdout, page_folder=(markdown or Path()).parent)
     if table != "curves":
-        _reproduce_tables(report, table, quick=quick, instances=instances, seed=seed, retrain=retrain, out=out)
+        named = _parse_stand_ins(table, stand_in or [])
+        _reproduce_tables(
+            report, table, quick=quick, instances=instances, seed=seed, retrain=retrain, named=named, out=out
+        )
     if table in ("curves", "all"):
         _reproduce_curves(report, retrain=retrain, out=out)
     output.write_json({"name": table, "quick": quick, "seed": seed, **report.record})
@@ -95,8 +104,36 @@ class _Report:
             print(textwrap.fill(text, COLUMNS))
 
 
+def _parse_stand_ins(table: str, words: list[str]) -> dict[str, str]:
+    """Return which agents run in place of which, once they are known to be of the same task."""
+    from surpass.agents import find_agent
+    from surpass.evaluation.reproduce import learned_agents
+
+    found: dict[str, str] = {}
+    for word in words:
+        name, equals, agent = word.partition("=")
+        if not equals:
+            raise SettingError(f"stand-in {word!r} is not of the form zoo:TASK/NAME=AGENT")
+        known = learned_agents(table)
+        if name not in known:
+            raise UnknownNameError(f"agent of {table}", name, known)
+        task = find_agent(agent).task.name
+        if not name.startswith(f"zoo:{task}/"):
+            raise SettingError(f"{agent} is an agent of {task} and cannot stand in for {name}")
+        found[name] = agent
+    return found
+
+
 def _reproduce_tables(
-    report: _Report, name: str, *, quick: bool, instances: int | None, seed: int, retrain: bool, out: Path
+    report: _Report,
+    name: str,
+    *,
+    quick: bool,
+    instances: int | None,
+    seed: int,
+    retrain: bool,
+    named: dict[str, str],
+    out: Path,
 ) -> None:
     from surpass.evaluation.layout import NOTE
     from surpass.evaluation.reproduce import Reproduction, count_verdicts, learned_agents
@@ -115,7 +152,8 @@ def _reproduce_tables(
                 LocalRunner(core_count()),
                 lambda ended, count: progress("agents trained", ended, count),
             )
-            stand_ins, failures = retrained.folders, retrained.failures
+            stand_ins, failures = dict(retrained.folders), retrained.failures
+        stand_ins.update(named)
         reproduction = Reproduction(
             quick=quick,
             instances=instances,
