@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import io
 import json
 import os
 import signal
@@ -13,11 +14,13 @@ from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 import surpass.agents  # noqa: F401 - makes the teachers known
 from surpass.agents import find_agent
 from surpass.agents.networks.agent import new_network
 from surpass.agents.networks.files import save_agent
+from surpass.cli.sweep import live_table
 from surpass.errors import SettingError
 from surpass.learning.recipes import Recipe, parse_recipe
 from surpass.learning.runners import Ended, Job, LocalRunner, Watch
@@ -224,6 +227,19 @@ def test_those_who_watch_see_what_runs_and_what_is_done(tmp_path: Path) -> None:
     assert [(len(state.ranking.runs), state.running[0].name) for state in seen] == [(0, A0), (1, A1), (2, B0), (3, B1)]
 
 
+def test_a_terminal_shows_the_runs_done_the_best_and_how_far_the_others_are(tmp_path: Path) -> None:
+    seen: list[SweepState] = []
+    new_sweep(tmp_path).run(PretendRunner(dict.fromkeys((A0, A1, B0, B1), (1.0, 5.0))), seen.append)
+    folder = seen[-1].running[0]
+    (folder / "curves.csv").write_text("round,solved,mean_steps\n1,0.1,900\n2,0.25,812.5\n")
+    console = Console(width=100, record=True, file=io.StringIO())
+    console.print(live_table(seen[-1]))
+    shown = console.export_text()
+    assert "3 of 4 runs done, 1 running; best so far: " + A0 in " ".join(shown.split())
+    row = next(line for line in shown.splitlines() if B1 in line and "best" not in line)
+    assert [word for word in row.split() if word != "│"] == [B1, "2", "25.0%", "812.5"]
+
+
 # Real runs
 
 TINY = """
@@ -279,7 +295,7 @@ def test_a_sweep_killed_in_the_middle_ends_as_one_that_was_not(tmp_path: Path) -
         wait_for(lambda: (short / "scores.json").exists() and list((long / "checkpoints").glob("*.json")))
         process.send_signal(signal.SIGKILL)
     assert not (long / "scores.json").exists(), "the longer run was to be killed before its end"
-    wait_for(lambda: not jobs_below(killed), seconds=20)
+    wait_for(lambda: not jobs_below(killed), seconds=60)
     finished = (short / "scores.json").stat().st_mtime_ns
     done = subprocess.run(sweep_words(recipe, killed), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -19,7 +19,7 @@ from surpass.errors import SettingError
 if TYPE_CHECKING:
     from surpass.learning.sweeps import Ranked, Ranking, SweepState
 
-__all__ = ["show_sweep", "sweep_command"]
+__all__ = ["live_table", "show_sweep", "sweep_command"]
 
 PLAIN_EVERY = 30.0
 """Seconds between plain lines while no run ends."""
@@ -103,7 +103,7 @@ def show_sweep() -> Iterator[Callable[[SweepState], None]]:
     from rich.live import Live
 
     with Live(console=Console(stderr=True), transient=True, refresh_per_second=2) as live:
-        yield lambda state: live.update(_live_table(state))
+        yield lambda state: live.update(live_table(state))
 
 
 class _PlainLines:
@@ -138,7 +138,8 @@ def _show_score(score: float, measure: str) -> str:
     return show_number(score, 3 if measure == "reward" else 2)
 
 
-def _live_table(state: SweepState) -> Any:
+def live_table(state: SweepState) -> Any:
+    """Return a table for a terminal: what is done, the best so far, and how far each running run has come."""
     from rich.table import Table
 
     table = Table(title=_summary(state), title_justify="left")
