@@ -117,3 +117,30 @@ def test_the_claim_is_about_the_best_packing_not_the_last() -> None:
     items[0], reals[0, 0] = [1, 1, 0, 1], 2.0
     registers = np.zeros((1, KNAPSACK.register_count), np.int64)
     assert not KNAPSACK.find_wrong(instances, registers, items, reals)[0]
+
+
+def judge_last_packing(last: list[int], best: list[int], claimed: float) -> bool:
+    """Return whether a claim is judged wrong for weights 2, 1, 1, values 5, 3, 4 and a capacity of 2.5."""
+    instances = KNAPSACK.allocate(1, 3)
+    instances.reals[0, 1], instances.reals[0, WEIGHTS : WEIGHTS + 6] = 2.5, [2.0, 1.0, 1.0, 5.0, 3.0, 4.0]
+    items, reals = instances.items.copy(), instances.reals.copy()
+    items[0], reals[0, 0] = [*last, *best], claimed
+    registers = np.zeros((1, KNAPSACK.register_count), np.int64)
+    return bool(KNAPSACK.find_wrong(instances, registers, items, reals)[0])
+
+
+@pytest.mark.parametrize(
+    ("last", "best", "claimed", "is_wrong"),
+    [
+        ([0, 1, 1], [1, 0, 0], 5.0, True),
+        ([0, 1, 1], [0, 1, 1], 7.0, False),
+        ([1, 1, 1], [0, 1, 1], 7.0, False),
+        ([1, 0, 0], [0, 1, 1], 7.0, False),
+        ([0, 0, 1], [0, 0, 0], 0.0, True),
+        ([0, 0, 0], [0, 0, 0], 0.0, False),
+    ],
+)
+def test_a_claim_below_the_packing_at_hand_is_wrong_if_that_fits(
+    last: list[int], best: list[int], claimed: float, is_wrong: bool
+) -> None:
+    assert judge_last_packing(last, best, claimed) == is_wrong

@@ -34,6 +34,8 @@ BATCH_WORDS = 1 << 22
 """About how many 8-byte words of memory the episodes of one run may take: 32 MB."""
 BETWEEN = tuple(range(9, 17))
 """The sizes that are drawn by default beside the task's own: those that follow on most enumerated ones."""
+QUICK = 10**5
+"""Runs that will take fewer steps in all, going by the size before, are left to one thread."""
 SHRINKING_STEPS = 10**9
 """How many steps may be spent on making a failing instance smaller."""
 
@@ -122,6 +124,7 @@ class _Checker:
         self.unending: Unending | None = None
         self._threads = threads
         self._is_budget = self.task.measure == "reward"
+        self._usual_steps = 0.0
 
     def check_enumerated(self, enumeration: Enumeration, largest: int, total: int) -> list[Row]:
         """Return a row for each size up to `largest`, or for those before the first failure."""
@@ -175,6 +178,7 @@ class _Checker:
                     most, worst, worst_data = int(steps[k]), part.part(k, k + 1), data
         if worst is None:
             return None
+        self._usual_steps = total / count
         return Row(
             size=int(worst.sizes[0]),
             instances=count,
@@ -252,13 +256,14 @@ class _Checker:
         self.progress(what, sum(done), total)
 
     def _run(self, instances: Instances, limit: Limit, find_loops: bool, report: Report | None = None) -> Results:
+        is_quick = instances.count * self._usual_steps < QUICK
         return run(
             self.agent,
             instances,
             limit=limit,
             lookup=self.lookup,
             find_loops=find_loops,
-            threads=self._threads,
+            threads=1 if is_quick else self._threads,
             progress=report,
         )
 

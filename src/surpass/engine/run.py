@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -126,7 +127,8 @@ class _Tabular:
             raise SettingError(f"threads is {threads}; it must be 1 or more")
 
     def finish(self, batch: Batch, limits: Ints, progress: Progress | None) -> Batch:
-        with ThreadPoolExecutor(self.threads) as pool:
+        # A single thread needs no pool: to hand work over and wait costs more than a short run takes.
+        with ThreadPoolExecutor(self.threads) if self.threads > 1 else nullcontext() as pool:
             while (batch.outcomes <= Outcome.RUNNING).any():
                 self._run_round(pool, batch, limits, progress)
                 batch = self._serve(batch)
@@ -134,7 +136,9 @@ class _Tabular:
         batch.steps[loops] = limits[loops]
         return batch
 
-    def _run_round(self, pool: ThreadPoolExecutor, batch: Batch, limits: Ints, progress: Progress | None) -> None:
+    def _run_round(
+        self, pool: ThreadPoolExecutor | None, batch: Batch, limits: Ints, progress: Progress | None
+    ) -> None:
         """Run every episode until it ends or waits."""
         lookup, count = self.lookup, len(batch.steps)
         rows = self.task.interface.action_rows
@@ -144,7 +148,12 @@ class _Tabular:
             last = min(first + slice_size, count)
             if (batch.outcomes[first:last] <= Outcome.RUNNING).any():
                 arguments = (batch, lookup.keys, lookup.values, rows, limits, first, last)
-                jobs.add(pool.submit(self.kernel, *arguments))
+                if pool is not None:
+                    jobs.add(pool.submit(self.kernel, *arguments))
+                    continue
+                self.kernel(*arguments)
+                if progress:
+                    progress(int((batch.outcomes > Outcome.RUNNING).sum()))
         while jobs:
             done, jobs = wait(jobs, timeout=0.5)
             for job in done:

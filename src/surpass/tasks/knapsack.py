@@ -124,16 +124,18 @@ def act(state: State, instruction: int, operands: tuple[int, ...]) -> int:
 
 
 def find_wrong(before: Instances, registers: Ints, items: Ints, reals: Reals) -> npt.NDArray[np.bool_]:
-    """Tell which best solutions are too heavy or not worth what they claim, up to rounding."""
+    """Tell which best solutions are too heavy, not worth what they claim or worse than the last one, up to rounding."""
     wrong = np.zeros(before.count, np.bool_)
     for size in np.unique(before.sizes):
         rows = before.sizes == size
-        best = items[rows, size : 2 * size] == 1
-        weights = (before.reals[rows, WEIGHTS : WEIGHTS + size] * best).sum(axis=1)
-        values = (before.reals[rows, WEIGHTS + size : WEIGHTS + 2 * size] * best).sum(axis=1)
+        weights, values = before.reals[rows, WEIGHTS : WEIGHTS + size], before.reals[rows, WEIGHTS + size :][:, :size]
         capacity, claimed = before.reals[rows, CAPACITY], reals[rows, SCORE]
         tolerance = 1e-9 * (1 + np.abs(claimed) + np.abs(capacity))
-        wrong[rows] = (weights > capacity + tolerance) | (np.abs(values - claimed) > tolerance)
+        last, best = items[rows, :size] == 1, items[rows, size : 2 * size] == 1
+        is_heavy = (weights * best).sum(axis=1) > capacity + tolerance
+        is_other = np.abs((values * best).sum(axis=1) - claimed) > tolerance
+        fits = (weights * last).sum(axis=1) < capacity - tolerance
+        wrong[rows] = is_heavy | is_other | (fits & ((values * last).sum(axis=1) > claimed + tolerance))
     return wrong
 
 
