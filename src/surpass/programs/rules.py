@@ -35,6 +35,8 @@ SEARCH_LEAVES = 16
 """The search is tried where code that is quickly written has at most so many leaves."""
 SEARCH_ROWS = 400
 """How many rows the search may look at together."""
+BRANCH_ROWS = 300
+"""About how many rows could be looked at in the time that a branch takes by itself."""
 TRIED_SPLITS = 12
 """How many tests are compared by estimate where the smallest code is out of reach."""
 
@@ -43,12 +45,12 @@ class Effort:
     """How much may still be spent on making code short; what is spent does not depend on the machine's speed."""
 
     def __init__(
-        self, steps: int = 15_000, rows: int = 30_000_000, progress: Callable[[str, int, int], None] | None = None
+        self, steps: int = 15_000, rows: int = 20_000_000, progress: Callable[[str, int, int], None] | None = None
     ) -> None:
         self.steps = steps
         """Sets of rows that searches may look at."""
         self.rows = rows
-        """Rows that estimates may look at, one for each branch that a row comes to."""
+        """Rows that estimates may look at, each counted once for every branch that it comes to."""
         self._all_steps, self._progress = steps, progress
 
     def report(self) -> None:
@@ -99,6 +101,9 @@ class _Rows:
         for number, (test, column) in enumerate(zip(self.tests, self._columns, strict=True)):
             self._accepts[number, starts[column] + np.array(sorted(test.values))] = True
         self._weights = self._accepts.astype(np.float64)
+        counts = np.arange(len(digits) + 1)
+        self._information = counts * np.log2(np.maximum(counts, 1))
+        """[m + 1]: n log n for each number of rows."""
 
     def holds(self, test: int, chosen: Ints) -> Bools:
         """Tell for which of some rows a test holds."""
@@ -107,16 +112,27 @@ class _Rows:
 
     def order(self, chosen: Ints) -> Ints:
         """Return the tests that split some rows, those that tell most about the action first."""
+        disorder = self._measure(chosen)
+        ordered: Ints = np.argsort(disorder, kind="stable")[: np.isfinite(disorder).sum()]
+        return ordered
+
+    def best(self, chosen: Ints) -> int:
+        """Return the test that tells most about the action of some rows."""
+        return int(np.argmin(self._measure(chosen)))
+
+    def _measure(self, chosen: Ints) -> Reals:
+        """Return for each test how many bits are still needed to tell the actions; infinite if it does not split."""
         kinds, kind_of = len(self.kinds), self._kind_of[chosen]
         pairs = self._cells[chosen] * kinds + kind_of[:, None]
         counts = np.bincount(pairs.ravel(), minlength=self._accepts.shape[1] * kinds).reshape(-1, kinds)
-        total = np.bincount(kind_of, minlength=kinds)
-        inside = self._weights @ counts
-        disorder = _disorder(inside) + _disorder(total - inside)
+        inside = (self._weights @ counts).astype(np.int64)
+        outside = np.bincount(kind_of, minlength=kinds) - inside
         held = inside.sum(axis=1)
-        useful = np.flatnonzero((held > 0) & (held < len(chosen)))
-        ordered: Ints = useful[np.argsort(disorder[useful].round(9), kind="stable")]
-        return ordered
+        information = self._information
+        disorder: Reals = information[held] + information[len(chosen) - held]
+        disorder -= information[inside].sum(axis=1) + information[outside].sum(axis=1)
+        disorder[(held == 0) | (held == len(chosen))] = np.inf
+        return disorder.round(9)
 
 
 def _subsets(values: list[int]) -> Iterator[tuple[int, ...]]:
@@ -127,13 +143,6 @@ def _subsets(values: list[int]) -> Iterator[tuple[int, ...]]:
     if 3 < len(values) <= 6:
         for count in range(2, len(values) - 1):
             yield from combinations(values, count)
-
-
-def _disorder(counts: Reals) -> Reals:
-    """Return for each line of action counts [k, actions] how many bits it takes to tell the actions of its rows."""
-    total = counts.sum(axis=1, keepdims=True)
-    bits: Reals = -(counts * np.log2(np.maximum(counts, 1) / np.maximum(total, 1))).sum(axis=1)
-    return bits
 
 
 def _write(rows: _Rows, chosen: Ints) -> Node:
@@ -164,11 +173,11 @@ def _split(rows: _Rows, chosen: Ints, test: int, write: Callable[[_Rows, Ints], 
 
 def _write_quickly(rows: _Rows, chosen: Ints) -> Node:
     """Return code for the chosen rows that asks first what tells most."""
-    kinds = np.unique(rows.actions[chosen])
-    if len(kinds) == 1:
-        return Leaf(int(kinds[0]))
-    rows.effort.rows -= len(chosen)
-    return _split(rows, chosen, int(rows.order(chosen)[0]), _write_quickly)
+    actions = rows.actions[chosen]
+    if (actions == actions[0]).all():
+        return Leaf(int(actions[0]))
+    rows.effort.rows -= len(chosen) + BRANCH_ROWS
+    return _split(rows, chosen, rows.best(chosen), _write_quickly)
 
 
 def _write_smallest(rows: _Rows, chosen: Ints) -> Node | None:
