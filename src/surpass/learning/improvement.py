@@ -287,10 +287,21 @@ class Improvement:
         for trial, errors in zip(self.trials[1:], (0.5, self.config.errors), strict=True):
             costs = self._run(trial, [candidate])[0]
             saving, error = _saving(trial, costs)
+            if self._worsens(trial, costs):
+                return False
             mends = bool((costs < trial.costs)[trial.unsolved].any())
             if not (costs == trial.costs).all() and saving <= (0 if mends else errors * error):
                 return False
         return True
+
+    def _worsens(self, trial: Trial, costs: Reals) -> bool:
+        """Tell whether a candidate costs more at some size, beyond chance: no size shall pay for another."""
+        for size in self.sizes:
+            member = (trial.sizes == size) & trial.is_counted
+            more = costs[member] - trial.costs[member]
+            if more.sum() > 2 * np.sqrt((more**2).sum()):
+                return True
+        return False
 
     def _keep(self, candidate: list[Change]) -> None:
         """Make a candidate part of the program and draw new instances; drop it if it fails one and we never did."""
@@ -454,14 +465,14 @@ class Improvement:
         self._weigh(trial)
 
     def _weigh(self, trial: Trial) -> None:
-        """Make all sizes count alike in place: by the share of the steps saved, or by the reward gained.
+        """Make all sizes count alike in place, by the share of the cost or the reward.
 
         Of the other distributions only what the program fails on counts, so that it pays to mend it.
         """
         for size in self.sizes:
             member = trial.sizes == size
             counted = member & trial.is_counted
-            total = trial.costs[counted].sum() if self.task.measure == "steps" else float(counted.sum())
+            total = np.abs(trial.costs[counted]).sum()
             trial.weights[member & (trial.is_counted | trial.unsolved)] = 1 / (len(self.sizes) * max(1e-9, total))
 
     def _draw(self, wanted: int) -> tuple[Instances, npt.NDArray[np.bool_]]:
