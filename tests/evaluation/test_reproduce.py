@@ -337,3 +337,31 @@ def test_the_agents_to_train_again_are_those_of_the_zoo() -> None:
         assert set(learned_agents(name)) <= known
     assert learned_agents("teachers") == []
     assert "zoo:knapsack/rl" in learned_agents("table4")
+
+
+# Stand-ins
+
+
+def test_an_agent_that_stands_in_is_run_and_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    word = "zoo:search/rl+imitation=teacher:linear_search"
+    code, shown, _ = call(capsys, monkeypatch, "reproduce", "table3", "--instances", "2", "--stand-in", word)
+    assert code == 0
+    assert "rl + imitation (teacher:linear_search" in shown
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("zoo:search/rl+imitation", "is not of the form zoo:TASK/NAME=AGENT"),
+        ("zoo:search/none=teacher:linear_search", "unknown agent of table3 'zoo:search/none'"),
+        ("zoo:search/rl+imitation=teacher:quick_sort", "is an agent of sort-quick and cannot stand in"),
+    ],
+)
+def test_an_agent_that_cannot_stand_in_is_refused(
+    word: str, message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, errors = call(capsys, monkeypatch, "reproduce", "table3", "--quick", "--stand-in", word)
+    assert code == 2
+    assert message in errors
