@@ -44,7 +44,7 @@ BEAM = 8
 YARDSTICK = 9_000_000
 """The place in the stream of instances of those that programs of all rounds are compared on."""
 COUNTERS = ("is_perfect", "sound", "generations", "tried", "draws", "drawn_from")
-CHECKED_STEPS = 50_000
+CHECKED_STEPS = 400_000
 """About how many steps the instances of a size and distribution may take together when a program is checked."""
 SMALL_SIZES = range(1, 9)
 """Sizes at which the program is checked on many instances at the end of each round."""
