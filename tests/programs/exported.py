@@ -22,11 +22,12 @@ from surpass.engine.lookup import Lookup
 from surpass.engine.run import make_room
 from surpass.machine.state import Outcome
 from surpass.programs.extract import write_program
-from surpass.programs.program import Program
-from surpass.programs.table import Collector, Table
+from surpass.programs.program import Function, Leaf, Location, Program, place_features
+from surpass.programs.table import Table
 from surpass.tasks.task import Instances, Limit, Task
 
-COMPILER = shutil.which("gcc") or shutil.which("cc") or shutil.which("clang")
+COMPILERS = tuple(found for name in ("gcc", "cc", "clang") if (found := shutil.which(name)))[:3]
+COMPILER = COMPILERS[0] if COMPILERS else None
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C compiler was found: gcc, cc or clang")
 CLEAN = ("-std=c11", "-Wall", "-Wextra", "-Wshadow", "-pedantic", "-Werror")
 """What every exported file compiles with."""
@@ -45,19 +46,21 @@ def agent_of(name: str) -> Agent:
     return agent
 
 
-@cache
-def program_of(name: str) -> Program:
-    """Return the program of an agent, taken from one round of instances."""
-    agent = agent_of(name)
-    collector = Collector(agent)
-    collector.collect()
-    return write_program(agent.name, collector.table, agent)
+def forever(task: Task, action: str) -> Program:
+    """Return the program that always does the same."""
+    number = task.interface.parse_action(action)
+    function_feature, previous_feature = place_features(task.interface)
+    after = () if previous_feature is None else (0, number + 1)
+    ids = () if function_feature is None else (0, 1, 2)
+    table = Table(task, np.zeros(0, np.int64), np.zeros(0, np.int64))
+    return Program("forever", task, (Function(ids, (Location(after, Leaf(number, 0)),)),), table)
 
 
-def program_from(agent: Agent, instances: Instances) -> Program:
+def program_from(agent: Agent, *instances: Instances) -> Program:
     """Return the program that an agent follows on some instances."""
     lookup = Lookup(agent)
-    run_to_the_end(agent, instances, lookup=lookup)
+    for part in instances:
+        run_to_the_end(agent, part, lookup=lookup)
     return write_program(agent.name, Table(agent.task, *lookup.entries()), agent)
 
 
@@ -130,6 +133,35 @@ def _draw_list(random: np.random.Generator, size: int, kind: str) -> Numbers:
     return numbers
 
 
+def draw_queries(random: np.random.Generator, lists: list[Numbers], kind: str) -> list[list[Numbers]]:
+    """Return the lists in order, each with a query: one of its values, or any."""
+    found = []
+    for items in lists:
+        items = sorted(items)
+        query = _draw_list(random, 1, kind)
+        if items and random.random() < 0.6:
+            query = [items[int(random.integers(len(items)))]]
+        found.append([items, query])
+    return found
+
+
+def draw_packings(random: np.random.Generator, count: int, largest: int) -> list[list[Numbers]]:
+    """Return weights, values and capacities, some of them whole numbers whose sums tie, some far apart."""
+    found = []
+    for _ in range(count):
+        shape = (2, int(random.integers(0, largest + 1)))
+        manner = int(random.integers(3))
+        if manner == 0:
+            drawn: npt.NDArray[Any] = random.random(shape)
+        elif manner == 1:
+            drawn = random.integers(0, 4, shape).astype(np.float64)
+        else:
+            drawn = 10.0 ** random.integers(-20, 20, shape) * random.random(shape)
+        capacity = float(drawn[0].sum() * random.choice([0.0, 0.3, 0.5, 1.0]))
+        found.append([*drawn.tolist(), [capacity]])
+    return found
+
+
 # Exported files
 
 
@@ -143,7 +175,9 @@ def load_python(text: str) -> dict[str, Any]:
 def compile_c(text: str, folder: Path, *flags: str) -> ctypes.CDLL:
     """Return an exported C file as a library; any warning is an error."""
     assert COMPILER is not None
-    source, library = folder / "exported.c", folder / "exported.so"
+    # A name of its own: a library that is loaded already would be taken for one of the same name.
+    name = f"exported{len(list(folder.glob('*.so')))}"
+    source, library = folder / f"{name}.c", folder / f"{name}.so"
     source.write_text(text)
     built = subprocess.run(
         [COMPILER, *CLEAN, "-O2", "-shared", "-fPIC", *flags, "-o", library, source, "-lm"],

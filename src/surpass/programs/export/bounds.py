@@ -1,17 +1,18 @@
 """Registers that are always positions of the list, 0 to n - 1, and what that makes superfluous.
 
 A register is a position throughout if its first value is one and everything that is ever written to it is one,
-provided that the others are. Places are reached with n of 1 or more: an empty instance shows nothing.
+provided that the others are. That holds where an empty instance ends at once, so that n is 1 or more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from surpass.machine.state import SIZE
 from surpass.programs.export.cleanup import all_statements, change_expressions, functions_in, with_blocks
 from surpass.programs.export.code import (
+    Back,
     Binary,
     Block,
     Const,
@@ -20,6 +21,7 @@ from surpass.programs.export.code import (
     Select,
     SetRegister,
     SetVar,
+    Site,
     Statement,
     Var,
     rebuild,
@@ -39,11 +41,14 @@ class _Range:
 POSITION = _Range(0, 0)
 
 
-def drop_needless_limits(blocks: Sequence[Block], candidates: Iterable[int]) -> list[Block]:
+def drop_needless_limits(blocks: Sequence[Block], candidates: Iterable[int], sites: Iterable[Site]) -> list[Block]:
     """Return code without the `min` and `max` that keep positions where they are anyway."""
     written = {index for b in blocks for f in functions_in(b) for index in _written(f.body)}
     positions = set(candidates) - written
-    settings = [s for block in blocks for s in _resolve(block) if isinstance(s, SetRegister)]
+    resolved = [statement for block in blocks for statement in _resolve(block)]
+    settings = [s for s in resolved if isinstance(s, SetRegister)]
+    receivers = {site.receiver for site in sites if site.receiver is not None}
+    settings += [SetRegister(index, s.result) for s in resolved if isinstance(s, Back) for index in receivers]
     while True:
         wrong = {s.index for s in settings if s.index in positions and not _is_position(s.value, positions)}
         if not wrong:
@@ -66,7 +71,7 @@ def _resolve(block: Block) -> Iterable[Statement]:
         return rebuild(expr, lambda part: put(values[part]) if isinstance(part, Var) and part in values else None)
 
     for statement in statements:
-        yield replace(statement, value=put(statement.value)) if isinstance(statement, SetRegister) else statement
+        yield change_expressions(statement, put) if isinstance(statement, SetRegister | Back) else statement
 
 
 def _is_position(expr: Expr, positions: set[int]) -> bool:

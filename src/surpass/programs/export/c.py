@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from surpass.machine.state import DEPTH, PREVIOUS
 from surpass.programs.export.c_entries import Parts, write_file
-from surpass.programs.export.cleanup import all_statements, read_parts
+from surpass.programs.export.cleanup import all_statements, changes, read_parts
 from surpass.programs.export.code import (
     Apply,
     Back,
@@ -337,6 +337,10 @@ class _Writer:
         elif isinstance(statement, For):
             name, end = statement.var.name, self.text(statement.end)
             self.declared.add(name)
+            if any(changes(inner, statement.end) for inner in all_statements(statement.body)):
+                # Where the loop ends is settled before its first turn.
+                yield f"const int64_t {name}_end = {end};"
+                end = f"{name}_end"
             sign, move = ("<", "+=") if statement.step > 0 else (">", "-=")
             yield (
                 f"for (int64_t {name} = {self.text(statement.first)}; {name} {sign} {end}; {name} {move}"

@@ -38,6 +38,7 @@ from surpass.programs.export.code import (
 __all__ = [
     "all_statements",
     "change_expressions",
+    "changes",
     "drop_unneeded",
     "functions_in",
     "read_parts",
@@ -79,12 +80,12 @@ def _move(setting: SetVar, rest: list[Statement]) -> list[Statement] | None:
             if isinstance(statement, While):
                 return None
             return [*rest[:at], substitute(statement, setting.var, setting.value), *rest[at + 1 :]]
-        if inner_blocks(statement) or _changes(statement, setting.value):
+        if inner_blocks(statement) or changes(statement, setting.value):
             return None
     return None
 
 
-def _changes(statement: Statement, value: Expr) -> bool:
+def changes(statement: Statement, value: Expr) -> bool:
     """Tell whether a statement may change what an expression comes to."""
     if isinstance(statement, SetVar):
         return any(part == statement.var for part in walk(value))
@@ -197,21 +198,44 @@ def functions_in(block: Iterable[Statement]) -> list[Function]:
     return list(dict.fromkeys(found))
 
 
+class _Needed:
+    """What is read on the way to an effect: registers and cells of the memory that all share, and a block's variables."""
+
+    def __init__(self, shared: set[Expr]) -> None:
+        self.shared = shared
+        self.own: set[Var] = set()
+
+    def __contains__(self, expr: Expr) -> bool:
+        return expr in self.own if isinstance(expr, Var) else expr in self.shared
+
+    def __len__(self) -> int:
+        return len(self.shared) + len(self.own)
+
+    def add(self, expr: Expr) -> None:
+        """Add everything that an expression is made of, in place."""
+        for part in walk(expr):
+            if isinstance(part, Var):
+                self.own.add(part)
+            else:
+                self.shared.add(part)
+
+
 def drop_unneeded(blocks: Sequence[Block], kept: Iterable[Expr]) -> list[Block]:
     """Return code without what has no bearing on its effects; what is `kept` counts as read at the end."""
-    needed: set[Expr] = set(kept)
+    shared: set[Expr] = set(kept)
     for block in blocks:
         for function in functions_in(block):
-            needed.update(read_parts(function.body))
+            shared.update(part for part in read_parts(function.body) if not isinstance(part, Var))
+    needed = [_Needed(shared) for _ in blocks]
     while True:
-        before = len(needed)
-        for block in blocks:
-            _mark(block, needed)
-        if len(needed) == before:
-            return [_sweep(block, needed) for block in blocks]
+        before = sum(map(len, needed))
+        for block, of_block in zip(blocks, needed, strict=True):
+            _mark(block, of_block)
+        if sum(map(len, needed)) == before:
+            return [_sweep(block, of_block) for block, of_block in zip(blocks, needed, strict=True)]
 
 
-def _is_needed(statement: Statement, needed: set[Expr]) -> bool:
+def _is_needed(statement: Statement, needed: _Needed) -> bool:
     """Tell whether a statement has an effect, or sets what is needed; kernels end, so a loop alone has none."""
     if isinstance(statement, SetVar):
         return statement.var in needed
@@ -222,27 +246,27 @@ def _is_needed(statement: Statement, needed: set[Expr]) -> bool:
     return not isinstance(statement, Break | Continue | Comment)
 
 
-def _mark(block: Block, needed: set[Expr]) -> None:
+def _mark(block: Block, needed: _Needed) -> None:
     """Add what the needed statements of a block read to `needed` in place."""
     for statement in block:
         if not _is_needed(statement, needed):
             continue
         for expr in expressions(statement):
-            needed.update(walk(expr))
+            needed.add(expr)
         for inner in inner_blocks(statement):
             _mark(inner, needed)
         if isinstance(statement, While | For):
             # Whether a loop goes on depends on what decides about leaving it.
             for inner_statement in all_statements(statement.body):
                 if isinstance(inner_statement, If) and _leaves_loop(inner_statement):
-                    needed.update(walk(inner_statement.test))
+                    needed.add(inner_statement.test)
 
 
 def _leaves_loop(statement: If) -> bool:
     return any(isinstance(inner, Break | Continue) for inner in all_statements([statement]))
 
 
-def _sweep(block: Block, needed: set[Expr], in_needed_loop: bool = False) -> Block:
+def _sweep(block: Block, needed: _Needed, in_needed_loop: bool = False) -> Block:
     found: list[Statement] = []
     for statement in block:
         is_needed = _is_needed(statement, needed) or isinstance(statement, Comment)

@@ -11,6 +11,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
+
+from surpass.engine.batch import allocate
+from surpass.engine.specialise import specialise
 from surpass.errors import ExportError
 from surpass.machine.calls import stack_limit
 from surpass.machine.interface import Interface
@@ -58,6 +62,7 @@ from surpass.programs.export.translate import OPEN, NeedsFunctionError, Translat
 from surpass.programs.export.values import Memory, Path, Value
 from surpass.programs.program import START, Leaf, Location, Node, Program, Test, place_features
 from surpass.programs.words import show_action
+from surpass.tasks.task import Task
 
 __all__ = ["Place", "Plan", "plan_program"]
 
@@ -143,8 +148,9 @@ class _Planner:
         kept: list[Expr] = [Register(index) for index in self.entry.outputs]
         kept += [SEEN] if not self.by_place else []
         blocks = drop_unneeded([tidy(block) for block in blocks], kept)
-        own = range(FIRST, self.task.register_count)
-        start, *codes = (tidy(block) for block in drop_needless_limits(blocks, own))
+        if _ends_empty(self.task):
+            blocks = drop_needless_limits(blocks, range(FIRST, self.task.register_count), self.sites)
+        start, *codes = map(tidy, blocks)
         titles = [self._title(f, place) for f, place in self.locations] + ["at the start and after every action"]
         places = {k: Place(titles[k], code) for k, code in enumerate(codes)}
         if self.by_place:
@@ -423,6 +429,13 @@ class _Planner:
                     if isinstance(s, Push) and self.sites[s.site].place is not None
                 ]
         return found
+
+
+def _ends_empty(task: Task) -> bool:
+    """Tell whether an empty instance of a task ends at once."""
+    batch, instances = allocate(task, 1, 0), task.allocate(1, 0)
+    specialise(task).reset(batch, *instances, np.arange(1))
+    return bool(batch.outcomes[0] > Outcome.RUNNING)
 
 
 def _targets(block: Block) -> Iterator[int]:

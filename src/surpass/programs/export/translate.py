@@ -155,6 +155,8 @@ class Translator(Evaluator):
                 if written_out is not None:
                     return code + self._run(written_out + rest, frame, path, finish, fall)
                 code += self._loop(statement, frame, path, finish)
+                if _is_endless(code[-1]):
+                    return code
             elif isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
                 code += self._assign(statement, frame, path)
             elif isinstance(statement, ast.Break):
@@ -462,6 +464,21 @@ def written_registers(code: Iterable[Statement]) -> set[int]:
         for block in inner_blocks(statement):
             found |= written_registers(block)
     return found
+
+
+def _is_endless(statement: Statement) -> bool:
+    """Tell whether a loop is left by a return alone."""
+    return isinstance(statement, While) and statement.test == Const(True) and not _breaks(statement.body)
+
+
+def _breaks(block: Iterable[Statement]) -> bool:
+    """Tell whether a block leaves the loop that it is in."""
+    for statement in block:
+        if isinstance(statement, Break):
+            return True
+        if isinstance(statement, If) and (_breaks(statement.then) or _breaks(statement.otherwise)):
+            return True
+    return False
 
 
 def _stop(path: Path) -> list[Statement]:

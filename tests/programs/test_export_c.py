@@ -1,0 +1,263 @@
+"""Exported C files: a million numbers, no finding of the sanitizers, bad input and no memory told by codes."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from surpass.programs.export import export_program
+from surpass.programs.program import Program
+from surpass.tasks.lists import from_lists
+from surpass.tasks.search import ANSWER
+from surpass.tasks.sort_quick import SORT_QUICK
+from tests.programs.exported import (
+    CLEAN,
+    COMPILERS,
+    Numbers,
+    agent_of,
+    as_instances,
+    c_knapsack,
+    c_search,
+    c_sort,
+    compile_c,
+    draw_lists,
+    draw_packings,
+    draw_queries,
+    forever,
+    needs_compiler,
+    program_from,
+    run_to_the_end,
+)
+
+pytestmark = needs_compiler
+MILLION = 1_000_000
+
+
+@cache
+def taught(name: str) -> Program:
+    """Return the program of a teacher, taken from lists of up to 40 values."""
+    agent, random = agent_of(f"teacher:{name}"), np.random.default_rng(0)
+    lists = draw_lists(random, 60, 40, "i64")
+    parts: list[list[Numbers]] = [[items] for items in lists]
+    if agent.task.name == "search":
+        parts = draw_queries(random, lists, "i64")
+    elif agent.task.name == "knapsack":
+        parts = draw_packings(random, 60, 12)
+    return program_from(agent, as_instances(agent.task, parts))
+
+
+def test_a_million_numbers_are_sorted_in_the_engines_steps(tmp_path: Path) -> None:
+    sort = c_sort(compile_c(export_program(taught("hoare_sort"), "c"), tmp_path), "i64")
+    random = np.random.default_rng(5)
+    items = random.integers(-(2**63), 2**63 - 1, MILLION)
+    ranks = np.unique(items, return_inverse=True)[1]
+    ends = run_to_the_end(agent_of("teacher:hoare_sort"), from_lists(ranks[None, :]))
+    ordered, steps = sort(items.tolist())
+    assert steps == ends.steps[0]
+    assert ordered == np.sort(items).tolist()
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("optimise", ["-O0", "-O3"])
+def test_every_compiler_is_content(compiler: str, optimise: str, tmp_path: Path) -> None:
+    for name in ("quick_sort", "binary_search", "depth_first"):
+        (tmp_path / "exported.c").write_text(export_program(taught(name), "c", count_unmet=name == "binary_search"))
+        built = subprocess.run(
+            [compiler, *CLEAN, optimise, "-c", "-o", tmp_path / "exported.o", tmp_path / "exported.c"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert built.returncode == 0, built.stderr
+
+
+# Sanitizers
+
+DRIVER = """
+#include <stdio.h>
+#include <string.h>
+
+/* Reads numbers, each list behind its length, and writes what comes of them. */
+static void *read_array(int64_t n)
+{
+    void *array = n ? malloc((size_t)n * 8) : NULL;
+    if (n && fread(array, 8, (size_t)n, stdin) != (size_t)n) exit(3);
+    return array;
+}
+
+int main(void)
+{
+    int64_t n;
+    while (fread(&n, sizeof n, 1, stdin) == 1) {
+        @
+    }
+    return 0;
+}
+"""
+USES = {
+    "sort": """TYPE *items = read_array(n);
+        int64_t steps = surpass_sort_KIND(items, (size_t)n);
+        fwrite(&steps, 8, 1, stdout);
+        if (n) fwrite(items, 8, (size_t)n, stdout);
+        free(items);""",
+    "search": """TYPE *items = read_array(n), *query = read_array(1);
+        int64_t steps, answer = surpass_search_KIND(items, (size_t)n, *query, &steps);
+        fwrite(&answer, 8, 1, stdout);
+        fwrite(&steps, 8, 1, stdout);
+        free(items), free(query);""",
+    "knapsack": """double *weights = read_array(n), *values = read_array(n), *capacity = read_array(1), value = -1;
+        unsigned char *chosen = malloc((size_t)n + !n);
+        int64_t steps = surpass_knapsack_f64(weights, values, (size_t)n, *capacity, 20 * n + 1, chosen, &value);
+        fwrite(&steps, 8, 1, stdout);
+        fwrite(&value, 8, 1, stdout);
+        free(weights), free(values), free(capacity), free(chosen);""",
+}
+
+
+def run_sanitized(program: Program, shape: str, kind: str, inputs: bytes, folder: Path) -> np.ndarray:
+    """Return the words that a driver writes; any finding of the sanitizers is an error."""
+    use = USES[shape].replace("KIND", kind).replace("TYPE", "int64_t" if kind == "i64" else "double")
+    (folder / "driver.c").write_text(export_program(program, "c") + DRIVER.replace("@", use))
+    flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1"]
+    built = subprocess.run(
+        [COMPILERS[0], "-std=c11", *flags, "-o", folder / "driver", folder / "driver.c"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "cannot find -lasan" in built.stderr or "cannot find -lubsan" in built.stderr:
+        pytest.skip("the compiler has no sanitizers")
+    assert built.returncode == 0, built.stderr
+    ran = subprocess.run([folder / "driver"], input=inputs, capture_output=True, check=False)
+    assert ran.returncode == 0, ran.stderr.decode()[:2000]
+    return np.frombuffer(ran.stdout, np.int64)
+
+
+@pytest.mark.parametrize("kind", ["i64", "f64"])
+@pytest.mark.parametrize("name", ["quick_sort", "insertion_sort"])
+def test_sanitizers_find_nothing_in_sorts(name: str, kind: str, tmp_path: Path) -> None:
+    agent, dtype = agent_of(f"teacher:{name}"), np.int64 if kind == "i64" else np.float64
+    lists = [[], [1], [2, 1], [1, 1], *draw_lists(np.random.default_rng(2), 100, 60, kind)]
+    ends = run_to_the_end(agent, as_instances(agent.task, [[items] for items in lists]))
+    inputs = b"".join(np.int64(len(items)).tobytes() + np.array(items, dtype).tobytes() for items in lists)
+    found = run_sanitized(taught(name), "sort", kind, inputs, tmp_path)
+    want = [
+        word
+        for k, items in enumerate(lists)
+        for word in (int(ends.steps[k]), *np.array(sorted(items), dtype).view(np.int64).tolist())
+    ]
+    if kind == "f64":
+        # The two zeros are equal, and their order is not ours to choose.
+        zero = np.array([-0.0]).view(np.int64)[0]
+        found, want = np.where(found == zero, 0, found), [0 if word == zero else word for word in want]
+    assert found.tolist() == want
+
+
+@pytest.mark.parametrize("kind", ["i64", "f64"])
+def test_sanitizers_find_nothing_in_searches(kind: str, tmp_path: Path) -> None:
+    random, dtype = np.random.default_rng(3), np.int64 if kind == "i64" else np.float64
+    agent = agent_of("teacher:bracket_search")
+    parts = [[[], [1]], [[1], [1]], [[1], [0]], *draw_queries(random, draw_lists(random, 100, 60, kind), kind)]
+    ends = run_to_the_end(agent, as_instances(agent.task, parts))
+    inputs = b"".join(
+        np.int64(len(items)).tobytes() + np.array(items, dtype).tobytes() + np.array(query, dtype).tobytes()
+        for items, query in parts
+    )
+    found = run_sanitized(program_from(agent, as_instances(agent.task, parts)), "search", kind, inputs, tmp_path)
+    assert found.reshape(-1, 2).tolist() == np.stack([ends.registers[:, ANSWER], ends.steps], axis=1).tolist()
+
+
+def test_sanitizers_find_nothing_in_packings(tmp_path: Path) -> None:
+    agent = agent_of("teacher:depth_first")
+    parts = [[[], [], [0.0]], *draw_packings(np.random.default_rng(4), 60, 20)]
+    instances = as_instances(agent.task, parts)
+    ends = run_to_the_end(agent, instances, limits=20 * instances.sizes + 1)
+    inputs = b"".join(
+        np.int64(len(part[0])).tobytes() + b"".join(np.array(one, np.float64).tobytes() for one in part)
+        for part in parts
+    )
+    found = run_sanitized(taught("depth_first"), "knapsack", "f64", inputs, tmp_path).reshape(-1, 2)
+    assert found[:, 0].tolist() == ends.steps.tolist()
+    assert found[:, 1].view(np.float64).tolist() == ends.reals[:, 0].tolist()
+
+
+def test_sanitizers_find_nothing_where_calls_never_return(tmp_path: Path) -> None:
+    inputs = np.array([3, 2, 3, 1], np.int64).tobytes()
+    found = run_sanitized(forever(SORT_QUICK, "FunctionCall(1, 2, 3, 3, 2, 1)"), "sort", "i64", inputs, tmp_path)
+    assert found.tolist() == [-4, 2, 3, 1]
+
+
+def test_the_sanitizers_are_at_work(tmp_path: Path) -> None:
+    good = export_program(taught("insertion_sort"), "c")
+    assert "surpass_sort_i64(items, (size_t)n);" in USES["sort"]
+    use = USES["sort"].replace("(size_t)n);", "(size_t)n + 1);", 1).replace("KIND", "i64").replace("TYPE", "int64_t")
+    (tmp_path / "driver.c").write_text(good + DRIVER.replace("@", use))
+    built = subprocess.run(
+        [COMPILERS[0], "-std=c11", "-fsanitize=address", "-O1", "-o", tmp_path / "driver", tmp_path / "driver.c"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if built.returncode:
+        pytest.skip("the compiler has no sanitizers")
+    inputs = np.array([2, 2, 1], np.int64).tobytes()
+    ran = subprocess.run([tmp_path / "driver"], input=inputs, capture_output=True, check=False)
+    assert ran.returncode != 0
+    assert b"heap-buffer-overflow" in ran.stderr
+
+
+# Codes
+
+
+def test_numbers_that_cannot_be_ordered_are_refused(tmp_path: Path) -> None:
+    library = compile_c(export_program(taught("hoare_sort"), "c"), tmp_path)
+    items = [3.0, float("nan"), 1.0]
+    found = c_sort(library, "f64")(items)
+    assert found.steps == -6
+    assert str(found.items) == str(items)
+    library = compile_c(export_program(taught("bracket_search"), "c"), tmp_path)
+    assert c_search(library, "f64")([1.0, 2.0], float("nan"))[0] == -6
+
+
+@pytest.mark.parametrize(
+    ("weights", "values", "budget", "capacity"),
+    [
+        ([1.0, float("nan")], [1.0, 1.0], 10, 1.0),
+        ([1.0, 1.0], [1.0, -1.0], 10, 1.0),
+        ([1.0, 1.0], [1.0, 1.0], 0, 1.0),
+        ([1.0, 1.0], [1.0, 1.0], 10, float("inf")),
+    ],
+)
+def test_what_cannot_be_packed_is_refused(
+    weights: list[float], values: list[float], budget: int, capacity: float, tmp_path: Path
+) -> None:
+    library = compile_c(export_program(taught("depth_first"), "c"), tmp_path)
+    assert c_knapsack(library)(weights, values, budget, capacity)[2] == -6
+
+
+@pytest.mark.parametrize(("name", "function"), [("hoare_sort", "realloc"), ("depth_first", "calloc")])
+def test_no_memory_is_told(name: str, function: str, tmp_path: Path) -> None:
+    text = export_program(taught(name), "c")
+    parameters = "void *a, size_t b" if function == "realloc" else "size_t a, size_t b"
+    none = f"static void *none({parameters}) {{ (void)a; (void)b; return NULL; }}\n"
+    head, tail = text.split("#include <stdlib.h>\n")
+    assert f"{function}(" in tail
+    text = head + "#include <stdlib.h>\n" + none + tail.replace(f"{function}(", "none(")
+    library = compile_c(text, tmp_path)
+    if name == "depth_first":
+        assert c_knapsack(library)([1.0], [1.0], 10, 1.0)[2] == -5
+    else:
+        assert c_sort(library, "i64")(list(range(30))[::-1] + [5] * 9 + list(range(20))).steps == -5
+
+
+def test_null_may_be_given_for_the_steps(tmp_path: Path) -> None:
+    function = compile_c(export_program(taught("bracket_search"), "c"), tmp_path).surpass_search_i64
+    function.restype = ctypes.c_int64
+    function.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64, ctypes.c_void_p]
+    items = np.array([1, 3, 5])
+    assert [function(items.ctypes.data, 3, query, None) for query in (1, 3, 5, 4)] == [0, 1, 2, -1]

@@ -1,0 +1,416 @@
+"""A user's own tasks are exported too: their kernels are translated, or refused with a reason."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import surpass
+from surpass.agents.teacher import Do, See, Teacher
+from surpass.engine.batch import Batch
+from surpass.errors import ExportError
+from surpass.machine.calls import enter, leave
+from surpass.machine.state import FIRST, FUNCTION, PREVIOUS, SCORE, SIZE, Outcome
+from surpass.programs.export import export_program
+from surpass.programs.extract import write_program
+from surpass.programs.program import Program
+from surpass.programs.table import Table
+from surpass.tasks.lists import list_data, read_list, write_list
+from surpass.tasks.task import Instances, Request, Task
+from surpass.tasks.user_file import load_task_file
+from tests.programs.exported import (
+    COMPILER,
+    as_instances,
+    compile_c,
+    draw_lists,
+    forever,
+    load_python,
+    needs_compiler,
+    program_from,
+    run_to_the_end,
+)
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "minimum.py"
+RUNNING, SOLVED, WRONG = int(Outcome.RUNNING), int(Outcome.SOLVED), int(Outcome.WRONG_ANSWER)
+
+
+class Result(ctypes.Structure):
+    """What an exported C function of a task writes: the steps, the score and up to three registers."""
+
+    _fields_ = [
+        ("steps", ctypes.c_int64),
+        ("score", ctypes.c_double),
+        ("registers", ctypes.c_int64 * 3),
+    ]
+
+
+def nothing_wrong(before: Instances, *ends: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    return np.zeros(before.count, np.bool_)
+
+
+def check_list_task(program: Program, folder: Path, lists: list[Any], kind: str) -> None:
+    """Raise AssertionError unless the exported files of a task on lists end as the engine does."""
+    task, names = program.task, load_python(export_program(program, "python"))
+    ends = run_to_the_end(program, as_instances(task, [[items] for items in lists]))
+    run = names[task.name]
+    library = compile_c(export_program(program, "c"), folder) if COMPILER else None
+    for k, items in enumerate(lists):
+        outcome, steps = Outcome(int(ends.outcomes[k])), int(ends.steps[k])
+        registers = ends.registers[k, FIRST : FIRST + len(task.registers)].tolist()
+        values = sorted(set(items))
+        want = [values[r] for r in ends.items[k, : len(items)].tolist()]
+        copied = list(items)
+        found = run(copied)
+        assert found == (outcome.reason, steps, ends.reals[k, SCORE], *registers), f"Python on {items}"
+        assert copied == want
+        if library is not None:
+            function = getattr(library, f"surpass_{task.name}_{kind}")
+            function.restype, function.argtypes = ctypes.c_int64, [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
+            array, result = np.array(items, np.int64 if kind == "i64" else np.float64), Result()
+            code = function(array.ctypes.data, len(array), ctypes.byref(result))
+            codes = {Outcome.SOLVED: steps, Outcome.WRONG_ANSWER: -7, Outcome.STEP_LIMIT: -3}
+            assert code == codes[outcome], f"C on {items}"
+            assert (result.steps, result.score) == (steps, ends.reals[k, SCORE])
+            assert list(result.registers)[: len(registers)] == registers
+            assert array.tolist() == want
+
+
+def test_the_example_is_exported(tmp_path: Path) -> None:
+    (task,) = load_task_file(EXAMPLE)
+    agent = surpass.find_agent("teacher:scan")
+    assert isinstance(agent, Teacher)
+    for kind in ("i64", "f64"):
+        lists = [[], [5], [1, 1], [2, 1], [1, 2], [3, 3, 1, 1], *draw_lists(np.random.default_rng(0), 40, 30, kind)]
+        program = program_from(agent, as_instances(task, [[items] for items in lists]))
+        check_list_task(program, tmp_path, lists, kind)
+
+
+# A selection sort whose kernels loop: what is seen of the list takes a look at all of it.
+
+PLACE = FIRST
+
+
+@surpass.kernel
+def find_least(items: npt.NDArray[np.int64], first: int, size: int) -> int:
+    """Return the position of the first least item from a position on."""
+    best = first
+    k = first
+    while True:
+        k += 1
+        if k >= size:
+            return best
+        if not items[k] < items[best]:
+            continue
+        best = k
+
+
+@surpass.kernel
+def start_selecting(state: surpass.State) -> int:
+    """An empty list is in order."""
+    return SOLVED if state.registers[SIZE] == 0 else RUNNING
+
+
+@surpass.kernel
+def see_all(state: surpass.State) -> tuple[int, ...]:
+    """Return whether something smaller stands behind the place, whether it is the last, and the previous action."""
+    registers, items, _, _ = state
+    place, size = registers[PLACE], registers[SIZE]
+    smaller = 0
+    for k in range(place + 1, size):
+        if items[k] < items[place]:
+            smaller = 1
+            break
+    return (smaller, (place + 1 == size) * 1, registers[PREVIOUS])
+
+
+@surpass.kernel
+def select(state: surpass.State, instruction: int, operands: tuple[int, ...]) -> int:
+    """Execute an action in place."""
+    registers, items = state.registers, state.items
+    place, size = registers[PLACE], registers[SIZE]
+    if instruction == 0:
+        least = find_least(items, place, size)
+        items[place], items[least] = items[least], items[place]
+        state.reals[SCORE] += 1
+    elif instruction == 1:
+        registers[PLACE] += 1 if 0 <= place < size - 1 else 0
+    else:
+        for k in range(size - 1):
+            if items[k] > items[k + 1]:
+                return WRONG
+        return SOLVED
+    return RUNNING
+
+
+SELECTION = Task(
+    name="selection",
+    summary="sort by selection",
+    interface=surpass.Interface(
+        [surpass.flag("smaller behind"), surpass.flag("last"), surpass.PREVIOUS_ACTION],
+        [surpass.Instruction("Take"), surpass.Instruction("Next"), surpass.Instruction("Done")],
+    ),
+    start=start_selecting,
+    observe=see_all,
+    act=select,
+    registers=("place",),
+    data=list_data(),
+    read=read_list,
+    write=write_list,
+    find_wrong=nothing_wrong,
+)
+
+
+def choose_selection(see: See, do: Do) -> surpass.Action:
+    if see("smaller behind"):
+        return do.Take()
+    return do.Done() if see("last") else do.Next()
+
+
+def choose_too_early(see: See, do: Do) -> surpass.Action:
+    return do.Next() if see.previous is None else do.Done()
+
+
+@pytest.mark.parametrize("choose", [choose_selection, choose_too_early])
+def test_kernels_with_loops_are_exported(choose: Callable[[See, Do], surpass.Action], tmp_path: Path) -> None:
+    lists = [[], [1], [2, 1], *draw_lists(np.random.default_rng(1), 40, 20, "i64")]
+    agent = Teacher("selection", SELECTION, choose, "")
+    program = program_from(agent, as_instances(SELECTION, [[items] for items in lists]))
+    check_list_task(program, tmp_path, lists, "i64")
+
+
+# Calls whose place is only seen by a look at everything, and memory that the caller lays out.
+
+HERE, COUNT = FIRST, FIRST + 1
+TARGET, GUESS = 1, 2
+
+
+@surpass.kernel
+def start_walking(state: surpass.State) -> int:
+    """Halve the guess in place."""
+    state.reals[GUESS] = state.reals[TARGET] / 2
+    return RUNNING
+
+
+@surpass.kernel
+def look_around(state: surpass.State) -> tuple[int, ...]:
+    """Return how the guess compares, the parity of what is above the place, the function and the previous action."""
+    registers, reals = state.registers, state.reals
+    above = 0
+    for k in range(registers[HERE], registers[SIZE]):
+        above += state.items[k] > 0
+    guess = reals[GUESS]
+    near = abs(guess * guess - reals[TARGET]) <= 1e-9 * reals[TARGET]
+    return (near * 1, above % 2, (registers[HERE] >= registers[SIZE]) * 1, registers[FUNCTION], registers[PREVIOUS])
+
+
+@surpass.kernel
+def walk_on(state: surpass.State, instruction: int, operands: tuple[int, ...]) -> int:
+    """Execute an action in place."""
+    registers, reals = state.registers, state.reals
+    if instruction == 0:
+        enter(state, operands[0] + 1, 1, 1)
+        registers[HERE] += 1
+    elif instruction == 1:
+        if not leave(state, 1, registers[COUNT] + 1 + operands[0]):
+            return SOLVED if reals[SCORE] > 0 else WRONG
+    else:
+        reals[GUESS] = (reals[GUESS] + reals[TARGET] / reals[GUESS]) / 2
+        reals[SCORE] = max(reals[SCORE], math.sqrt(reals[TARGET]) - int(reals[GUESS]) // 2 % 3)
+        state.items[registers[HERE] % registers[SIZE]] *= -1
+    return RUNNING
+
+
+def draw_walks(request: Request) -> Instances:
+    instances = WALK.allocate(request.count, request.size)
+    instances.items[:] = request.stream("items").integers(-5, 6, instances.items.shape)
+    instances.reals[:, TARGET] = request.stream("targets").random(request.count) * 1000 + 100
+    return instances
+
+
+WALK = Task(
+    name="walk-2",
+    summary="walk to the end and take a root at every place",
+    interface=surpass.Interface(
+        [
+            surpass.flag("near"),
+            surpass.flag("odd above"),
+            surpass.flag("at the end"),
+            surpass.Feature("function", (None, 1, 2)),
+            surpass.PREVIOUS_ACTION,
+        ],
+        [
+            surpass.Instruction("Call", surpass.integer("id", (1, 2))),
+            surpass.Instruction("Return", surpass.integer("more", (0, 1))),
+            surpass.Instruction("Improve"),
+        ],
+    ),
+    start=start_walking,
+    observe=look_around,
+    act=walk_on,
+    registers=("here", "count"),
+    local_count=1,
+    has_calls=True,
+    real_names=("score", "target"),
+    real_width=lambda _: 3,
+    data={"uniform": draw_walks},
+    find_wrong=nothing_wrong,
+    limit="50n",
+)
+
+
+def choose_walk(see: See, do: Do) -> surpass.Action:
+    previous = see.previous
+    if see("at the end") or (previous is not None and previous.instruction == "Call"):
+        return do.Return(1 if see("odd above") else 0)
+    if not see("near"):
+        return do.Improve()
+    return do.Call(1 if see("odd above") else 2) if not see("function = 2") else do.Call(1)
+
+
+def test_calls_and_reals_are_exported_to_the_bit(tmp_path: Path) -> None:
+    agent = Teacher("walker", WALK, choose_walk, "")
+    instances = WALK.draw(Request(size=7, count=60))
+    program = program_from(agent, instances)
+    ends = run_to_the_end(program, instances)
+    assert (ends.outcomes == Outcome.SOLVED).all()
+    names = load_python(export_program(program, "python"))
+    library = compile_c(export_program(program, "c"), tmp_path, "-ffp-contract=off") if COMPILER else None
+    for k in range(instances.count):
+        items, reals = instances.items[k].tolist(), instances.reals[k].tolist()
+        found = names["walk_2"](7, items, reals)
+        registers = ends.registers[k, [HERE, COUNT]].tolist()
+        assert found == ("solved", ends.steps[k], ends.reals[k, SCORE], *registers)
+        assert items == ends.items[k].tolist()
+        assert reals == ends.reals[k].tolist()
+        if library is not None:
+            check_memory(library.surpass_walk_2, instances, ends, k)
+
+
+def check_memory(function: Any, instances: Instances, ends: Batch, k: int) -> None:
+    """Raise AssertionError unless a C function leaves the memory of an instance as the engine does."""
+    function.restype = ctypes.c_int64
+    function.argtypes = [ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+    items, reals, result = instances.items[k].copy(), instances.reals[k].copy(), Result()
+    code = function(int(instances.sizes[k]), items.ctypes.data, reals.ctypes.data, ctypes.byref(result))
+    assert code == result.steps == ends.steps[k]
+    assert result.score == ends.reals[k, SCORE]
+    assert list(result.registers)[:2] == ends.registers[k, [HERE, COUNT]].tolist()
+    assert items.tolist() == ends.items[k].tolist()
+    assert reals.tolist() == ends.reals[k].tolist()
+
+
+# Items that are more than compared: the ranks of a list are not its values.
+
+
+@surpass.kernel
+def look_for_zero(state: surpass.State) -> tuple[int, ...]:
+    """Return whether the item here is 0."""
+    return ((state.items[state.registers[PLACE]] == 0) * 1,)
+
+
+@surpass.kernel
+def seek(state: surpass.State, instruction: int, operands: tuple[int, ...]) -> int:
+    """Execute an action in place."""
+    if instruction == 1:
+        return SOLVED
+    state.registers[PLACE] = min(state.registers[PLACE] + 1, state.registers[SIZE] - 1)
+    return RUNNING
+
+
+def test_a_task_that_reckons_with_ranks_takes_the_memory(tmp_path: Path) -> None:
+    task = Task(
+        name="zero",
+        summary="find the rank 0",
+        interface=surpass.Interface([surpass.flag("zero")], [surpass.Instruction("Go"), surpass.Instruction("Stop")]),
+        start=start_selecting,
+        observe=look_for_zero,
+        act=seek,
+        registers=("int",),
+        data=list_data(),
+        read=read_list,
+        find_wrong=nothing_wrong,
+    )
+    program = write_program("seeker", Table(task, np.array([0, 1]), np.array([0, 1])))
+    found = load_python(export_program(program, "python"))["zero"](3, [2, 1, 0], [0.0])
+    assert found == ("solved", 3, 0.0, 2)
+    if COMPILER:
+        library, result = compile_c(export_program(program, "c"), tmp_path), Result()
+        items, reals = np.array([2, 1, 0]), np.zeros(1)
+        assert (
+            library.surpass_zero(
+                3, items.ctypes.data_as(ctypes.c_void_p), reals.ctypes.data_as(ctypes.c_void_p), ctypes.byref(result)
+            )
+            == 3
+        )
+
+
+# What is refused
+
+
+def with_act(act: Callable[..., int]) -> Program:
+    task = Task(
+        name="refused",
+        summary="",
+        interface=surpass.Interface([surpass.flag("zero")], [surpass.Instruction("Go")]),
+        start=start_selecting,
+        observe=look_for_zero,
+        act=act,
+        registers=("place", "other"),
+        data=list_data(),
+        find_wrong=nothing_wrong,
+    )
+    return forever(task, "Go()")
+
+
+@surpass.kernel
+def reads_any_register(state: surpass.State, instruction: int, operands: tuple[int, ...]) -> int:
+    """Read the register that another one names."""
+    return SOLVED if state.registers[FIRST + state.registers[FIRST]] == 0 else WRONG
+
+
+@surpass.kernel
+def makes_an_array(state: surpass.State, instruction: int, operands: tuple[int, ...]) -> int:
+    """Use an array of its own."""
+    return SOLVED if np.zeros(3).sum() == 0 else WRONG
+
+
+@surpass.kernel
+def powers(state: surpass.State, instruction: int, operands: tuple[int, ...]) -> int:
+    """Use a sign that is not exported."""
+    return SOLVED if state.registers[SIZE] ** 2 >= 0 else WRONG
+
+
+@pytest.mark.parametrize(
+    ("act", "words"),
+    [
+        (reads_any_register, "a register whose number depends on the run"),
+        (makes_an_array, "'np.zeros(3)' is not in the part of Python that is exported"),
+        (powers, "'state.registers[SIZE] ** 2' is not in the part"),
+    ],
+)
+def test_a_kernel_that_cannot_be_exported_is_named(act: Callable[..., int], words: str) -> None:
+    program = with_act(act)
+    for language in ("python", "c"):
+        with pytest.raises(ExportError) as refused:
+            export_program(program, language)
+        assert words in str(refused.value)
+        assert act.__name__ in str(refused.value)
+        assert "\n" not in str(refused.value)
+
+
+@needs_compiler
+def test_names_cannot_break_out_of_comments(tmp_path: Path) -> None:
+    (task,) = load_task_file(EXAMPLE)
+    agent = surpass.find_agent("teacher:scan")
+    assert isinstance(agent, Teacher)
+    name = 'x*/ int y; /* """\nraise SystemExit\n"""\\'
+    program = program_from(Teacher(name, task, agent.choose, ""), as_instances(task, [[[3, 1, 2]]]))
+    assert load_python(export_program(program, "python"))["minimum"]([3, 1, 2]).answer == 1
+    compile_c(export_program(program, "c"), tmp_path)
