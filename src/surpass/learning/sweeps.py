@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import fcntl
 import json
-import math
+import statistics
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
@@ -249,8 +249,8 @@ class Sweep:
             Point(
                 point=runs[0].point,
                 seeds=len(runs),
-                solved=math.fsum(run.solved for run in runs) / len(runs),
-                mean=math.fsum(run.score for run in runs) / len(runs),
+                solved=statistics.mean(run.solved for run in runs),
+                mean=statistics.mean(run.score for run in runs),
                 best=runs[0].score,
             )
             for runs in by_point.values()
@@ -265,7 +265,7 @@ class Sweep:
         if [(row["size"], row["instances"]) for row in rows] != [(size, INSTANCES) for size in self.sizes]:
             return None
         name = "mean_reward" if self.task.measure == "reward" else "mean_steps"
-        solved, score = (math.fsum(row[key] for row in rows) / len(rows) for key in ("solved", name))
+        solved, score = (statistics.mean(row[key] for row in rows) for key in ("solved", name))
         return Ranked(variant.name, dict(variant.point), variant.seed, solved, score)
 
     def _failure(self, variant: Variant) -> Failure | None:
