@@ -231,3 +231,81 @@ def test_nothing_warns(name: str) -> None:
         for _ in range(20):
             assert vector.step(vector.action_space.sample())[0] in vector.observation_space
         vector.close()
+
+
+def test_an_ended_episode_can_start_anew_in_the_same_step() -> None:
+    vector = SurpassVectorEnv("sort-bubble", 2, size=4, autoreset_mode=AutoresetMode.SAME_STEP)
+    first, _ = vector.reset(seed=0, options={"instances": ["2,1", "3,2,1"]})
+    assert vector.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
+    assert SurpassVectorEnv.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
+    swap = np.zeros(2, np.int64)
+    seen, rewards, terminated, truncated, infos = vector.step(swap)
+    assert (rewards.tolist(), terminated.tolist(), truncated.tolist()) == ([-1, -1], [True, False], [False, False])
+    assert infos["outcome"].tolist() == ["running", "running"]
+    assert infos["steps"].tolist() == [0, 1]
+    assert infos["size"].tolist() == [4, 3]
+    assert infos["_final_obs"].tolist() == infos["_final_info"].tolist() == [True, False]
+    assert infos["final_obs"][1] is None
+    assert infos["final_info"]["outcome"][0] == "solved"
+    alone = SurpassEnv("sort-bubble")
+    alone.reset(options={"instance": "2,1"})
+    assert np.array_equal(infos["final_obs"][0], alone.step(0)[0])
+    assert not np.array_equal(seen[0], infos["final_obs"][0])
+    assert not np.array_equal(seen[0], first[0])
+    *_, infos = vector.step(swap)
+    assert infos["steps"].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("name", ["search", "sort-full"])
+def test_starting_anew_at_once_leads_through_the_same_episodes(name: str) -> None:
+    options: dict[str, Any] = {"size": 4, "limit": "5"}
+    later = SurpassVectorEnv(name, 1, **options)
+    at_once = SurpassVectorEnv(name, 1, **options, autoreset_mode=AutoresetMode.SAME_STEP)
+    seen, _ = later.reset(seed=2)
+    seen_too, _ = at_once.reset(seed=2)
+    at_once.action_space.seed(1)
+    ended = 0
+    for _ in range(60):
+        assert np.array_equal(seen, seen_too)
+        action = at_once.action_space.sample()
+        seen, reward, terminated, truncated, infos = later.step(action)
+        seen_too, reward_too, terminated_too, truncated_too, infos_too = at_once.step(action)
+        assert (reward, terminated, truncated) == (reward_too, terminated_too, truncated_too)
+        if terminated or truncated:
+            ended += 1
+            assert np.array_equal(infos_too["final_obs"][0], seen[0])
+            assert infos_too["final_info"]["steps"] == infos["steps"]
+            seen, *_ = later.step(action)  # it is ignored, and the next episode starts
+    assert ended > 5
+
+
+def test_its_answers_in_the_same_step_have_the_form_of_gymnasiums_own() -> None:
+    ours = gymnasium.make_vec(environment_id("search"), num_envs=3, autoreset_mode=AutoresetMode.SAME_STEP)
+    theirs = gymnasium.make_vec(
+        environment_id("search"),
+        num_envs=3,
+        vectorization_mode="sync",
+        vector_kwargs={"autoreset_mode": AutoresetMode.SAME_STEP},
+    )
+    ours.action_space.seed(0)
+    ours.reset(seed=1)
+    theirs.reset(seed=1)
+    found = [False, False]
+    for _ in range(30):
+        actions = ours.action_space.sample()
+        for k, vector in enumerate((ours, theirs)):
+            infos = vector.step(actions)[4]
+            if "final_obs" in infos:
+                found[k] = True
+                assert (infos["final_obs"].dtype, infos["final_obs"].shape) == (np.dtype(object), (3,))
+                assert {"_final_obs", "final_info", "_final_info", "_steps"} <= set(infos)
+                assert {"steps", "_steps", "outcome", "_outcome"} <= set(infos["final_info"])
+                mask = infos["_final_obs"]
+                assert (infos["final_info"]["_steps"] == mask).all()
+                assert all((last is not None) == flag for last, flag in zip(infos["final_obs"], mask, strict=True))
+    assert all(found)
+
+
+def test_an_autoreset_mode_that_is_none_of_ours_is_refused() -> None:
+    with pytest.raises(UnknownNameError, match=r"known: AutoresetMode\.NEXT_STEP, AutoresetMode\.SAME_STEP"):
+        SurpassVectorEnv("search", 2, autoreset_mode=AutoresetMode.DISABLED)

@@ -30,6 +30,7 @@ RUNNING, SOLVED, WRONG = int(Outcome.RUNNING), int(Outcome.SOLVED), int(Outcome.
 NOT_STARTED = int(Outcome.UNKNOWN_OBSERVATION)
 """All episodes start together, so the first one's outcome tells it for all."""
 
+EVERY = slice(None)
 FIRST_OUTCOME = min(Outcome).value
 REASONS = np.array([outcome.reason for outcome in sorted(Outcome)], object)
 """[K] each outcome in words, from `FIRST_OUTCOME` on."""
@@ -118,13 +119,14 @@ class Episodes:
 
     # What can be seen
 
-    def observe(self) -> npt.NDArray[Any]:
-        """Return what each episode shows, as a new array [B, ...] of the observation space."""
+    def observe(self, rows: Ints | slice = EVERY) -> npt.NDArray[Any]:
+        """Return what each episode, or each of some, shows, as a new array [B, ...] of the observation space."""
         settings, interface = self.settings, self.settings.task.interface
         if settings.is_full_view:
-            return edge_features(self.batch.items[:, : settings.fixed_size])
-        digits = np.zeros((len(self.limits), len(interface.features)), np.int64)
-        self._kernels.look(self.batch, digits)
+            return edge_features(self.batch.items[rows, : settings.fixed_size])
+        seen = np.zeros((len(self.limits), len(interface.features)), np.int64)
+        self._kernels.look(self.batch, seen)
+        digits = seen[rows]
         if digits.min() < 0 or (digits >= self._radices).any():
             interface.pack_digits(digits)  # it goes through the features one by one, and says which is out of range
         return digits if settings.observation == "features" else interface.encode(digits @ self._strides)

@@ -21,6 +21,8 @@ __all__ = ["SurpassVectorEnv"]
 
 Array = npt.NDArray[Any]
 
+MODES = (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP)
+"""When an ended episode can start anew."""
 ROUND_SIZE = 1024
 """How many instances are drawn at once, at least."""
 ROUND_SIZE_PER_EPISODE = 4
@@ -30,7 +32,9 @@ ROUND_SIZE_PER_EPISODE = 4
 class SurpassVectorEnv(VectorEnv[Array, Array, Array]):
     """`num_envs` episodes of a task side by side, each as `SurpassEnv` describes it, with the same options.
 
-    An episode that has ended starts anew in the next step, which ignores its action and pays it nothing.
+    An episode that has ended starts anew in the next step, which ignores its action and pays it nothing. With
+    `autoreset_mode=AutoresetMode.SAME_STEP` it starts anew at once: the step returns what the new episode shows, and
+    what the old one showed last is in `final_obs` and `final_info` of the infos.
     All episodes draw from one stream of random numbers, so one seed gives all of them.
     """
 
@@ -40,9 +44,19 @@ class SurpassVectorEnv(VectorEnv[Array, Array, Array]):
         "autoreset_mode": AutoresetMode.NEXT_STEP,
     }
 
-    def __init__(self, task: str | Task, num_envs: int = 1, **options: Unpack[Options]) -> None:
+    def __init__(
+        self,
+        task: str | Task,
+        num_envs: int = 1,
+        *,
+        autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
+        **options: Unpack[Options],
+    ) -> None:
         if num_envs < 1:
             raise SettingError(f"num_envs is {num_envs}; it must be 1 or more")
+        if autoreset_mode not in MODES:
+            raise UnknownNameError("autoreset mode", str(autoreset_mode), map(str, MODES))
+        self.metadata = {**self.metadata, "autoreset_mode": autoreset_mode}
         self.settings = read_settings(task, **options)
         self.num_envs = num_envs
         self.render_mode = options.get("render_mode")
@@ -86,7 +100,26 @@ class SurpassVectorEnv(VectorEnv[Array, Array, Array]):
             if self._labels:
                 for row in ended.tolist():
                     self._labels.pop(row, None)
-        return episodes.observe(), rewards, episodes.terminated, episodes.truncated, self._describe()
+        seen, infos = episodes.observe(), self._describe()
+        terminated, truncated = episodes.terminated, episodes.truncated
+        if self.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP:
+            infos = self._start_anew(seen, infos)
+        return seen, rewards, terminated, truncated, infos
+
+    def _start_anew(self, seen: Array, infos: dict[str, Any]) -> dict[str, Any]:
+        """Start the episodes that have just ended anew, put what they show into `seen` in place; return all infos."""
+        rows = np.flatnonzero(self._episodes.ended)
+        if not rows.size:
+            return infos
+        last: Array = np.full(self.num_envs, None, object)
+        for row in rows.tolist():
+            last[row] = seen[row].copy()
+            self._labels.pop(row, None)
+        over = self._episodes.ended
+        final = {name: over if name.startswith("_") else array for name, array in infos.items()}
+        self._episodes.start(rows, self._supply.take(len(rows), self.np_random))
+        seen[rows] = self._episodes.observe(rows)
+        return {**self._describe(), "final_obs": last, "_final_obs": over, "final_info": final, "_final_info": over}
 
     def _describe(self) -> dict[str, Any]:
         """Return `info` in Gymnasium's form: each array with a mask of the episodes for which it says something."""
