@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from surpass.agents.networks import graph
 from surpass.agents.networks.agent import GraphAgent, new_network
 from surpass.agents.networks.graph import GraphPolicy, encode_lists
+from surpass.agents.networks.messages import HIDDEN, hear
 from surpass.tasks.sort_full import SORT_FULL
 from tests.networks.plain import pointer_log_probabilities
 
@@ -45,17 +45,39 @@ def test_each_position_hears_the_mean_of_all_others_messages(values: list[int]) 
         check_passes_messages_edge_by_edge(lively_policy(seed), values)
 
 
-@pytest.mark.parametrize("nodes", [1, 2, 3, 4])
-def test_going_through_the_nodes_in_blocks_changes_nothing(nodes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    for values in LISTS:
-        monkeypatch.setattr(graph, "BLOCK", nodes * len(values))
-        check_passes_messages_edge_by_edge(lively_policy(), values)
+def heard_plainly(own: torch.Tensor, other: torch.Tensor, edges: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    """Return what `hear` returns, with the hidden layer of every pair written out."""
+    size = own.shape[1]
+    hidden = torch.relu(own[:, :, None] + other[:, None] + edges @ weight.T)
+    others = 1 - torch.eye(size)[None, :, :, None]
+    return (hidden * others).sum(dim=2) / max(1, size - 1)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 9, 40])
+def test_what_nodes_hear_and_its_gradient_are_those_of_the_plain_sum(size: int) -> None:
+    random = torch.Generator().manual_seed(size)
+    own, other = (torch.randn((5, size, HIDDEN), generator=random, requires_grad=True) for _ in range(2))
+    weight = torch.randn((HIDDEN, 2), generator=random, requires_grad=True)
+    edges = torch.randint(-1, 2, (5, size, size, 2), generator=random).float()
+    towards = torch.randn((5, size, HIDDEN), generator=random)
+    heard, plain = hear(own, other, edges, weight), heard_plainly(own, other, edges, weight)
+    torch.testing.assert_close(heard, plain, rtol=1e-4, atol=1e-5)
+    gradients = torch.autograd.grad((heard * towards).sum(), [own, other, weight])
+    for found, expected in zip(
+        gradients, torch.autograd.grad((plain * towards).sum(), [own, other, weight]), strict=True
+    ):
+        torch.testing.assert_close(found, expected, rtol=1e-4, atol=2e-4)
+
+
+def test_a_transposed_state_is_heard_as_it_is() -> None:
+    own, other = (torch.randn((HIDDEN, 4, 3)).permute(2, 1, 0) for _ in range(2))
+    edges, weight = torch.ones((3, 4, 4, 2)), torch.randn((2, HIDDEN)).T
+    torch.testing.assert_close(hear(own, other, edges, weight), heard_plainly(own, other, edges, weight))
 
 
 def test_long_lists_give_the_same_with_and_without_gradients() -> None:
     policy = lively_policy()
     edges = encode_lists(np.random.default_rng(0).permuted(np.tile(np.arange(70), (6, 1)), axis=1))
-    assert edges.numel() > 2 * graph.BLOCK, "these lists go in one block"
     chosen = torch.arange(6)
     first, second = policy.first_log_probabilities(edges), policy.second_log_probabilities(edges, chosen)
     with torch.no_grad():

@@ -7,17 +7,15 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from surpass.agents.networks.messages import HIDDEN, hear
 from surpass.tasks.sort_full import edge_features
 
-__all__ = ["GraphPolicy", "encode_lists"]
+__all__ = ["GraphPolicy", "GraphValue", "encode_lists"]
 
 LAYERS = 5
 STATE = 16
 MESSAGE = 32
-HIDDEN = 32
 EDGE = 2
-BLOCK = 1 << 13
-"""How many pairs of nodes of all graphs together make a block."""
 
 
 def _mlp(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
@@ -43,24 +41,10 @@ class _Messages(nn.Module):
 
     def forward(self, states: Tensor, edges: Tensor) -> Tensor:
         """Return the next states [B, n, 16] from states [B, n, 16] and edge features [B, n, n, 2]."""
-        own, other = self.own(states), self.other(states)
-        # Without gradients long lists go in blocks of nodes, so that what is summed stays in the processor's cache.
-        size = states.shape[1]
-        block = size if torch.is_grad_enabled() else max(1, BLOCK // (len(states) * size))
-        heard = [
-            self._hear(own[:, at : at + block], other, edges[:, at : at + block], at) for at in range(0, size, block)
-        ]
         # The mean comes before the last, linear layer: that is the same, and n times cheaper.
-        states = torch.cat([states, self.out(torch.cat(heard, dim=1))], dim=2)
-        following: Tensor = self.node(states)
+        heard = self.out(hear(self.own(states), self.other(states), edges, self.edge.weight))
+        following: Tensor = self.node(torch.cat([states, heard], dim=2))
         return following
-
-    def _hear(self, own: Tensor, other: Tensor, edges: Tensor, at: int) -> Tensor:
-        """Return the mean [B, b, 32] over all others that nodes `at` to `at + b - 1` hear."""
-        count, size = own.shape[1], other.shape[1]
-        hidden = torch.relu(own[:, :, None] + other[:, None] + self.edge(edges))
-        itself = hidden[:, torch.arange(count), at + torch.arange(count)]
-        return (hidden.sum(dim=2) - itself) / max(1, size - 1)
 
 
 class _Pointer(nn.Module):
@@ -123,3 +107,23 @@ class GraphPolicy(nn.Module):
         first = torch.multinomial(self.first_log_probabilities(edges).exp(), 1, generator=generator)
         second = torch.multinomial(self.second_log_probabilities(edges, first[:, 0]).exp(), 1, generator=generator)
         return torch.cat([first, second], dim=1)
+
+
+class GraphValue(nn.Module):
+    """A number for each list: the sum of what message passing finds at its nodes."""
+
+    def __init__(self, *, seed: int = 0, layers: int = 2) -> None:
+        super().__init__()
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.start = nn.Parameter(torch.zeros(STATE))
+            self.layers = nn.ModuleList(_Messages() for _ in range(layers))
+            self.score = _mlp(STATE, HIDDEN, 1)
+
+    def forward(self, edges: Tensor) -> Tensor:
+        """Return the numbers [B] of lists, given by their edge features [B, n, n, 2]."""
+        states = self.start.expand(*edges.shape[:2], STATE)
+        for layer in self.layers:
+            states = layer(states, edges)
+        total: Tensor = self.score(states)[:, :, 0].sum(dim=1)
+        return total
