@@ -134,6 +134,18 @@ def teacher_of(task: Task, name: str) -> Teacher:
     """Return the teacher of a name, which must teach `task` by its table."""
     found = find_teacher(name)
     if found.task is not task or not isinstance(found, Teacher):
-        names = ", ".join(t.name.partition(":")[2] for t in known_teachers(task))
-        raise SettingError(f"teacher {name!r} does not teach {task.name}; its teachers: {names}")
+        raise _no_teacher_of(task, name)
     return found
+
+
+def full_view_teacher_of(task: Task, name: str) -> FullViewTeacher:
+    """Return the teacher of a name, which must teach `task` by whole lists."""
+    found = find_teacher(name)
+    if found.task is not task or not isinstance(found, FullViewTeacher):
+        raise _no_teacher_of(task, name)
+    return found
+
+
+def _no_teacher_of(task: Task, name: str) -> SettingError:
+    names = ", ".join(t.name.partition(":")[2] for t in known_teachers(task))
+    return SettingError(f"teacher {name!r} does not teach {task.name}; its teachers: {names}")

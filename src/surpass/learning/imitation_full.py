@@ -12,7 +12,7 @@ import torch
 from surpass.agents.networks.agent import GraphAgent
 from surpass.agents.networks.files import fill_network, network_tensors
 from surpass.agents.networks.graph import GraphPolicy, encode_lists
-from surpass.agents.teacher import FullViewTeacher, find_teacher, known_teachers
+from surpass.agents.teacher import full_view_teacher_of
 from surpass.engine.run import run
 from surpass.errors import SettingError
 from surpass.learning.state import load_optimizer, load_random, optimizer_tensors, random_state
@@ -65,11 +65,7 @@ class FullViewImitation:
     def __init__(self, task: Task, config: FullViewImitationConfig) -> None:
         torch.set_num_threads(1)
         self.task, self.config = task, config
-        teacher = find_teacher(config.teacher)
-        if teacher.task is not task or not isinstance(teacher, FullViewTeacher):
-            names = ", ".join(t.name.partition(":")[2] for t in known_teachers(task))
-            raise SettingError(f"teacher {config.teacher!r} does not teach {task.name}; its teachers: {names}")
-        self.teacher = teacher
+        self.teacher = full_view_teacher_of(task, config.teacher)
         self.network = GraphPolicy(seed=config.seed)
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=config.learning_rate, fused=True)
         self.random = np.random.default_rng([config.seed, 1])

@@ -12,11 +12,12 @@ from surpass.learning.imitation import Imitation, ImitationConfig
 from surpass.learning.imitation_full import FullViewImitation, FullViewImitationConfig
 from surpass.learning.improvement import Improvement, ImprovementConfig
 from surpass.learning.policy_gradient import PolicyGradient, PolicyGradientConfig
+from surpass.learning.policy_gradient_full import FullViewPolicyGradient
 from surpass.tasks.task import Task
 
 __all__ = ["METHODS", "AnyLearner", "new_learner"]
 
-AnyLearner = Imitation | FullViewImitation | PolicyGradient | Improvement
+AnyLearner = Imitation | FullViewImitation | PolicyGradient | FullViewPolicyGradient | Improvement
 AnyConfig = type[ImitationConfig] | type[FullViewImitationConfig] | type[PolicyGradientConfig] | type[ImprovementConfig]
 
 METHODS = ("imitation", "rl", "rl+imitation", "improvement")
@@ -65,7 +66,7 @@ def new_learner(
         raise SettingError(f"seed is {seed}; it must be from 0 to {2**32 - 1}")
     if method == "rl" and teacher is not None:
         raise SettingError("method rl learns from nothing; with a teacher it is rl+imitation")
-    if method != "imitation" and task.interface.is_full_view:
+    if method == "improvement" and task.interface.is_full_view:
         raise SettingError(f"method {method} needs a task with a table; {task.name} has a full view")
     config = _config_class(task, method)
     chosen: dict[str, Any] = {"task": task.name, "seed": seed}
@@ -75,10 +76,11 @@ def new_learner(
         chosen[name] = _parse_setting(config, name, text)
     if method == "improvement":
         return Improvement(task, ImprovementConfig(**chosen))
-    if method == "rl+imitation":
-        return PolicyGradient(task, PolicyGradientConfig(**chosen))
     if method == "rl":
-        return PolicyGradient(task, PolicyGradientConfig(**{**chosen, "imitation_weight": 0.0}))
+        chosen["imitation_weight"] = 0.0
+    if method in ("rl", "rl+imitation"):
+        learner = FullViewPolicyGradient if task.interface.is_full_view else PolicyGradient
+        return learner(task, PolicyGradientConfig(**chosen))
     if task.interface.is_full_view:
         return FullViewImitation(task, FullViewImitationConfig(**chosen))
     return Imitation(task, ImitationConfig(**chosen))

@@ -113,6 +113,32 @@ class PolicyGradientConfig:
         if bool(self.growth) != bool(self.first_largest):
             raise SettingError("growth and first_smallest, first_largest go together: set all of them or none")
 
+    def last_sizes(self, task: Task) -> tuple[int, int]:
+        """Return the smallest and the largest size to learn on in the end."""
+        low, high = (self.smallest, self.largest) if self.largest else task.training_sizes
+        if self.first_largest > high or self.first_smallest > low:
+            raise SettingError(
+                f"first sizes go from {self.first_smallest} to {self.first_largest}; "
+                f"they cannot be above those to learn on, {low} to {high}"
+            )
+        return low, high
+
+    def sizes(self, task: Task, grown: int) -> tuple[int, int]:
+        """Return the smallest and the largest size to learn on once the sizes have grown a number of times."""
+        last = self.last_sizes(task)
+        if not self.growth:
+            return last
+        share = min(1.0, grown / self.growth)
+        first = (self.first_smallest, self.first_largest)
+        low, high = (round(a + share * (b - a)) for a, b in zip(first, last, strict=True))
+        return low, high
+
+    def imitation_weight_after(self, updates: int) -> float:
+        """Return the weight of the teacher's action after a number of updates."""
+        if not self.imitation_updates:
+            return self.imitation_weight
+        return self.imitation_weight * max(0.0, 1 - updates / self.imitation_updates)
+
 
 class PolicyGradient:
     """A learner that surpasses its teacher, or learns from nothing, on a task with a table."""
@@ -126,14 +152,8 @@ class PolicyGradient:
         self.value = _value_network(task, config.seed)
         parameters = [*self.network.parameters(), *self.value.parameters()]
         self.optimizer = torch.optim.Adam(parameters, lr=config.learning_rate, fused=True)
-        low, high = (config.smallest, config.largest) if config.largest else task.training_sizes
-        if config.first_largest > high or config.first_smallest > low:
-            raise SettingError(
-                f"first sizes go from {config.first_smallest} to {config.first_largest}; "
-                f"they cannot be above those to learn on, {low} to {high}"
-            )
         queries = task.queries[0] if task.queries else "mixed"
-        self.source = Source(low, high, config.data, queries, config.limit or task.limit)
+        self.source = Source(*config.last_sizes(task), config.data, queries, config.limit or task.limit)
         self.sampler = Sampler(task, self.source, episodes=config.episodes, steps=config.unroll, seed=config.seed)
         self.updates = 0
         self.grown = 0
@@ -176,7 +196,7 @@ class PolicyGradient:
             episodes += int(record.episodes.sum())
             episode_steps += int(record.episode_steps.sum())
             solved += int(record.solved.sum())
-        size = self._sizes()[1]
+        size = self.config.sizes(self.task, self.grown)[1]
         request = Request(
             size=size, count=self.config.checked, seed=self.config.seed * 1000 + 1, queries=self.source.queries
         )
@@ -198,7 +218,7 @@ class PolicyGradient:
 
     def _update(self) -> tuple[Record, dict[str, float]]:
         """Sample, make one update, and return the record and the terms of the loss."""
-        self.sampler.sizes = self._sizes()
+        self.sampler.sizes = self.config.sizes(self.task, self.grown)
         record = self.sampler.sample(self.network.as_rows())
         terms, sums = self.loss_terms(record)
         loss = torch.stack(list(terms.values())).sum()
@@ -215,23 +235,6 @@ class PolicyGradient:
                 self.scalar.add_(0.1 * (float(mean) - self.scalar))
         self.updates += 1
         return record, {name: term.item() for name, term in terms.items()}
-
-    def _sizes(self) -> tuple[int, int]:
-        """Return the smallest and the largest size of the instances of the next update."""
-        config, last = self.config, (self.source.smallest, self.source.largest)
-        if not config.growth:
-            return last
-        share = min(1.0, self.grown / config.growth)
-        first = (config.first_smallest, config.first_largest)
-        low, high = (round(a + share * (b - a)) for a, b in zip(first, last, strict=True))
-        return low, high
-
-    def _imitation_weight(self) -> float:
-        """Return the weight of the teacher's action in the next update."""
-        config = self.config
-        if not config.imitation_updates:
-            return config.imitation_weight
-        return config.imitation_weight * max(0.0, 1 - self.updates / config.imitation_updates)
 
     def _options(self, slot: int, inputs: Tensor, prefixes: Ints) -> Tensor:
         before = max(0, self.task.interface.slots[slot].operand)
@@ -270,7 +273,7 @@ class PolicyGradient:
         """Return the terms of the loss, each a mean over all steps of a batch, and the sums they are made of."""
         known = self.sampler.known
         first = np.flatnonzero(known.slots == 0)
-        weight = self._imitation_weight()
+        weight = self.config.imitation_weight_after(self.updates)
         told = np.full(len(known.slots), -1, np.int64)
         if self.teacher is not None and weight > 0:
             answers = self._teach(known.observations[first])
