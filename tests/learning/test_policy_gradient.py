@@ -148,6 +148,7 @@ def test_a_saved_state_goes_on_to_the_same_network() -> None:
         ({"unroll": 0}, "unroll is 0"),
         ({"discount": 1.5}, "discount is 1.5"),
         ({"learning_rate": 0.0}, "learning_rate is 0.0"),
+        ({"final_learning_rate": 1.0}, "final_learning_rate is 1.0"),
         ({"smallest": 5, "largest": 3}, "from 5 to 3"),
         ({"teacher": "bubble_sort"}, "does not teach search"),
         ({"imitation_weight": -1.0}, "imitation_weight is -1.0"),
@@ -167,3 +168,11 @@ def test_a_loss_that_is_no_number_stops_with_the_update() -> None:
         learner.network.slots[0][-1].bias += torch.inf  # type: ignore[index, union-attr]
     with pytest.raises(DivergedError, match="update 1"):
         learner._update()
+
+
+def test_the_learning_rate_falls_to_the_final_one() -> None:
+    falling = new_learner("search", learning_rate=1e-2, final_learning_rate=1e-4, updates=100).config
+    rates = [falling.learning_rate_after(updates) for updates in range(101)]
+    assert rates == sorted(rates, reverse=True)
+    np.testing.assert_allclose([rates[0], rates[50], rates[100]], [1e-2, (1e-2 + 1e-4) / 2, 1e-4])
+    assert new_learner("search", learning_rate=1e-2, updates=100).config.learning_rate_after(70) == 1e-2

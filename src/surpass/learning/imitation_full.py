@@ -15,7 +15,7 @@ from surpass.agents.networks.graph import GraphPolicy, encode_lists
 from surpass.agents.teacher import full_view_teacher_of
 from surpass.engine.run import run
 from surpass.errors import SettingError
-from surpass.learning.state import load_optimizer, load_random, optimizer_tensors, random_state
+from surpass.learning.state import load_optimizer, load_random, optimizer_tensors, random_state, set_learning_rate
 from surpass.tasks.task import Request, Task
 
 __all__ = ["FullViewImitation", "FullViewImitationConfig"]
@@ -126,8 +126,7 @@ class FullViewImitation:
         rate = self.config.final_learning_rate + (self.config.learning_rate - self.config.final_learning_rate) * 0.5 * (
             1 + np.cos(np.pi * share)
         )
-        for group in self.optimizer.param_groups:
-            group["lr"] = float(rate)
+        set_learning_rate(self.optimizer, float(rate))
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()

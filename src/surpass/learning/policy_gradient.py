@@ -7,6 +7,7 @@ exactly the gradient over all steps.
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -24,7 +25,7 @@ from surpass.engine.experience import Record, Sums
 from surpass.engine.run import run
 from surpass.engine.sampling import Sampler, Source
 from surpass.errors import DivergedError, SettingError, UnknownNameError
-from surpass.learning.state import load_optimizer, optimizer_tensors
+from surpass.learning.state import load_optimizer, optimizer_tensors, set_learning_rate
 from surpass.tasks.task import Limit, Request, Task
 
 __all__ = ["PolicyGradient", "PolicyGradientConfig"]
@@ -52,6 +53,8 @@ class PolicyGradientConfig:
     """Over how many updates that weight falls to nothing; it stays if 0."""
     learning_rate: float = 1e-3
     """The paper sweeps 1e-4 and 1e-5, on smaller batches."""
+    final_learning_rate: float = 0.0
+    """The learning rate falls to this along a half cosine; it stays if 0."""
     discount: float = 0.99
     """The paper's gamma: 0.9 or 0.99, for the sorting interfaces 0.99 or 0.999."""
     entropy_weight: float = 1e-3
@@ -102,6 +105,8 @@ class PolicyGradientConfig:
             raise SettingError(f"discount is {self.discount}; it must lie above 0 and not above 1")
         if not 0 < self.learning_rate < 1:
             raise SettingError(f"learning_rate is {self.learning_rate}; it must lie between 0 and 1")
+        if not 0 <= self.final_learning_rate < 1:
+            raise SettingError(f"final_learning_rate is {self.final_learning_rate}; it must be 0 or more, and below 1")
         if self.limit:
             Limit.parse(self.limit)
         for kind, low, high in (
@@ -132,6 +137,13 @@ class PolicyGradientConfig:
         first = (self.first_smallest, self.first_largest)
         low, high = (round(a + share * (b - a)) for a, b in zip(first, last, strict=True))
         return low, high
+
+    def learning_rate_after(self, updates: int) -> float:
+        """Return the learning rate after a number of updates."""
+        if not self.final_learning_rate:
+            return self.learning_rate
+        share = (1 + math.cos(math.pi * updates / self.updates)) / 2
+        return self.final_learning_rate + (self.learning_rate - self.final_learning_rate) * share
 
     def imitation_weight_after(self, updates: int) -> float:
         """Return the weight of the teacher's action after a number of updates."""
@@ -226,6 +238,7 @@ class PolicyGradient:
             raise DivergedError(f"the loss is {loss.item()} at update {self.updates + 1}: try a smaller learning_rate")
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
+        set_learning_rate(self.optimizer, self.config.learning_rate_after(self.updates))
         self.optimizer.step()
         if self.config.baseline == "scalar":
             # It approaches the minimum of its squared loss at its own rate: mu scales that loss, not where it lies.

@@ -23,7 +23,7 @@ from surpass.agents.teacher import FullViewTeacher, full_view_teacher_of
 from surpass.engine.run import run
 from surpass.errors import DivergedError, SettingError
 from surpass.learning.policy_gradient import NEARLY_ALL, PolicyGradientConfig
-from surpass.learning.state import load_optimizer, load_random, optimizer_tensors, random_state
+from surpass.learning.state import load_optimizer, load_random, optimizer_tensors, random_state, set_learning_rate
 from surpass.tasks.task import Limit, Request, Task
 
 __all__ = ["FullViewPolicyGradient"]
@@ -143,6 +143,7 @@ class FullViewPolicyGradient:
         loss = sum(terms.values())
         if not np.isfinite(loss):
             raise DivergedError(f"the loss is {loss} at update {self.updates + 1}: try a smaller learning_rate")
+        set_learning_rate(self.optimizer, self.config.learning_rate_after(self.updates))
         self.optimizer.step()
         # As in `PolicyGradient`: it approaches the minimum of its squared loss at its own rate.
         self.scalar += 0.1 * (float(returns.mean()) - self.scalar)

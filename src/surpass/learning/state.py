@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-__all__ = ["load_optimizer", "load_random", "optimizer_tensors", "random_state"]
+__all__ = ["load_optimizer", "load_random", "optimizer_tensors", "random_state", "set_learning_rate"]
 
 Tensors = dict[str, npt.NDArray[Any]]
 
@@ -32,6 +32,12 @@ def load_optimizer(optimizer: torch.optim.Optimizer, tensors: Tensors) -> None:
             index, name = key.removeprefix(PREFIX).split(".")
             state.setdefault(int(index), {})[name] = torch.from_numpy(value.copy())
     optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
+
+
+def set_learning_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+    """Set the learning rate of all parameters of an optimizer, in place."""
+    for group in optimizer.param_groups:
+        group["lr"] = rate
 
 
 def random_state(generator: np.random.Generator) -> dict[str, Any]:
