@@ -51,6 +51,9 @@ def diagnose(agent: Agent | FullViewAgent, instance: Instances, limit: Limit, ru
             outcome, why = Outcome.STEP_LIMIT, f"it has not ended after {PATIENCE} times the limit of {allowed:,} steps"
         elif not is_budget:
             shown = stretch(limit)
+    usual = Limit.parse(task.limit)
+    if is_budget and _outcome(run(instance, usual, False))[0] == outcome:
+        shown = usual  # what fails at a small budget mostly fails at the usual one too
     trace = _trace(agent, instance, outcome, steps, shown, run)
     return Failure(
         size=int(instance.sizes[0]),
@@ -58,7 +61,7 @@ def diagnose(agent: Agent | FullViewAgent, instance: Instances, limit: Limit, ru
         outcome=outcome.reason,
         steps=len(trace.steps) if trace else steps,
         why=why or _explain(task, instance, outcome, trace),
-        limit=None if shown == Limit.parse(task.limit) else str(shown),
+        limit=None if shown == usual else str(shown),
         trace=trace,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
@@ -17,8 +18,8 @@ Parts = list[list[Number]]
 Fails = Callable[[Instances], npt.NDArray[np.bool_] | None]
 """Tells which of some instances fail, or returns None when enough have been tried."""
 
-AT_ONCE = 256
-"""How many candidates to try together."""
+FEWEST, MOST = 4, 256
+"""How many candidates to try together: few at first, twice as many each time."""
 
 
 def shrink(task: Task, instance: Instances, fails: Fails) -> Instances:
@@ -31,7 +32,7 @@ def shrink(task: Task, instance: Instances, fails: Fails) -> Instances:
         return instance
     parts = [parse_numbers(part) for part in task.write_instance(instance).split(":")]
     size = int(instance.sizes[0])
-    kinds: list[Callable[[Parts, int], Iterator[Parts]]] = [_delete, _merge, _reorder]
+    kinds: list[Callable[[Parts, int], Iterator[Parts]]] = [_delete, _merge, _lower, _reorder]
     chosen = instance
     at = 0
     while at < len(kinds):
@@ -41,19 +42,20 @@ def shrink(task: Task, instance: Instances, fails: Fails) -> Instances:
             continue
         parts, chosen = found
         size = int(chosen.sizes[0])
-        at = 0 if at else at
+        at = 0
     return chosen
 
 
 def _first_failing(task: Task, candidates: Iterator[Parts], fails: Fails) -> tuple[Parts, Instances] | None:
     """Return the first candidate that fails, as its parts and as an instance."""
+    at_once = FEWEST
     while True:
         some: list[tuple[Parts, Instances]] = []
         for candidate in candidates:
             instance = _read(task, candidate)
             if instance is not None:
                 some.append((candidate, instance))
-            if len(some) == AT_ONCE:
+            if len(some) == at_once:
                 break
         if not some:
             return None
@@ -62,6 +64,7 @@ def _first_failing(task: Task, candidates: Iterator[Parts], fails: Fails) -> tup
             return None
         if failed.any():
             return some[int(failed.argmax())]
+        at_once = min(2 * at_once, MOST)
 
 
 def _read(task: Task, parts: Parts) -> Instances | None:
@@ -93,7 +96,7 @@ def _delete(parts: Parts, size: int) -> Iterator[Parts]:
 
 
 def _merge(parts: Parts, size: int) -> Iterator[Parts]:
-    """Yield the instance with fewer distinct numbers in a part: two, ranks for numbers, or two neighbours made one."""
+    """Yield the instance with simpler numbers in a part: only two, their ranks, or two neighbours made one."""
     for k, part in enumerate(parts):
         distinct = sorted(set(part))
         ranks: dict[Number, Number] = {value: rank for rank, value in enumerate(distinct)}
@@ -102,8 +105,19 @@ def _merge(parts: Parts, size: int) -> Iterator[Parts]:
                 yield _with(parts, k, [int(value > most) for value in part])
         if list(ranks) != list(ranks.values()):
             yield _with(parts, k, [ranks[value] for value in part])
+        if any(value != int(value) for value in part if abs(value) < math.inf):
+            yield _with(parts, k, [ranks[value] + 1 for value in part])
         for low, high in pairwise(distinct):
             yield _with(parts, k, [low if value == high else value for value in part])
+
+
+def _lower(parts: Parts, size: int) -> Iterator[Parts]:
+    """Yield the instance with one number of a part lowered to the next smaller one there."""
+    for k, part in enumerate(parts):
+        below = {high: low for low, high in pairwise(sorted(set(part)))}
+        for at, value in enumerate(part):
+            if value in below:
+                yield _with(parts, k, [*part[:at], below[value], *part[at + 1 :]])
 
 
 def _reorder(parts: Parts, size: int) -> Iterator[Parts]:
