@@ -128,7 +128,9 @@ def test_an_unknown_name_in_the_zoo_is_refused_with_the_known_ones() -> None:
 def test_a_record_holds_a_recipe_that_a_learner_can_be_made_of(name: str) -> None:
     record = find_resident(name).record
     learner = learner_again(record["recipe"])
-    assert json.loads(json.dumps(learner.recipe)) == record["recipe"]
+    made = json.loads(json.dumps(learner.recipe))
+    # Every recorded setting is used; those that came later have the values that change nothing.
+    assert {**made, **record["recipe"]} == made
     assert record["seconds"] > 0
 
 
@@ -155,6 +157,9 @@ def test_the_zoo_holds_nothing_but_pairs_of_files() -> None:
     stems: dict[Path, set[str]] = {}
     for path in zoo_folder().glob("*/*"):
         if path.name == "__pycache__" or path.parent.name == "__pycache__":
+            continue
+        if path.parent.name == "curves":
+            assert path.suffix == ".csv"
             continue
         stems.setdefault(path.with_suffix(""), set()).add(path.suffix)
     assert all(suffixes == {".json", ".safetensors"} for suffixes in stems.values()), stems
