@@ -113,8 +113,9 @@ def draw_function(random, ends: float) -> Function:
     return Function((), tuple(locations))
 
 
-@pytest.mark.parametrize("ends", [0.0, 0.2, 0.5])
-def test_structured_code_takes_the_same_actions_as_the_places(ends):
+@pytest.mark.parametrize(("ends", "deepest"), [(0.0, 60), (0.2, 60), (0.5, 60), (0.2, 3)])
+def test_structured_code_takes_the_same_actions_as_the_places(ends, deepest, monkeypatch):
+    monkeypatch.setattr("surpass.programs.flow.DEEPEST", deepest)
     random = np.random.default_rng([9, int(10 * ends)])
     jumps = 0
     for _ in range(250):
@@ -166,3 +167,18 @@ def test_what_two_ways_end_with_is_written_once_behind_them():
     branch, common, last = structure(Function((), tuple(places)))
     assert (len(branch.then), branch.otherwise) == (1, ())
     assert (common.action, sorted(common.rules), last.action) == (1, [1, 2], 3)
+
+
+def test_deeply_nested_loops_are_written_once():
+    """Place k goes on to place k + 1 or back to any place before it."""
+    depth, number = 40, iter(range(10_000))
+
+    def choose(k):
+        code = Leaf(k + 1, next(number))
+        for back in range(k, -1, -1):
+            code = Branch((OneTest(back % FEATURES, frozenset([1])),), Leaf(back, next(number)), code)
+        return code
+
+    places = [Location((k + 1,) if k else (0, 1), choose(k)) for k in range(depth)]
+    code = Code(structure(Function((), tuple(places))))
+    assert len({rule for op in code.operations if op[0] == "do" for rule in op[1].rules}) == next(number)

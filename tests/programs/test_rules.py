@@ -142,3 +142,16 @@ def test_every_test_has_words():
     assert said["not n >= m"] == (3, (0, 3))
     assert said["not n = low"] == (3, (1, 2, 3))
     assert said["shade in {red, blue}"] == (4, (0, 2))
+
+
+def test_a_feature_with_many_values_is_not_told_value_by_value():
+    wide = Interface([Feature("x", tuple(range(60)))], [Instruction("Go", integer("way", tuple(range(60))))])
+    digits = np.arange(60)[:, None]
+    for actions in (np.arange(60), np.arange(60) // 10):
+        code = write_code(wide, digits, actions, [0])
+        assert (follow_code(code, digits) == actions).all()
+        assert len(list(leaves(code))) == len(set(actions.tolist()))
+
+
+def test_without_features_there_is_one_action():
+    assert write_code(INTERFACE, EVERY_ROW, np.full(len(EVERY_ROW), 2), []) == Leaf(2)

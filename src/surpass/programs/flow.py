@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 
 from surpass.programs.program import Branch, Function, Leaf, Node, Test, leaves
 
 __all__ = ["Condition", "Do", "If", "Jump", "Loop", "Mark", "Statement", "structure"]
+
+
+DEEPEST = 60
+"""How many branches deep code may stand where it is reached; deeper, it stands on its own."""
 
 
 @dataclass(frozen=True)
@@ -78,10 +81,11 @@ Statement = Do | If | Loop | Jump | Mark
 
 def structure(function: Function) -> tuple[Statement, ...]:
     """Return the code of a function as statements."""
-    graph = _Graph(function)
-    written = [_Writer(graph).write(entry, None, ()) for entry in graph.entries]
-    statements = _keep_marks(tuple(chain.from_iterable(written)))
-    return _keep_marks(_shorten(statements, ()))
+    writer = _Writer(_Graph(function))
+    written: list[Statement] = []
+    while writer.waiting:
+        written += writer.write(writer.waiting.pop(0), None, ())
+    return _keep_marks(_shorten(_keep_marks(tuple(written)), ()))
 
 
 class _Graph:
@@ -94,6 +98,11 @@ class _Graph:
         self.next_of = {
             leaf.rule: 0 if is_single else places.get(leaf.action + 1) for code in self.codes for leaf in leaves(code)
         }
+        """The location that each rule leads to, if it leads to one."""
+        self.ways = [
+            [after for leaf in leaves(code) if (after := self.next_of[leaf.rule]) is not None] for code in self.codes
+        ]
+        """For each location, where each of its leaves leads that leads on."""
         self.order: list[int] = []
         """Every location, each before those that it leads to but for ways back."""
         self.entries: list[int] = []
@@ -106,19 +115,14 @@ class _Graph:
         self.dominators = self._find_dominators()
         self.entries += [k for k in self.order if len(self.dominators[k]) == 1 and k not in self.entries]
         self.loops = self._find_loops()
-        forward = [after for place in self.order for after in self.ways(place) if self.rank[after] > self.rank[place]]
+        forward = [after for place in self.order for after in self.ways[place] if self.rank[after] > self.rank[place]]
         self.joins = {place for place in self.order if forward.count(place) > 1}
         """The locations that are reached in several ways, ways back left out."""
-
-    def ways(self, place: int) -> list[int]:
-        """Return where each leaf of a location leads."""
-        found = (self.next_of[leaf.rule] for leaf in leaves(self.codes[place]))
-        return [after for after in found if after is not None]
 
     def _visit(self, entry: int) -> list[int]:
         """Return what is reached from a location and was not before, in reverse postorder."""
         seen, postorder = {entry, *self.order}, []
-        stack = [(entry, iter(self.ways(entry)[::-1]))]
+        stack = [(entry, iter(self.ways[entry][::-1]))]
         while stack:
             place, rest = stack[-1]
             after = next((k for k in rest if k not in seen), None)
@@ -127,14 +131,14 @@ class _Graph:
                 stack.pop()
             else:
                 seen.add(after)
-                stack.append((after, iter(self.ways(after)[::-1])))
+                stack.append((after, iter(self.ways[after][::-1])))
         return postorder[::-1]
 
     def _find_dominators(self) -> dict[int, set[int]]:
         """Return for each location those that every way to it comes through, itself among them."""
         before: dict[int, list[int]] = {place: [] for place in self.order}
         for place in self.order:
-            for after in self.ways(place):
+            for after in self.ways[place]:
                 before[after].append(place)
         found = {place: set(self.order) for place in self.order}
         for entry in self.entries:
@@ -154,7 +158,7 @@ class _Graph:
         """Return the locations that begin a loop, each with those from which it comes back."""
         loops: dict[int, set[int]] = {}
         for place in self.order:
-            for after in self.ways(place):
+            for after in self.ways[place]:
                 if after in self.dominators[place]:
                     loops.setdefault(after, {after}).update(self._between(after, place))
         return loops
@@ -167,7 +171,7 @@ class _Graph:
             if here == first:
                 continue
             for place in self.order:
-                if here in self.ways(place) and place not in found:
+                if here in self.ways[place] and place not in found:
                     found.add(place)
                     waiting.append(place)
         return found
@@ -196,6 +200,9 @@ class _Writer:
 
     def __init__(self, graph: _Graph) -> None:
         self.graph = graph
+        self.waiting = list(graph.entries)
+        """The locations whose code stands on its own and is not yet written."""
+        self._depth = 0
 
     def write(self, place: int, after: int | None, around: tuple[_Around, ...]) -> list[Statement]:
         """Return the code that begins at a location; `after` is the one whose code stands behind it."""
@@ -205,11 +212,10 @@ class _Writer:
         inside = [k for k in follow_ups if k in self.graph.loops[place]]
         outside = [k for k in follow_ups if k not in self.graph.loops[place]]
         behind = outside[0] if outside else after
-        body = self._write_row(code, place, inside, place, (*around, _Around(place, behind)))
-        found: list[Statement] = [Loop(place, tuple(body))]
-        with_condition = self._write_while(place, inside, behind, around)
-        if with_condition and _count_jumps(with_condition) <= _count_jumps(found):
-            found = with_condition
+        found = self._write_while(place, inside, outside, behind, around)
+        if found is None:
+            body = self._write_row(code, place, inside, place, (*around, _Around(place, behind)))
+            found = [Loop(place, tuple(body))]
         return [Mark(place), *found, *self._write_each(outside, after, around)]
 
     def _write_row(
@@ -225,9 +231,14 @@ class _Writer:
         return [s for place, then in zip(places, behind, strict=True) for s in self.write(place, then, around)]
 
     def _write_while(
-        self, place: int, inside: Sequence[int], behind: int | None, around: tuple[_Around, ...]
+        self,
+        place: int,
+        inside: Sequence[int],
+        outside: Sequence[int],
+        behind: int | None,
+        around: tuple[_Around, ...],
     ) -> list[Statement] | None:
-        """Return a loop with its condition, if one side of its first branch leaves it and the other does not."""
+        """Return a loop with its condition, if just one side of its first branch leaves it, and nothing else does."""
         code = self.graph.codes[place]
         if isinstance(code, Leaf):
             return None
@@ -235,16 +246,37 @@ class _Writer:
         if stays[0] == stays[1]:
             return None
         staying, leaving = (code.then, code.otherwise) if stays[0] else (code.otherwise, code.then)
-        within = (*around, _Around(place, None))
-        body = self._write_row(staying, place, inside, place, within)
+        if behind is not None and self._reaches(staying, place, behind, outside):
+            return None
+        body = self._write_row(staying, place, inside, place, (*around, _Around(place, None)))
         loop = Loop(place, tuple(body), Condition(code.tests, stays[0]))
         return [loop, *self._write_node(leaving, place, behind, around)]
+
+    def _reaches(self, node: Node, place: int, target: int, outside: Sequence[int]) -> bool:
+        """Tell whether code in the loop that begins at a location leads to a target behind it."""
+        seen, waiting = {place}, [self.graph.next_of[leaf.rule] for leaf in leaves(node)]
+        while waiting:
+            here = waiting.pop()
+            if here == target:
+                return True
+            if here is not None and here not in seen and here not in outside and place in self.graph.dominators[here]:
+                seen.add(here)
+                waiting += self.graph.ways[here]
+        return False
 
     def _comes_back(self, node: Node, place: int) -> bool:
         """Tell whether some leaf leads into the loop that begins at a location."""
         return any(self.graph.next_of[leaf.rule] in self.graph.loops[place] for leaf in leaves(node))
 
     def _write_node(self, node: Node, place: int, after: int | None, around: tuple[_Around, ...]) -> list[Statement]:
+        self._depth += 1
+        found = self._write_branch_or_leaf(node, place, after, around)
+        self._depth -= 1
+        return found
+
+    def _write_branch_or_leaf(
+        self, node: Node, place: int, after: int | None, around: tuple[_Around, ...]
+    ) -> list[Statement]:
         if isinstance(node, Branch):
             then = self._write_node(node.then, place, after, around)
             otherwise = self._write_node(node.otherwise, place, after, around)
@@ -254,9 +286,12 @@ class _Writer:
         if target is None:
             return [do]
         is_ahead = self.graph.rank[target] > self.graph.rank[place]
-        if is_ahead and target not in self.graph.joins and target not in self.graph.entries:
-            return [do, *self.write(target, after, around)]
-        return [do, *_go_to(target, after, around)]
+        if not is_ahead or target in self.graph.joins or target in self.graph.entries:
+            return [do, *_go_to(target, after, around)]
+        if self._depth > DEEPEST:
+            self.waiting.append(target)
+            return [do, Jump("go to", target)]
+        return [do, *self.write(target, after, around)]
 
 
 def _go_to(target: int, after: int | None, around: tuple[_Around, ...]) -> list[Statement]:
@@ -268,10 +303,6 @@ def _go_to(target: int, after: int | None, around: tuple[_Around, ...]) -> list[
     if around and around[-1].behind == target:
         return [Jump("leave", target)]
     return [Jump("go to", target)]
-
-
-def _count_jumps(statements: Sequence[Statement]) -> int:
-    return sum(isinstance(s, Jump) and s.kind == "go to" for s in _all(statements))
 
 
 def _all(statements: Sequence[Statement]) -> list[Statement]:

@@ -41,6 +41,10 @@ TRIED_SPLITS = 12
 """How many tests are compared by estimate where the smallest code is out of reach."""
 
 
+MOST_SUBSETS = 6
+"""A feature with more values is not tested for each of their sets."""
+
+
 class Effort:
     """How much may still be spent on making code short; what is spent does not depend on the machine's speed."""
 
@@ -136,13 +140,12 @@ class _Rows:
 
 
 def _subsets(values: list[int]) -> Iterator[tuple[int, ...]]:
-    """Yield the sets of values to test for, single values first, then all but one, then the others if few."""
+    """Yield the sets of values to test for: single ones, all but one, and all others or, of many, the first few."""
     yield from ((value,) for value in values)
     if len(values) > 2:
         yield from combinations(values, len(values) - 1)
-    if 3 < len(values) <= 6:
-        for count in range(2, len(values) - 1):
-            yield from combinations(values, count)
+    for count in range(2, len(values) - 1):
+        yield from combinations(values, count) if len(values) <= MOST_SUBSETS else (tuple(values[:count]),)
 
 
 def _write(rows: _Rows, chosen: Ints) -> Node:
