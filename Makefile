@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+BENCH_INSTALLED := $(VENV)/.bench-installed
 PEERS := $(VENV)/peers
 PEERS_INSTALLED := $(PEERS)/.installed
 
@@ -24,6 +25,7 @@ check: $(INSTALLED)  ## lint, types, and the direction of imports
 
 bench: $(INSTALLED)  ## speed, as ratios in one run; without its peers if they do not install
 	-$(MAKE) --no-print-directory $(PEERS_INSTALLED)
+	-$(MAKE) --no-print-directory $(BENCH_INSTALLED)
 	$(BIN)/python -m bench
 
 clean:  ## remove the environment
@@ -35,7 +37,12 @@ $(INSTALLED): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
 	touch $@
 
-# The peers need versions that ours exclude, so they have an environment of their own.
+# Stable-Baselines3 lives with our versions.
+$(BENCH_INSTALLED): $(INSTALLED)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[bench]'
+	touch $@
+
+# The other peers need versions that ours exclude, so they have an environment of their own.
 $(PEERS_INSTALLED): bench/peers.txt
 	test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/python -m pip install --quiet -r bench/peers.txt

@@ -16,6 +16,7 @@ BENCHMARKS = {
     "sorting-gym": "bench.sorting_gym",
     "instructions": "bench.instructions",
     "network": "bench.network",
+    "learning": "bench.learning",
 }
 """The module of each benchmark by its name, in the order in which they run."""
 

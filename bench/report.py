@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any
 
@@ -36,6 +36,8 @@ class Ratio:
 
     what: str
     value: float
+    least: float | None = None
+    """The smallest value that we want, where more is better."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Report:
                 {"what": m.what, **m.timing._asdict(), "steps_per_second": m.timing.rate, "aim": m.aim}
                 for m in self.measurements
             ],
-            "ratios": [{"what": ratio.what, "value": ratio.value} for ratio in self.ratios],
+            "ratios": [asdict(ratio) for ratio in self.ratios],
         }
 
 
@@ -86,7 +88,7 @@ def _show_table(console: Console, name: str, summary: str, report: Report) -> No
         table.add_row(m.what, _rate(m), f"[{colour}]{aim}[/]" if colour else aim, *_work(m))
     console.print(table)
     for ratio in report.ratios:
-        console.print(f"  {ratio.what}: [bold]{_times(ratio)}[/]", highlight=False)
+        console.print(f"  {ratio.what}: [bold]{_times(ratio)}[/]{_wanted(ratio)}", highlight=False)
     console.print()
 
 
@@ -98,7 +100,7 @@ def _print_lines(name: str, summary: str, report: Report) -> None:
         aim = f"; aim {_aim(m)}" if m.aim is not None else ""
         print(f"  {m.what:{width}}  {_rate(m):>8} steps/s{aim}  ({steps} steps in {seconds} s)")
     for ratio in report.ratios:
-        print(f"  ratio, {ratio.what}: {_times(ratio)}")
+        print(f"  ratio, {ratio.what}: {_times(ratio)}{_wanted(ratio)}")
     print(flush=True)
 
 
@@ -115,6 +117,13 @@ def _aim(measurement: Measurement) -> str:
 
 def _work(measurement: Measurement) -> tuple[str, str]:
     return f"{measurement.timing.steps:,}", f"{measurement.timing.seconds:.3f}"
+
+
+def _wanted(ratio: Ratio) -> str:
+    """Return whether a ratio is as large as we want it."""
+    if ratio.least is None:
+        return ""
+    return f"; at least {ratio.least:g}x wanted, {'met' if ratio.value >= ratio.least else 'missed'}"
 
 
 def _times(ratio: Ratio) -> str:

@@ -1,0 +1,176 @@
+"""Policy gradient with its updates, one core: our learner against A2C of Stable-Baselines3.
+
+Ours is `surpass learn TASK --method rl` with the settings that it ships with, in rounds of 20 updates; that it measures
+its greedy policy at the end of a round counts. A2C steps our vector environment, which makes one compiled call for all
+episodes, and chooses among whole actions. Both run on one thread, on instances of the same sizes, kind and step limit,
+with hidden layers of the same sizes. A2C has as many episodes and steps per update as suit it best among `SETTINGS`
+and our own. Time is the processor's: it changes little with what others do on the machine.
+
+Our speed depends on how many distinct decisions a batch holds, so it is measured twice. "From nothing" is the first
+round of a fresh learner, on the small instances that it begins with. "Learned" is a round of the same learner on its
+largest instances with the network of an agent of the zoo, whose answers A2C's network is taught before.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from time import process_time
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from bench.report import Measurement, PeerMissingError, Ratio, Report
+from bench.timing import Timing, Work, best_of
+from surpass.agents.networks.agent import NetworkAgent
+from surpass.agents.zoo import load_resident
+from surpass.engine.lookup import Lookup
+from surpass.engine.run import run
+from surpass.learning.methods import new_learner
+from surpass.learning.policy_gradient import PolicyGradient, PolicyGradientConfig
+from surpass.tasks.registry import find_task
+from surpass.tasks.task import Limit, Request
+
+Ints = npt.NDArray[np.int64]
+
+
+class Case(NamedTuple):
+    """A task, and the agent of the zoo that has learned it."""
+
+    task: str
+    agent: str
+    least: float | None = None
+    """How many times as fast as A2C we want to be."""
+
+
+CASES = (
+    Case("sort-bubble", "rl-plain", least=30),
+    Case("sort-quick", "rl"),
+    Case("search", "rl-plain"),
+    Case("knapsack", "rl"),
+)
+DEFAULT = (16, 5)
+"""The number of steps per update that A2C has by default, with a usual number of episodes."""
+SETTINGS = (DEFAULT, (64, 5), (512, 5), (2048, 5))
+"""How many episodes side by side, and steps of each per update, A2C is tried with."""
+LARGE = 8
+"""How many times as many episodes as usual ours has in a large batch."""
+TAUGHT_INSTANCES = 20
+MOST_ROUNDS = 2
+"""A round takes many seconds."""
+
+
+def measure(rounds: int) -> Report:
+    try:
+        import bench.a2c  # noqa: F401
+    except ImportError as error:
+        raise PeerMissingError(f"Stable-Baselines3 is not installed ({error}); `make bench` does that") from None
+    torch.set_num_threads(1)
+    with patch.dict(os.environ, SURPASS_THREADS="1"):
+        reports = [measure_case(case, min(rounds, MOST_ROUNDS), learned) for case in CASES for learned in (False, True)]
+    return Report(
+        tuple(measurement for report in reports for measurement in report.measurements),
+        tuple(ratio for report in reports for ratio in report.ratios),
+    )
+
+
+def measure_case(case: Case, rounds: int, learned: bool) -> Report:
+    """Measure one task, from nothing or learned; one with an aim also in a larger batch, and against `DEFAULT`."""
+    from bench.a2c import NAME
+
+    agent = _load(case) if learned else None
+    config = our_learner(case.task, agent).config
+    settings = dict.fromkeys([*SETTINGS, (config.episodes, config.unroll)])
+    peers = dict(zip(settings, _peers(case.task, agent, config, settings), strict=True))
+    tried = dict(zip(settings, best_of(1, list(peers.values())), strict=True))
+    best = max(tried, key=lambda setting: tried[setting].rate)
+    works = {"ours": _ours(case.task, agent, 1), f"{NAME}, {_show(best)}": peers[best]}
+    if case.least is not None:
+        works |= {f"ours, {LARGE} times the episodes": _ours(case.task, agent, LARGE)}
+        works |= {f"{NAME}, {_show(DEFAULT)}": peers[DEFAULT]}
+    timings = best_of(rounds, list(works.values()))
+    where = f"{case.task}, {'learned' if learned else 'from nothing'}"
+    measurements = [Measurement(f"{where}: {name}", timing) for name, timing in zip(works, timings, strict=True)]
+    ours, theirs, *others = (timing.rate for timing in timings)
+    ratios = [Ratio(f"{where}: ours / A2C at its best", ours / theirs, least=case.least)]
+    if others:
+        large, default = others
+        ratios.append(Ratio(f"{where}: ours with {LARGE} times the episodes / A2C at its best", large / theirs))
+        ratios.append(Ratio(f"{where}: ours / A2C with {_show(DEFAULT)}", ours / default))
+    return Report(tuple(measurements), tuple(ratios))
+
+
+def our_learner(task: str, agent: NetworkAgent | None, scale: int = 1) -> PolicyGradient:
+    """Return our learner with what it ships with: a fresh one, or one that has all that an agent of the zoo knows.
+
+    With `scale` times the episodes a round has as many steps as before, in fewer updates.
+    """
+    learner = new_learner(find_task(task), "rl")
+    assert isinstance(learner, PolicyGradient)
+    if scale > 1:
+        usual = learner.config
+        larger = {"episodes": usual.episodes * scale, "updates_per_round": -(-usual.updates_per_round // scale)}
+        learner = new_learner(find_task(task), "rl", settings={name: str(value) for name, value in larger.items()})
+        assert isinstance(learner, PolicyGradient)
+    if agent is not None:
+        learner.network.load_state_dict(agent.network.state_dict())
+        learner.grown = learner.config.growth
+    return learner
+
+
+def _ours(task: str, agent: NetworkAgent | None, scale: int) -> Work:
+    """Return the work of a round of our learner, the same in every turn."""
+
+    def work() -> Timing:
+        learner = our_learner(task, agent, scale)
+        begin = process_time()
+        found = learner.advance()
+        return Timing(int(found["steps"]), process_time() - begin)
+
+    new_learner(find_task(task), "rl", settings={"updates": "1"}).advance()
+    return work
+
+
+def _peers(
+    task: str, agent: NetworkAgent | None, config: PolicyGradientConfig, settings: Iterable[tuple[int, int]]
+) -> list[Work]:
+    """Return the work of some updates of A2C in each setting; it goes on learning from turn to turn."""
+    from bench.a2c import make_environment, make_learner, teach, updating
+
+    sizes = config.sizes(find_task(task), 0 if agent is None else config.growth)
+    options: dict[str, Any] = {"size": sizes, "data": config.data, "limit": config.limit or None}
+    has_value_network = config.baseline == "network"
+    learners = [
+        make_learner(make_environment(task, episodes, **options), steps, has_value_network=has_value_network)
+        for episodes, steps in settings
+    ]
+    if agent is not None:
+        observations, actions = _answers(agent, config)
+        teach(learners[0], agent.task.interface.encode(observations), actions)
+        for learner in learners[1:]:
+            learner.policy.load_state_dict(learners[0].policy.state_dict())
+    return [updating(learner) for learner in learners]
+
+
+def _load(case: Case) -> NetworkAgent:
+    agent = load_resident(f"{case.task}/{case.agent}")
+    if not isinstance(agent, NetworkAgent):
+        raise TypeError(f"{agent.name} has no table")
+    return agent
+
+
+def _answers(agent: NetworkAgent, config: PolicyGradientConfig) -> tuple[Ints, Ints]:
+    """Return the observations that an agent meets on some of the largest instances, and its actions."""
+    task, lookup = agent.task, Lookup(agent)
+    queries = task.queries[0] if task.queries else Request.queries
+    size = config.last_sizes(task)[1]
+    request = Request(size=size, count=TAUGHT_INSTANCES, data=config.data, queries=queries)
+    run(agent, task.draw(request), limit=Limit.parse(config.limit or task.limit), lookup=lookup, threads=1)
+    return lookup.entries()
+
+
+def _show(setting: tuple[int, int]) -> str:
+    return f"{setting[0]} x {setting[1]}"
