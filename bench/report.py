@@ -28,14 +28,18 @@ class Measurement:
     timing: Timing
     aim: float | None = None
     """The steps per second that we want on a quiet machine."""
+    unit: str = "steps"
+    """What is counted, where it is not steps."""
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """How many times as fast one thing is as another, measured in turns."""
+    """How many times as fast one thing is as another, or as long as it takes, measured in turns."""
 
     what: str
     value: float
+    most: float | None = None
+    """The largest value that we want, where less is better."""
     least: float | None = None
     """The smallest value that we want, where more is better."""
 
@@ -51,7 +55,13 @@ class Report:
         """Return the report as JSON values."""
         return {
             "measurements": [
-                {"what": m.what, **m.timing._asdict(), "steps_per_second": m.timing.rate, "aim": m.aim}
+                {
+                    "what": m.what,
+                    m.unit: m.timing.steps,
+                    "seconds": m.timing.seconds,
+                    f"{m.unit}_per_second": m.timing.rate,
+                    "aim": m.aim,
+                }
                 for m in self.measurements
             ],
             "ratios": [asdict(ratio) for ratio in self.ratios],
@@ -85,7 +95,8 @@ def _show_table(console: Console, name: str, summary: str, report: Report) -> No
     for m in report.measurements:
         aim = _aim(m)
         colour = "" if m.aim is None else "green" if m.timing.rate >= m.aim else "red"
-        table.add_row(m.what, _rate(m), f"[{colour}]{aim}[/]" if colour else aim, *_work(m))
+        rate = _rate(m) + ("" if m.unit == "steps" else f" {m.unit}")
+        table.add_row(m.what, rate, f"[{colour}]{aim}[/]" if colour else aim, *_work(m))
     console.print(table)
     for ratio in report.ratios:
         console.print(f"  {ratio.what}: [bold]{_times(ratio)}[/]{_wanted(ratio)}", highlight=False)
@@ -98,7 +109,7 @@ def _print_lines(name: str, summary: str, report: Report) -> None:
     for m in report.measurements:
         steps, seconds = _work(m)
         aim = f"; aim {_aim(m)}" if m.aim is not None else ""
-        print(f"  {m.what:{width}}  {_rate(m):>8} steps/s{aim}  ({steps} steps in {seconds} s)")
+        print(f"  {m.what:{width}}  {_rate(m):>8} {m.unit}/s{aim}  ({steps} {m.unit} in {seconds} s)")
     for ratio in report.ratios:
         print(f"  ratio, {ratio.what}: {_times(ratio)}{_wanted(ratio)}")
     print(flush=True)
@@ -120,10 +131,12 @@ def _work(measurement: Measurement) -> tuple[str, str]:
 
 
 def _wanted(ratio: Ratio) -> str:
-    """Return whether a ratio is as large as we want it."""
-    if ratio.least is None:
-        return ""
-    return f"; at least {ratio.least:g}x wanted, {'met' if ratio.value >= ratio.least else 'missed'}"
+    """Return whether a ratio is as small, or as large, as we want it."""
+    if ratio.most is not None:
+        return f"; at most {ratio.most:g}x wanted, {'met' if ratio.value <= ratio.most else 'missed'}"
+    if ratio.least is not None:
+        return f"; at least {ratio.least:g}x wanted, {'met' if ratio.value >= ratio.least else 'missed'}"
+    return ""
 
 
 def _times(ratio: Ratio) -> str:

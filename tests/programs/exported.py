@@ -64,6 +64,19 @@ def program_from(agent: Agent, *instances: Instances) -> Program:
     return write_program(agent.name, Table(agent.task, *lookup.entries()), agent)
 
 
+@cache
+def taught(name: str) -> Program:
+    """Return the program of a teacher, taken from lists of up to 40 values."""
+    agent, random = agent_of(f"teacher:{name}"), np.random.default_rng(0)
+    lists = draw_lists(random, 60, 40, "i64")
+    parts = [[items] for items in lists]
+    if agent.task.name == "search":
+        parts = draw_queries(random, lists, "i64")
+    elif agent.task.name == "knapsack":
+        parts = draw_packings(random, 60, 12)
+    return program_from(agent, as_instances(agent.task, parts))
+
+
 # The engine
 
 

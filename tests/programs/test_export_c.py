@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import subprocess
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,6 @@ from surpass.tasks.sort_quick import SORT_QUICK
 from tests.programs.exported import (
     CLEAN,
     COMPILERS,
-    Numbers,
     agent_of,
     as_instances,
     c_knapsack,
@@ -32,23 +30,11 @@ from tests.programs.exported import (
     needs_compiler,
     program_from,
     run_to_the_end,
+    taught,
 )
 
 pytestmark = needs_compiler
 MILLION = 1_000_000
-
-
-@cache
-def taught(name: str) -> Program:
-    """Return the program of a teacher, taken from lists of up to 40 values."""
-    agent, random = agent_of(f"teacher:{name}"), np.random.default_rng(0)
-    lists = draw_lists(random, 60, 40, "i64")
-    parts: list[list[Numbers]] = [[items] for items in lists]
-    if agent.task.name == "search":
-        parts = draw_queries(random, lists, "i64")
-    elif agent.task.name == "knapsack":
-        parts = draw_packings(random, 60, 12)
-    return program_from(agent, as_instances(agent.task, parts))
 
 
 def test_a_million_numbers_are_sorted_in_the_engines_steps(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -68,13 +68,14 @@ def export_command(
     record = _describe(program, language, text)
     if not source.is_stdout and not output.is_stdout:
         print(
-            f"{out}: {program.name} on {program.task.name}, {record['rules']:,} rules at {record['places']:,} places,"
-            f" {record['lines']:,} lines of {'C' if language == 'c' else 'Python'}"
+            f"{out}: {program.name} on {program.task.name}, {_count(record['rules'], 'rule')} at"
+            f" {_count(record['places'], 'place')}, {_count(record['lines'], 'line')}"
+            f" of {'C' if language == 'c' else 'Python'}"
         )
     output.write_json(record)
 
 
-def _describe(program: Program, language: str, text: str) -> dict[str, str | int]:
+def _describe(program: Program, language: str, text: str) -> dict[str, Any]:
     """Return what was exported as plain data."""
     from hashlib import sha256
 
@@ -88,3 +89,7 @@ def _describe(program: Program, language: str, text: str) -> dict[str, str | int
         "lines": text.count("\n"),
         "sha256": sha256(text.encode()).hexdigest(),
     }
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

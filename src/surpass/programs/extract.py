@@ -36,11 +36,9 @@ Ints = npt.NDArray[np.int64]
 
 CALM_ROUNDS = 2
 """How many rounds of fresh instances must meet nothing that the rules get wrong."""
-MOST_ROUNDS = 8
-MOST_REWRITES = 3
-"""How often the rules may be written again; those of a network that is still learning would never be done."""
+MOST_ROUNDS = 6
 LONG_PROGRAM = 100
-"""A program of more rules than this is written again only once."""
+"""A program of more rules than this is written again only once, after all rounds."""
 TRIED_MERGERS = 200
 """How many pairs of places are written as one to see whether that is shorter."""
 
@@ -58,21 +56,22 @@ def extract(agent: Agent | FullViewAgent, *, seed: int = 0, progress: Progress |
     collector.collect(progress)
     program = write_program(agent.name, collector.table, agent, progress)
     history: list[Round] = []
-    while len(history) < MOST_ROUNDS:
-        rewrites = sum(bool(one.wrong) for one in history)
-        if rewrites >= (MOST_REWRITES if len(program.rules) <= LONG_PROGRAM else 1):
-            break
-        if len(history) >= CALM_ROUNDS and not any(one.wrong for one in history[-CALM_ROUNDS:]):
-            break
-        known, before = program.table, collector.instances
+    is_stale = False
+    while len(history) < MOST_ROUNDS and (len(history) < CALM_ROUNDS or any(r.wrong for r in history[-CALM_ROUNDS:])):
+        known, before = collector.table, collector.instances
         collector.collect(progress)
         table = collector.table
         new = ~known.holds(table.observations)
         wrong = int((program.follow(table.observations[new]) != table.actions[new]).sum())
         history.append(Round(collector.instances - before, int(new.sum()), wrong))
-        program = write_program(agent.name, table, agent, progress) if wrong else replace(program, table=table)
+        is_stale = is_stale or wrong > 0
+        if is_stale and len(program.rules) <= LONG_PROGRAM:
+            program, is_stale = write_program(agent.name, table, agent, progress), False
+    if is_stale:
+        program = write_program(agent.name, collector.table, agent, progress)
+    program = replace(program, table=collector.table, evidence=Evidence(collector.instances, tuple(history)))
     check_program(program, program.table)
-    return replace(program, evidence=Evidence(collector.instances, tuple(history)))
+    return program
 
 
 def check_program(program: Program, table: Table) -> None:

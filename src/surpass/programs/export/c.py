@@ -135,15 +135,14 @@ class _C(Notation):
 
     def arithmetic(self, expr: Binary) -> tuple[str, int]:
         """Return arithmetic as text and how tightly it binds."""
+        if expr.sign not in ("min", "max", "//", "%", "/"):
+            return self.infix(expr)
         left, right = self.text(expr.left), self.text(expr.right)
-        kind = self.kinds.of(expr, self.scope)
-        if expr.sign in ("min", "max", "//", "%"):
-            name = {"min": "least", "max": "most", "//": "floor_div", "%": "floor_mod"}[expr.sign]
-            suffix = "f64" if self.type_of(kind) == "double" else "i64"
-            return f"{name}_{suffix}({left}, {right})", ATOM
         if expr.sign == "/":
             return f"(double)({left}) / (double)({right})", SIGN
-        return self.infix(expr)
+        name = {"min": "least", "max": "most", "//": "floor_div", "%": "floor_mod"}[expr.sign]
+        suffix = "f64" if self.type_of(self.kinds.of(expr, self.scope)) == "double" else "i64"
+        return f"{name}_{suffix}({left}, {right})", ATOM
 
 
 @dataclass

@@ -199,7 +199,7 @@ def functions_in(block: Iterable[Statement]) -> list[Function]:
 
 
 class _Needed:
-    """What is read on the way to an effect: registers and cells of the memory that all share, and a block's variables."""
+    """What is read on the way to an effect: the memory, which all blocks share, and the variables of one block."""
 
     def __init__(self, shared: set[Expr]) -> None:
         self.shared = shared

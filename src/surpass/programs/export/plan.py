@@ -58,7 +58,7 @@ from surpass.programs.export.code import (
 from surpass.programs.export.conditions import is_one_of
 from surpass.programs.export.entries import Entry
 from surpass.programs.export.names import RESERVED, SEEN, name_memory
-from surpass.programs.export.translate import OPEN, NeedsFunctionError, Translator, written_registers
+from surpass.programs.export.translate import OPEN, Finish, NeedsFunctionError, Translator, written_registers
 from surpass.programs.export.values import Memory, Path, Value
 from surpass.programs.program import START, Leaf, Location, Node, Program, Test, place_features
 from surpass.programs.words import show_action
@@ -229,7 +229,7 @@ class _Planner:
         arguments: list[Value] = [Memory(), Const(instruction), tuple(Const(choice) for choice in choices)]
         path = Path({PREVIOUS: Const(action + 1)})
         ids = self.program.functions[function].ids
-        if len(ids) == 1:
+        if self.by_place and len(ids) == 1:
             path.registers[FUNCTION] = Const(ids[0])
         code = self.translator.translate(
             self.task.act,
@@ -243,7 +243,7 @@ class _Planner:
             raise _PlaceUnknownError
         return (Comment(show_action(self.interface, action)), SetRegister(PREVIOUS, Const(action + 1)), *code)
 
-    def _finish(self, function: int | None):  # type: ignore[no-untyped-def]
+    def _finish(self, function: int | None) -> Finish:
         """Return what follows an action: the next place, or the end."""
 
         def finish(outcome: Value, path: Path) -> list[Statement]:
@@ -423,11 +423,8 @@ class _Planner:
             if k not in found:
                 found.add(k)
                 waiting += _targets(places[k].code)
-                waiting += [
-                    self.sites[s.site].place  # type: ignore[misc]
-                    for s in all_statements(places[k].code)
-                    if isinstance(s, Push) and self.sites[s.site].place is not None
-                ]
+                opened = [self.sites[s.site].place for s in all_statements(places[k].code) if isinstance(s, Push)]
+                waiting += [place for place in opened if place is not None]
         return found
 
 

@@ -95,7 +95,7 @@ class _Python(Notation):
         """Return arithmetic as text and how tightly it binds."""
         if expr.sign in ("min", "max"):
             return f"{expr.sign}({self.text(expr.left)}, {self.text(expr.right)})", ATOM
-        return self.infix(expr)
+        return self.infix(Binary(expr.sign, _as_number(expr.left), _as_number(expr.right)))
 
 
 class _Writer:
@@ -305,9 +305,8 @@ class _Writer:
             sign, more = value.sign, value.right
             if isinstance(more, Const) and more.value < 0 and sign == "+":
                 sign, more = "-", Const(-more.value)
-            return f"{name} {sign}= {self.text(more)}"
-        is_truth = isinstance(value, Compare | Logic | Not) and not isinstance(target, Var)
-        return f"{name} = int({self.text(value)})" if is_truth else f"{name} = {self.text(value)}"
+            return f"{name} {sign}= {self.text(_as_number(more))}"
+        return f"{name} = {self.text(value if isinstance(target, Var) else _as_number(value))}"
 
     def _branch(self, statement: If) -> Lines:
         word, all_end = "if", True
@@ -325,6 +324,11 @@ class _Writer:
         if rest:
             yield "else:"
             yield from _indent(self._block(rest))
+
+
+def _as_number(expr: Expr) -> Expr:
+    """Return a truth value as 0 or 1: the comparisons of some types, such as NumPy's, cannot be reckoned with."""
+    return Select(expr, Const(1), Const(0)) if isinstance(expr, Compare | Logic | Not) else expr
 
 
 def _ends(block: Block) -> bool:

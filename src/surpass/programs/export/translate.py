@@ -404,7 +404,7 @@ class Translator(Evaluator):
 
     def _function(self, source: Source, arguments: list[Value], *, baked: bool) -> tuple[Function, tuple[Expr, ...]]:
         """Return the function of a kernel and the arguments to call it with; those it cannot take are worked in."""
-        given = [i for i, a in enumerate(arguments) if _is_expr(a) and not (baked and isinstance(a, Const))]
+        given = {i: a for i, a in enumerate(arguments) if isinstance(a, Expr) and not (baked and isinstance(a, Const))}
         worked_in = tuple((i, a) for i, a in enumerate(arguments) if i not in given)
         key = (source.function, worked_in)
         if key not in self.functions:
@@ -423,7 +423,7 @@ class Translator(Evaluator):
             self._taken, self._varying, self._make_site = outside
             self.functions[key] = Function(name, source.summary, tuple(parameters), tidy(tuple(body)))
             self._open.remove(key)
-        return self.functions[key], tuple(arguments[i] for i in given)  # type: ignore[misc]
+        return self.functions[key], tuple(given.values())
 
     def _function_name(self, source: Source) -> str:
         taken = {function.name for function in self.functions.values()} | self._reserved
@@ -490,9 +490,9 @@ def _never(value: Value, path: Path) -> list[Statement]:
 
 
 def _return(value: Value, path: Path) -> list[Statement]:
-    if value is not None and not _is_expr(value):
+    if value is not None and not isinstance(value, Expr):
         raise ExportError(f"a kernel that is kept as a function returns {value!r}, which is no number")
-    return [Return(value)]  # type: ignore[arg-type]
+    return [Return(value)]
 
 
 def _returns(code: Iterable[Statement]) -> Iterable[Return]:
@@ -509,10 +509,6 @@ def _returns_value(code: Iterable[Statement]) -> bool:
 
 def _returns_outcome(code: Iterable[Statement]) -> bool:
     return all(isinstance(found.value, Const) and found.value.label for found in _returns(code))
-
-
-def _is_expr(value: Value) -> bool:
-    return isinstance(value, Expr)
 
 
 def _number(value: Value, what: str, frame: Frame) -> Expr:

@@ -1,0 +1,59 @@
+"""`surpass export`: files that run on their own, and one sentence for what cannot be exported."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_commands import call
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "minimum.py"
+
+
+def test_an_exported_file_runs_without_us(tmp_path: Path) -> None:
+    path, record = tmp_path / "minimum.py", tmp_path / "minimum.json"
+    shown = call("export", "teacher:scan", "--task", EXAMPLE, "--out", path, "--json", record)
+    assert shown.returncode == 0, shown.stderr
+    assert f"{path}: teacher:scan on minimum, 4 rules at 1 place," in shown.stdout
+    described = json.loads(record.read_text())
+    assert (described["language"], described["rules"], described["places"]) == ("python", 4, 1)
+    assert described["lines"] == len(path.read_text().splitlines())
+    code = "import sys, minimum; print(minimum.minimum(['b', 'c', 'a', 'd']), 'surpass' in sys.modules)"
+    ran = subprocess.run(
+        [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r}); {code}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout.strip() == "Result(outcome='solved', steps=6, score=0, v1=3, v2=2, answer=2) False"
+
+
+def test_a_file_can_go_to_the_output() -> None:
+    shown = call("export", "teacher:depth_first", "--to", "c", "--out", "-")
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.startswith("/* To pack the most valuable items")
+    assert shown.stdout.endswith("}\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("teacher:bubble_sort", "--to", "java", "--out", "x.java"), "unknown language 'java'; known: python, c"),
+        (("teacher:bubble_sort", "--out", "x.txt"), "give --to python or c"),
+        (("teacher:bubble_sort", "--to", "c", "--out", "nowhere/x.c"), "cannot be written"),
+        (("teacher:bubble_sort", "--to", "c", "--out", "-", "--json", "-"), "cannot both go to the output"),
+        (("teacher:selection_sort", "--to", "c", "--out", "x.c"), "sees whole lists, so it has no table"),
+        (("teacher:nope", "--to", "c", "--out", "x.c"), "unknown teacher 'nope'"),
+    ],
+)
+def test_what_cannot_be_exported_gets_one_sentence(words: tuple[str, ...], message: str, tmp_path: Path) -> None:
+    shown = call("export", *words, cwd=tmp_path)
+    assert shown.returncode == 2
+    assert message in shown.stderr
+    assert len(shown.stderr.strip().splitlines()) == 1
+    assert shown.stdout == ""
+    assert not list(tmp_path.iterdir())
