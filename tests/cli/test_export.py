@@ -29,7 +29,7 @@ def test_an_exported_file_runs_without_us(tmp_path: Path) -> None:
         text=True,
         check=True,
     )
-    assert ran.stdout.strip() == "Result(outcome='solved', steps=6, score=0, v1=3, v2=2, answer=2) False"
+    assert ran.stdout.strip() == "Result(outcome='solved', steps=5, score=0, v1=3, v2=2, answer=2) False"
 
 
 def test_a_file_can_go_to_the_output() -> None:

@@ -185,7 +185,7 @@ def steps_until_a_state_returns(agent: RandomTable, instance: Instances, most: i
 @pytest.mark.parametrize("task", TABLE_TASKS, ids=lambda task: task.name)
 def test_a_loop_is_found_soon_and_only_where_a_state_returns(task: Task) -> None:
     most, kinds = 60, set()
-    for seed in range(30):
+    for seed in range(20):
         agent, instances = RandomTable(task, seed), random_instances(task, 3, 3, np.random.default_rng(seed))
         plain, watched = (run(agent, instances, limit=Limit(most, 0), find_loops=find) for find in (False, True))
         for k in range(instances.count):
