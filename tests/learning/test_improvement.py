@@ -15,10 +15,16 @@ from surpass.tasks.registry import find_task
 from surpass.tasks.task import Request
 
 
+@pytest.fixture(autouse=True)
+def small_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check the program on fewer instances at the end of a round."""
+    monkeypatch.setattr("surpass.learning.improvement.CHECKED_STEPS", 20_000)
+
+
 def learner(task: str, teacher: str, **settings: object) -> Improvement:
     """Return a small learner."""
-    small = {"generations": 12, "generations_per_round": 4, "tested": 100, "confirmed": 400, "large_sizes": (40,)}
-    config = ImprovementConfig(task=task, teacher=teacher, **{**small, **settings})  # type: ignore[arg-type]
+    small = {"generations": 12, "generations_per_round": 4, "depth": 1, "tested": 100, "confirmed": 400}
+    config = ImprovementConfig(task=task, teacher=teacher, large_sizes=(40,), **{**small, **settings})  # type: ignore[arg-type]
     return Improvement(find_task(task), config)
 
 
@@ -72,7 +78,7 @@ def test_a_change_applies_where_features_and_action_match() -> None:
 )
 def test_the_program_gets_shorter_and_solves_everything(task: str, teacher: str, sizes: tuple[int, ...]) -> None:
     """On fresh instances of every distribution, and on sizes that it was not improved on."""
-    one = improve(learner(task, teacher, sizes=sizes, generations=40))
+    one = improve(learner(task, teacher, sizes=sizes, generations=24))
     assert one.changes
     found, base = find_task(task), find_agent(f"teacher:{teacher}")
     for size in (1, 2, 3, 5, 8, 20, 60):
