@@ -29,6 +29,7 @@ from surpass.learning.imitation import Imitation, ImitationConfig
 from surpass.learning.state import load_random, random_state
 from surpass.learning.trials import Known, Trial
 from surpass.machine.features import PreviousAction
+from surpass.tasks.enumeration import enumeration_of
 from surpass.tasks.task import Instances, Request, Task
 
 __all__ = ["Improvement", "ImprovementConfig"]
@@ -48,6 +49,8 @@ CHECKED_STEPS = 400_000
 """About how many steps the instances of a size and distribution may take together when a program is checked."""
 SMALL_SIZES = range(1, 9)
 """Sizes at which the program is checked on many instances at the end of each round."""
+MOST_ENUMERATED = 5000
+"""It is checked on every instance of those sizes that have no more than these."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,6 +138,9 @@ class Improvement:
         self._met: Ints = np.zeros(0, np.int64)
         self._met_actions: Ints = np.zeros(0, np.int64)
         self._met_often: Reals = np.zeros(0)
+        self._failed_at: list[tuple[int, int]] = []
+        """What the program meets on instances that it fails, and its actions there."""
+        self._every_small = enumeration_of(task)
         self._yardstick: Trial | None = None
         self._pupil: Imitation | None = None
 
@@ -352,7 +358,7 @@ class Improvement:
             self.best, self.best_cost = self.changes, cost
 
     def _failures(self, changes: list[Change]) -> int:
-        """Return how many instances of all distributions, small and large, a program does not solve."""
+        """Return how many instances a program does not solve: drawn ones, small and large, and every small one."""
         lookup = Lookup(AmendedAgent(self.base, changes))
         failures = 0
         for size in (*SMALL_SIZES, *self.sizes, *self.config.large_sizes):
@@ -366,19 +372,30 @@ class Improvement:
                     count = int(np.clip(CHECKED_STEPS / max(1.0, results.steps.mean()), 2, 500))
                     request = Request(size=size, count=count, seed=self._seed(), data=name, queries=self.queries)
                     failures += int((~run(lookup.agent, self.task.draw(request), lookup=lookup).solved).sum())
+        for size in SMALL_SIZES:
+            if self._every_small.count(size) <= MOST_ENUMERATED:
+                for batch in self._every_small.instances(size):
+                    failures += int((~run(lookup.agent, batch, lookup=lookup).solved).sum())
         return failures
 
     # Candidates
 
     def _propose_some(self) -> Iterator[Change]:
-        """Yield the changes of a generation: half where the program often is, half anywhere it has been."""
+        """Yield the changes of a generation: half where the program often is, half anywhere it has been.
+
+        As long as it fails somewhere, half of them are made where it goes then.
+        """
         wanted = self.config.candidates
         while wanted > 0:
-            if self.random.random() < 0.5:
-                at = int(np.searchsorted(self._met_often, self.random.random(), side="right"))
+            if self._failed_at and self.random.random() < 0.5:
+                observation, old = self._failed_at[self.random.integers(len(self._failed_at))]
             else:
-                at = int(self.random.integers(len(self._met)))
-            for change in self._propose(int(self._met[at]), int(self._met_actions[at])):
+                if self.random.random() < 0.5:
+                    at = int(np.searchsorted(self._met_often, self.random.random(), side="right"))
+                else:
+                    at = int(self.random.integers(len(self._met)))
+                observation, old = int(self._met[at]), int(self._met_actions[at])
+            for change in self._propose(observation, old):
                 yield change
                 wanted -= 1
 
@@ -447,6 +464,7 @@ class Improvement:
         )
         self._measure_on(screen)
         self.trials = [screen, *larger]
+        self._failed_at = self._visited_on(failed) if failed else []
         known = self.known
         counts, _ = self.trials[1].visits(self.base, self.changes, known, [])
         places = np.flatnonzero(counts)
@@ -458,6 +476,14 @@ class Improvement:
         if known.count > MOST_KNOWN * len(self._met) + 1000:
             known.forget()
             known.extend(self._met, self._met_actions)
+
+    def _visited_on(self, parts: list[Instances]) -> list[tuple[int, int]]:
+        """Return what the program meets on instances, and its actions there."""
+        instances = _join(self.task, parts)
+        trial = Trial(self.task, instances, np.zeros(instances.count, bool), 1)
+        counts, values = trial.visits(self.base, self.changes, self.known, [])
+        places = np.flatnonzero(counts)
+        return sorted(zip(self.known.keys[places].tolist(), values[places].tolist(), strict=True))
 
     def _measure_on(self, trial: Trial) -> None:
         """Run the program on a trial and weigh its instances, in place."""
