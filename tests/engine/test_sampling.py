@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 
 import numpy as np
@@ -13,10 +14,10 @@ import surpass.agents.teachers  # noqa: F401 - makes the teachers known
 from surpass.agents.networks.structured import HIDDEN, StructuredPolicy
 from surpass.agents.teacher import Teacher, find_teacher
 from surpass.engine import sampling
-from surpass.engine.experience import Record
-from surpass.engine.forward import HIDDEN_LAYERS, WIDTH, find_cumulative
+from surpass.engine.experience import Plan, Record, Tree
+from surpass.engine.forward import HIDDEN_LAYERS, WIDTH, fill_row, new_workspace, write_tables
 from surpass.engine.sampling import Sampler, Source
-from surpass.engine.tree import grow_tree
+from surpass.engine.tree import group_features, grow_tree
 from surpass.machine.features import Feature, flag
 from surpass.machine.instructions import Instruction, binary, integer
 from surpass.machine.interface import Interface
@@ -33,10 +34,16 @@ TEACHERS = {"knapsack": "depth_first"} if os.environ.get("SURPASS_TEST_MODE") el
 """The tasks with a teacher each; in a mode of `test_kernel_modes` one that compiles fast and meets little."""
 
 WIDE = Interface(
-    [Feature("level", (-1.5, 0.0, 2.0), encoding="number"), flag("on"), Feature("kind", tuple("abc"))],
+    [
+        Feature("level", (-1.5, 0.0, 2.0), encoding="number"),
+        flag("on"),
+        Feature("kind", tuple("abc")),
+        Feature("many", tuple(range(40))),
+        flag("off"),
+    ],
     [Instruction("A", integer("x", tuple(range(70))), binary("y", (0, 1))), Instruction("B")],
 )
-"""Numbers as inputs, and more choices than a hidden layer is wide."""
+"""Numbers as inputs, a feature with more values than a group may have, and more choices than a hidden layer is wide."""
 
 
 def new_sampler(name: str, *, episodes: int = 9, steps: int = 12, size: int = 9, limit: str = "1000") -> Sampler:
@@ -78,18 +85,33 @@ def test_every_row_has_the_probabilities_of_the_network(name: str) -> None:
         np.testing.assert_allclose(found, options.exp()[0].detach().numpy(), atol=2e-6)
 
 
+def fill(network: StructuredPolicy, tree: Tree, observation: int, node: int) -> Plan:
+    """Return a plan whose first row is that of a node and an observation."""
+    interface, plan = network.interface, sampling._new_plan(8, int(tree.choice_counts.max()) + 2)
+    parameters = network.as_rows()
+    room = np.zeros((len(tree.parameter_starts) * tree.table_size, WIDTH), np.float32)
+    parameters = np.concatenate([parameters, room])
+    write_tables(tree, parameters)
+    groups = tuple(
+        observation // interface.strides[group[0]] % math.prod(interface.radices[k] for k in group)
+        for group in group_features(interface)
+    )
+    fill_row(tree, parameters, groups, node, new_workspace(tree), plan, 0)
+    return plan
+
+
 def test_numbers_and_many_choices_are_computed_like_the_network() -> None:
     network, tree = StructuredPolicy(WIDE, seed=1), grow_tree(WIDE)
-    parameters = network.as_rows()
-    layer, following, found = np.zeros(WIDTH, np.float32), np.zeros(WIDTH, np.float32), np.zeros((1, 70))
-    observations = np.arange(WIDE.observation_count)
-    for digits, inputs in zip(WIDE.digits(observations).tolist(), network.encode(observations), strict=True):
+    assert [list(group) for group in group_features(WIDE)] == [[0, 1, 2], [3], [4]]
+    for observation in range(0, WIDE.observation_count, 37):
+        inputs = network.encode(np.array([observation]))
         for node in (0, 1, 5, 70, tree.node_count - 1):
-            find_cumulative(tree, parameters, tuple(digits), node, layer, following, found, 0)
+            plan = fill(network, tree, observation, node)
             slot = int(tree.slots[node])
             prefix = torch.from_numpy(tree.prefixes[node : node + 1, : max(0, WIDE.slots[slot].operand)])
-            expected = network.log_probabilities(slot, inputs[None], prefix)[0].exp().detach().numpy()
-            np.testing.assert_allclose(differences(found[0])[: len(expected)], expected, atol=2e-6)
+            expected = network.log_probabilities(slot, inputs, prefix)[0].detach().numpy()
+            np.testing.assert_allclose(differences(plan.cumulative[0])[: len(expected)], np.exp(expected), atol=2e-6)
+            np.testing.assert_allclose(plan.options[0, : len(expected)], expected, atol=2e-5)
 
 
 def test_a_choice_without_probability_is_never_last() -> None:
@@ -97,10 +119,23 @@ def test_a_choice_without_probability_is_never_last() -> None:
     network, tree = StructuredPolicy(interface), grow_tree(interface)
     with torch.no_grad():
         network.slots[0][-1].bias += torch.tensor([0.0, 3.0, -2000.0])  # type: ignore[index, union-attr]
-    found, room = np.zeros((1, 5)), np.zeros(WIDTH, np.float32)
-    find_cumulative(tree, network.as_rows(), (1,), tree.node_count - 1, room, room.copy(), found, 0)
+    found = fill(network, tree, 1, tree.node_count - 1).cumulative
     assert found[0, 0] < 1
     assert found[0, 1:].tolist() == [2.0] * 4
+
+
+@pytest.mark.parametrize("name", TEACHERS)
+def test_the_plan_does_not_depend_on_the_threads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "ROWS", 8)
+    network, met = new_network(name), []
+    for threads in ("1", "2"):
+        monkeypatch.setenv("SURPASS_THREADS", threads)
+        sampler = new_sampler(name, size=4, steps=40, limit="8")  # instances run out on the way
+        records = [sampler.sample(network.as_rows()) for _ in range(2)]
+        plan, count = sampler.plan, sampler.count
+        met.append((*records[1], *(array[:count] for array in plan[3:])))
+    for one, two in zip(*met, strict=True):
+        np.testing.assert_array_equal(one, two)
 
 
 def seen_again(sampler: Sampler, record: Record, batch: sampling.Batch) -> npt.NDArray[np.int64]:

@@ -39,11 +39,15 @@ class Tree(NamedTuple):
     node_count: int
     """N"""
     value_starts: Ints
-    """[F] the number of each feature's first value, among the values of all features and, after them, all nodes."""
-    node_values: int
-    """The number of the first node among them."""
+    """[G] the number of each group's first value, among the values of all groups of features."""
+    value_count: int
+    """V"""
+    table_starts: Ints
+    """[G] where the values of each group begin in a network's table of sums; -1 for those it does not hold."""
+    table_size: int
+    """How many values there are in such a table."""
     input_starts: Ints
-    """[V + N + 1] where the inputs begin that a value, or the choices before a node, set"""
+    """[V + N + 1] where the inputs begin that a value of a group, or the choices before a node, set"""
     inputs: Ints
     """[E] the numbers of these inputs"""
     strengths: Floats
@@ -56,6 +60,8 @@ class Tree(NamedTuple):
     """[S]"""
     choice_counts: Ints
     """[S]"""
+    parameter_count: int
+    """How many rows of parameters there are."""
 
 
 class Plan(NamedTuple):
@@ -65,10 +71,6 @@ class Plan(NamedTuple):
     """[H] observations, hashed."""
     rows: Ints
     """[H] the row of each observation's choice of instruction."""
-    decision_keys: Ints
-    """[H] row of the observation times the number of nodes, plus the node; hashed."""
-    decision_rows: Ints
-    """[H] the row of each operand's choice."""
     used: Ints
     """[1] how many rows there are."""
     observations: Ints
@@ -77,8 +79,16 @@ class Plan(NamedTuple):
     """[R] the row of the choice of instruction for the same observation."""
     nodes: Ints
     """[R]"""
+    origins: Ints
+    """[R] where `links`, flattened, lead to this row; -1 for a choice of instruction."""
+    links: Ints
+    """[R, C] the row of the decision after each choice; -1 if it has not been met."""
     cumulative: Reals
     """[R, C] cumulative probabilities of the choices; from the last possible choice on they are 2."""
+    options: Reals
+    """[R, C] log-probabilities of the choices, -inf for those that there are not."""
+    layers: Floats
+    """[R, hidden layers, width] the hidden layers of the network that gave them."""
 
 
 class Pool(NamedTuple):

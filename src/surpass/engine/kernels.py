@@ -12,14 +12,15 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from surpass.engine.backward import add_inputs, add_losses, write_slopes
 from surpass.engine.batch import Batch
 from surpass.engine.experience import Plan, Pool, Record, Sums, Tree
-from surpass.engine.forward import WIDTH, find_cumulative
+from surpass.engine.forward import ONE, WIDTH, ZERO, add_row, fill_row, new_workspace, write_tables
 from surpass.machine.calls import stack_limit
 from surpass.machine.state import DEPTH, PREVIOUS, SCORE, SIZE, Outcome, State
 
 if TYPE_CHECKING:  # ---------------------------------------------------------- what `specialise` fills in
-    from surpass.engine.declared import FRAME_SIZE, act, in_range, observe, operands_of, pack, start
+    from surpass.engine.declared import FRAME_SIZE, act, in_range, observe, operands_of, pack, start, unpack
 
 Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
@@ -272,12 +273,28 @@ def choose(cumulative: Reals, row: int, uniform: float) -> int:
 
 
 @numba.njit(forceinline=True)
-def add_row(plan: Plan, observation: int, owner: int, node: int) -> int:
+def add_decision(plan: Plan, observation: int, owner: int, node: int) -> int:
     """Add a row to a plan in place and return its number; its probabilities are still to be filled in."""
     row: int = plan.used[0]
     plan.used[0] += 1
-    plan.observations[row], plan.owners[row], plan.nodes[row] = observation, owner, node
+    plan.observations[row], plan.owners[row], plan.nodes[row], plan.origins[row] = observation, owner, node, -1
+    plan.links[row, :] = -1
     return row
+
+
+@numba.njit(forceinline=True)
+def add_after(plan: Plan, row: int, choice: int, owner: int, node: int) -> int:
+    """Add the decision after a choice at a row to a plan in place and return its number, as `add_decision` does."""
+    added = add_decision(plan, plan.observations[owner], owner, node)
+    plan.origins[added] = row * plan.links.shape[1] + choice
+    plan.links[row, choice] = added
+    return added
+
+
+@numba.njit(nogil=True, cache=True)
+def tabulate(tree: Tree, parameters: Floats) -> None:
+    """Write the tables that follow the parameters, in place; see `forward.write_tables`."""
+    write_tables(tree, parameters)
 
 
 @numba.njit(nogil=True, cache=True)
@@ -293,14 +310,15 @@ def sample(
     first: int,
     last: int,
 ) -> None:
-    """Sample episodes `first` to `last - 1` in place until each has filled its record or has to wait.
+    """Sample episodes `first` to `last - 1` in place until each has filled its record or one has to wait.
 
+    They come strictly one after the other, so that the order of the rows does not depend on what is waited for.
     A decision that is met for the first time is computed from the parameters and becomes a row of the plan.
     An ended episode goes on with its next instance of the pool.
     """
     steps_wanted = record.rows.shape[1]
     most_decisions = 1 + tree.weights.shape[1]
-    layer, following = np.empty(WIDTH, np.float32), np.empty(WIDTH, np.float32)
+    work = new_workspace(tree)
     for b in range(first, last):
         state = State(batch.registers[b], batch.items[b], batch.reals[b], batch.stack[b])
         outcome = RUNNING
@@ -334,24 +352,19 @@ def sample(
             place = find(plan.keys, observation)
             if plan.keys[place] == EMPTY:
                 plan.keys[place] = observation
-                plan.rows[place] = add_row(plan, observation, plan.used[0], tree.node_count - 1)
-                find_cumulative(
-                    tree, parameters, seen, tree.node_count - 1, layer, following, plan.cumulative, plan.rows[place]
-                )
-            row = plan.rows[place]
-            instruction = choose(plan.cumulative, row, draw_uniform(random, b))
+                plan.rows[place] = add_decision(plan, observation, plan.used[0], tree.node_count - 1)
+                fill_row(tree, parameters, unpack(observation), tree.node_count - 1, work, plan, plan.rows[place])
+            row = decision = plan.rows[place]
+            instruction = choice = choose(plan.cumulative, row, draw_uniform(random, b))
             action = tree.offsets[instruction]
             node = tree.first_nodes[instruction]
             for k in range(tree.operand_counts[instruction]):
-                key = row * tree.node_count + node
-                place = find(plan.decision_keys, key)
-                if plan.decision_keys[place] == EMPTY:
-                    plan.decision_keys[place] = key
-                    plan.decision_rows[place] = add_row(plan, observation, row, node)
-                    find_cumulative(
-                        tree, parameters, seen, node, layer, following, plan.cumulative, plan.decision_rows[place]
-                    )
-                choice = choose(plan.cumulative, plan.decision_rows[place], draw_uniform(random, b))
+                following = plan.links[decision, choice]
+                if following < 0:
+                    following = add_after(plan, decision, choice, row, node)
+                    fill_row(tree, parameters, unpack(observation), node, work, plan, following)
+                decision = following
+                choice = choose(plan.cumulative, decision, draw_uniform(random, b))
                 action += choice * tree.weights[instruction, k]
                 node = tree.children[node] + choice
             score = state.reals[SCORE]
@@ -374,50 +387,58 @@ def sample(
             t += 1
         record.filled[b] = t
         record.waits[b] = outcome
+        if outcome != RUNNING:
+            return
 
 
 @numba.njit(nogil=True, cache=True)
-def absorb(plan: Plan, other: Plan, node_count: int, numbers: Ints) -> None:
+def absorb(plan: Plan, other: Plan, numbers: Ints) -> None:
     """Add the rows of another plan that a plan lacks, in place; it must have room.
 
     `numbers` [R] are set to the number that each of the other's rows has in the plan.
     """
+    width = plan.links.shape[1]
     for k in range(other.used[0]):
-        if other.nodes[k] == node_count - 1:
-            keys, rows, key = plan.keys, plan.rows, other.observations[k]
-            owner = plan.used[0]
+        before = plan.used[0]
+        if other.origins[k] < 0:
+            place = find(plan.keys, other.observations[k])
+            if plan.keys[place] == EMPTY:
+                plan.keys[place] = other.observations[k]
+                plan.rows[place] = add_decision(plan, other.observations[k], before, other.nodes[k])
+            row = plan.rows[place]
         else:
-            owner = numbers[other.owners[k]]
-            keys, rows, key = plan.decision_keys, plan.decision_rows, owner * node_count + other.nodes[k]
-        place = find(keys, key)
-        if keys[place] == EMPTY:
-            keys[place] = key
-            rows[place] = add_row(plan, other.observations[k], owner, other.nodes[k])
-            for choice in range(plan.cumulative.shape[1]):
-                plan.cumulative[rows[place], choice] = other.cumulative[k, choice]
-        numbers[k] = rows[place]
+            origin, choice = numbers[other.origins[k] // width], other.origins[k] % width
+            row = plan.links[origin, choice]
+            if row < 0:
+                row = add_after(plan, origin, choice, numbers[other.owners[k]], other.nodes[k])
+        if row == before:
+            plan.cumulative[row] = other.cumulative[k]
+            plan.options[row] = other.options[k]
+            plan.layers[row] = other.layers[k]
+        numbers[k] = row
 
 
 @numba.njit(nogil=True, cache=True)
-def follow(tree: Tree, plan: Plan, rows: Ints, actions: Ints, told: Ints) -> None:
+def follow(tree: Tree, parameters: Floats, plan: Plan, rows: Ints, actions: Ints, told: Ints) -> None:
     """Set the choices that make up an action for each of some observations, in place.
 
     `rows` [m] are those of the observations, `told` [R] are set to the choice at each row that an action passes
-    through. Rows that are not there yet are added to the plan, which must have room, without probabilities.
+    through. Rows that are not there yet are added to the plan, which must have room.
     """
+    work = new_workspace(tree)
     for k in range(len(rows)):
         row, action = rows[k], actions[k]
         instruction = tree.action_rows[action, 0]
         told[row] = instruction
+        decision, choice = row, instruction
         node = tree.first_nodes[instruction]
         for operand in range(tree.operand_counts[instruction]):
-            key = row * tree.node_count + node
-            place = find(plan.decision_keys, key)
-            if plan.decision_keys[place] == EMPTY:
-                plan.decision_keys[place] = key
-                plan.decision_rows[place] = add_row(plan, plan.observations[row], row, node)
-            choice = tree.action_rows[action, 1 + operand]
-            told[plan.decision_rows[place]] = choice
+            following = plan.links[decision, choice]
+            if following < 0:
+                following = add_after(plan, decision, choice, row, node)
+                fill_row(tree, parameters, unpack(plan.observations[row]), node, work, plan, following)
+            decision, choice = following, tree.action_rows[action, 1 + operand]
+            told[decision] = choice
             node = tree.children[node] + choice
 
 
@@ -473,13 +494,65 @@ def accumulate(
             instruction = tree.action_rows[action, 0]
             sums.weights[row, instruction] += advantage
             sums.counts[row] += 1
-            node = tree.first_nodes[instruction]
+            decision, choice = row, instruction
             for k in range(tree.operand_counts[instruction]):
-                choice = tree.action_rows[action, 1 + k]
-                decision = plan.decision_rows[find(plan.decision_keys, row * tree.node_count + node)]
+                decision, choice = plan.links[decision, choice], tree.action_rows[action, 1 + k]
                 sums.weights[decision, choice] += advantage
                 sums.counts[decision] += 1
-                node = tree.children[node] + choice
+
+
+@numba.njit(nogil=True, cache=True)
+def lose(tree: Tree, plan: Plan, sums: Sums, told: Ints, losses: RealList) -> None:
+    """Add the losses of all rows to `losses`, in place; see `backward.add_losses`."""
+    add_losses(tree, plan, sums, told, losses)
+
+
+@numba.njit(nogil=True, cache=True)
+def slope(
+    tree: Tree,
+    plan: Plan,
+    sums: Sums,
+    told: Ints,
+    scales: RealList,
+    rows: Ints,
+    slopes: Floats,
+    layers: Floats,
+) -> None:
+    """Write the slopes of some rows, in place; see `backward.write_slopes`.
+
+    Copy their hidden layers into `layers` [hidden layers, m, WIDTH].
+    """
+    write_slopes(tree, plan, sums, told, scales, rows, slopes)
+    for k in range(len(rows)):
+        row = rows[k]
+        for depth in range(len(layers)):
+            for j in range(WIDTH):
+                # They are never below 0. A loop that only copies would become a call, which takes much longer.
+                layers[depth, k, j] = max(plan.layers[row, depth, j], ZERO)
+
+
+@numba.njit(nogil=True, cache=True)
+def spread(tree: Tree, plan: Plan, rows: Ints, slopes: Floats, biases: Floats, gradient: Floats) -> None:
+    """Add what some rows of one slot contribute to the gradient of a first layer, in place.
+
+    `slopes` [m, WIDTH] are those of the layer's outputs for `rows` [m]. `biases` is [1, WIDTH], `gradient` [inputs,
+    WIDTH].
+    """
+    totals = np.zeros((tree.value_count, WIDTH), np.float32)
+    for k in range(len(rows)):
+        add_row(biases, 0, ONE, slopes, k)
+        groups = unpack(plan.observations[rows[k]])
+        for g in range(len(groups)):
+            if tree.table_starts[g] >= 0:
+                add_row(totals, tree.value_starts[g] + groups[g], ONE, slopes, k)
+            else:
+                add_inputs(gradient, tree, tree.value_starts[g] + groups[g], slopes, k)
+        add_inputs(gradient, tree, tree.value_count + plan.nodes[rows[k]], slopes, k)
+    for g in range(len(tree.value_starts)):
+        if tree.table_starts[g] >= 0:
+            last = tree.value_starts[g + 1] if g + 1 < len(tree.value_starts) else tree.value_count
+            for value in range(tree.value_starts[g], last):
+                add_inputs(gradient, tree, value, totals, value)
 
 
 @numba.njit(nogil=True, cache=True)

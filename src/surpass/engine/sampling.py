@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from surpass.engine.batch import Batch, allocate
 from surpass.engine.experience import Plan, Pool, Record, Sums
+from surpass.engine.forward import HIDDEN_LAYERS, WIDTH
 from surpass.engine.kernels import EMPTY
 from surpass.engine.run import core_count, make_room, raise_bad_observation
-from surpass.engine.specialise import Kernels, specialise
+from surpass.engine.specialise import specialise
 from surpass.engine.tree import grow_tree
 from surpass.machine.state import Outcome
 from surpass.tasks.task import Limit, Request, Task
@@ -75,6 +76,9 @@ class Sampler:
         self.batches = 0
         self._instances_per_episode = 2
         self.plan = _new_plan(ROWS, self.width)
+        self._parameters = np.zeros((0, WIDTH), np.float32)
+        self._spare: list[Plan] = []
+        """Plans whose memory the next batch uses again."""
 
     @property
     def count(self) -> int:
@@ -115,39 +119,58 @@ class Sampler:
         rows, actions, ends, cut, after = (np.zeros(shape, np.int64) for _ in range(5))
         counters = (np.zeros(self.episodes, np.int64) for _ in range(6))
         record = Record(rows, actions, np.zeros(shape), ends, cut, after, *counters)
-        pool = self._draw()
-        parts = _split(self.episodes, PARTS)
-        plans = [_new_plan(_enough(self.count), self.width) for _ in parts]
-        with ThreadPoolExecutor(min(core_count(), PARTS)) as workers:
-            while (record.filled < self.steps).any():
-                jobs = [
-                    workers.submit(
-                        self.kernels.sample,
-                        self.batch,
-                        self.tree,
-                        parameters,
-                        plan,
-                        pool,
-                        self.random,
-                        self.limits,
-                        record,
-                        *bounds,
-                    )
-                    for plan, bounds in zip(plans, parts, strict=True)
-                ]
-                for job in jobs:
-                    job.result()
-                pool = self._serve(record, pool)
-                plans = [
-                    self._with_room(plan, 2 * len(plan.nodes))
-                    if (record.waits[slice(*bounds)] == Outcome.TABLE_FULL).any()
-                    else plan
-                    for plan, bounds in zip(plans, parts, strict=True)
-                ]
-        self.plan = self._unite(plans, parts, record)
+        pool, parts = self._draw(), _split(self.episodes, PARTS)
+        tree = self.tree
+        self._parameters = np.empty((len(parameters) + len(tree.parameter_starts) * tree.table_size, WIDTH), np.float32)
+        self._parameters[: len(parameters)] = parameters
+        self.kernels.tabulate(tree, self._parameters)
+        size = _enough(self.count)
+        workers = min(core_count(), PARTS)
+        # One worker needs no table for each part: one after the other they meet decisions in the order of `_unite`.
+        plans = [_emptied(self._spare.pop() if self._spare else None, size, self.width) for _ in range(workers)]
+        if workers == 1:
+            for part in parts:
+                plans, pool = self._fill(plans, [part], pool, record, None)
+            self.plan, self._spare = plans[0], plans
+        else:
+            with ThreadPoolExecutor(workers) as executor:
+                plans, _ = self._fill(plans, parts, pool, record, executor)
+            self.plan = self._unite(plans, parts, record)
+            self._spare = [self.plan, *plans[1:]]
         self.batches += 1
         self._instances_per_episode = int(record.used.max()) + 1
         return record
+
+    def _fill(
+        self,
+        plans: list[Plan],
+        parts: list[tuple[int, int]],
+        pool: Pool,
+        record: Record,
+        executor: ThreadPoolExecutor | None,
+    ) -> tuple[list[Plan], Pool]:
+        """Fill the record of each part by its own plan, in place; return the plans and the pool as they grew."""
+        kernel = self.kernels.sample
+        while any((record.filled[slice(*part)] < self.steps).any() for part in parts):
+            shared = (pool, self.random, self.limits, record)
+            calls = [
+                (self.batch, self.tree, self._parameters, plan, *shared, *part)
+                for plan, part in zip(plans, parts, strict=True)
+            ]
+            if executor is None:
+                for call in calls:
+                    kernel(*call)
+            else:
+                for job in [executor.submit(kernel, *call) for call in calls]:
+                    job.result()
+            pool = self._serve(record, pool)
+            plans = [
+                self._with_room(plan, 2 * len(plan.nodes))
+                if (record.waits[slice(*part)] == Outcome.TABLE_FULL).any()
+                else plan
+                for plan, part in zip(plans, parts, strict=True)
+            ]
+        return plans, pool
 
     def _with_room(self, plan: Plan, rows: int) -> Plan:
         """Return a plan with room for this many rows, a power of two."""
@@ -155,9 +178,11 @@ class Sampler:
             return plan
         larger, count = _new_plan(rows, self.width), int(plan.used[0])
         larger.used[0] = count
-        for new, old in zip(larger[5:], plan[5:], strict=True):
+        arrays: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]] = list(zip(larger[3:], plan[3:], strict=True))
+        for new, old in arrays:
             new[:count] = old[:count]
-        _insert(self.kernels, larger, self.tree.node_count)
+        first = np.flatnonzero(plan.origins[:count] < 0)
+        self.kernels.insert(larger.keys, larger.rows, plan.observations[first], first)
         return larger
 
     def _unite(self, plans: list[Plan], parts: list[tuple[int, int]], record: Record) -> Plan:
@@ -165,7 +190,7 @@ class Sampler:
         whole = self._with_room(plans[0], _enough(sum(int(plan.used[0]) for plan in plans)))
         for plan, (first, last) in zip(plans[1:], parts[1:], strict=True):
             numbers = np.zeros(int(plan.used[0]), np.int64)
-            self.kernels.absorb(whole, plan, self.tree.node_count, numbers)
+            self.kernels.absorb(whole, plan, numbers)
             record.rows[first:last] = numbers[record.rows[first:last]]
         return whole
 
@@ -215,9 +240,18 @@ class Sampler:
         """
         more = len(rows) * self.tree.weights.shape[1]
         self.plan = self._with_room(self.plan, _enough(self.count + more))
+        self._spare[0] = self.plan
         told = np.full(self.count + more, -1, np.int64)
-        self.kernels.follow(self.tree, self.plan, rows, actions, told)
+        self.kernels.follow(self.tree, self._parameters, self.plan, rows, actions, told)
         return told[: self.count]
+
+    # The losses
+
+    def losses(self, sums: Sums, told: Ints) -> Reals:
+        """Return the losses [3] of policy, entropy and imitation, summed over all steps; see `backward`."""
+        losses = np.zeros(3)
+        self.kernels.lose(self.tree, self.plan, sums, told, losses)
+        return losses
 
     def sum_up(self, record: Record, values: Reals, afters: Reals, settings: Reals) -> Sums:
         """Return the sums per row of a record; see `kernels.accumulate`."""
@@ -225,15 +259,17 @@ class Sampler:
         parts = [
             Sums(np.zeros((count, self.width)), np.zeros(count), np.zeros(count), np.zeros(count)) for _ in range(PARTS)
         ]
-        with ThreadPoolExecutor(core_count()) as workers:
-            jobs = [
-                workers.submit(
-                    self.kernels.accumulate, self.tree, self.plan, record, values, afters, settings, sums, *bounds
-                )
-                for sums, bounds in zip(parts, _split(self.episodes, PARTS), strict=True)
-            ]
-            for job in jobs:
-                job.result()
+        calls = [
+            (self.tree, self.plan, record, values, afters, settings, sums, *part)
+            for sums, part in zip(parts, _split(self.episodes, PARTS), strict=True)
+        ]
+        if core_count() == 1:
+            for call in calls:
+                self.kernels.accumulate(*call)
+        else:
+            with ThreadPoolExecutor(PARTS) as executor:
+                for job in [executor.submit(self.kernels.accumulate, *call) for call in calls]:
+                    job.result()
         return Sums(*(sum(columns[1:], columns[0]) for columns in zip(*parts, strict=True)))
 
 
@@ -243,30 +279,31 @@ def _enough(rows: int) -> int:
 
 
 def _new_plan(rows: int, width: int) -> Plan:
-    """Return an empty plan with room for a number of rows, a power of two; at most half of its tables is in use."""
-    keys, places, decision_keys, decision_places = (np.full(2 * rows, EMPTY, np.int64) for _ in range(4))
-    observations, owners, nodes = (np.empty(rows, np.int64) for _ in range(3))
+    """Return an empty plan with room for a number of rows, a power of two; at most half of its table is in use."""
+    keys, places = (np.full(2 * rows, EMPTY, np.int64) for _ in range(2))
+    observations, owners, nodes, origins = (np.empty(rows, np.int64) for _ in range(4))
     return Plan(
         keys,
         places,
-        decision_keys,
-        decision_places,
         np.zeros(1, np.int64),
         observations,
         owners,
         nodes,
+        origins,
+        np.empty((rows, width), np.int64),
         np.empty((rows, width)),
+        np.empty((rows, width)),
+        np.empty((rows, HIDDEN_LAYERS, WIDTH), np.float32),
     )
 
 
-def _insert(kernels: Kernels, plan: Plan, node_count: int) -> None:
-    """Make every row of a plan found by its key, in place."""
-    count = int(plan.used[0])
-    rows, nodes = np.arange(count), plan.nodes[:count]
-    first = nodes == node_count - 1
-    kernels.insert(plan.keys, plan.rows, plan.observations[:count][first], rows[first])
-    decision_keys = plan.owners[:count] * node_count + nodes
-    kernels.insert(plan.decision_keys, plan.decision_rows, decision_keys[~first], rows[~first])
+def _emptied(plan: Plan | None, rows: int, width: int) -> Plan:
+    """Return an empty plan with room for a number of rows: this one, if it has just as much."""
+    if plan is None or len(plan.nodes) != rows:
+        return _new_plan(rows, width)
+    plan.keys[:] = EMPTY
+    plan.used[0] = 0
+    return plan
 
 
 def _split(count: int, parts: int) -> list[tuple[int, int]]:

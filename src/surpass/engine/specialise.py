@@ -10,6 +10,7 @@ import enum
 import hashlib
 import importlib.util
 import inspect
+import math
 import os
 import shutil
 import sys
@@ -29,6 +30,7 @@ from numba.core.errors import NumbaError
 from surpass.engine import kernels
 from surpass.engine.batch import Batch
 from surpass.engine.experience import Plan, Pool, Record, Sums, Tree
+from surpass.engine.tree import group_features
 from surpass.errors import DeclarationError
 from surpass.machine.interface import Interface
 from surpass.machine.state import State
@@ -42,12 +44,35 @@ _STATE = numba.types.NamedTuple(  # type: ignore[no-untyped-call]
 )
 _BATCH = numba.types.NamedTuple([_I2, _I2, _F2, _I2, _I1, _I1, _I1], Batch)  # type: ignore[no-untyped-call]
 _F1 = numba.float64[::1]
-_SINGLES = numba.float32[::1]
+_SINGLES, _SINGLES2, _SINGLES3 = numba.float32[::1], numba.float32[:, ::1], numba.float32[:, :, ::1]
 _TREE = numba.types.NamedTuple(  # type: ignore[no-untyped-call]
-    [_I2, _I1, _I1, _I2, _I1, _I1, _I1, _I2, int64, _I1, int64, _I1, _I1, _SINGLES, _I1, _I1, _I1, _I1], Tree
+    [
+        _I2,
+        _I1,
+        _I1,
+        _I2,
+        _I1,
+        _I1,
+        _I1,
+        _I2,
+        int64,
+        _I1,
+        int64,
+        _I1,
+        int64,
+        _I1,
+        _I1,
+        _SINGLES,
+        _I1,
+        _I1,
+        _I1,
+        _I1,
+        int64,
+    ],
+    Tree,
 )
 _PLAN = numba.types.NamedTuple(  # type: ignore[no-untyped-call]
-    [_I1, _I1, _I1, _I1, _I1, _I1, _I1, _I1, _F2], Plan
+    [_I1, _I1, _I1, _I1, _I1, _I1, _I1, _I2, _F2, _F2, _SINGLES3], Plan
 )
 _POOL = numba.types.NamedTuple([_I1, _I2, _F2, _I1], Pool)  # type: ignore[no-untyped-call]
 _RECORD = numba.types.NamedTuple(  # type: ignore[no-untyped-call]
@@ -62,11 +87,15 @@ _SIGNATURES = {
     "run_finding_loops": (_BATCH, _I1, _I1, _I2, _I1, int64, int64),
     "step": (_BATCH, _I1, _I2, _I1),
     "look": (_BATCH, _I2),
-    "sample": (_BATCH, _TREE, numba.float32[:, ::1], _PLAN, _POOL, _I2, _I1, _RECORD, int64, int64),
-    "absorb": (_PLAN, _PLAN, int64, _I1),
-    "follow": (_TREE, _PLAN, _I1, _I1, _I1),
+    "sample": (_BATCH, _TREE, _SINGLES2, _PLAN, _POOL, _I2, _I1, _RECORD, int64, int64),
+    "tabulate": (_TREE, _SINGLES2),
+    "absorb": (_PLAN, _PLAN, _I1),
+    "follow": (_TREE, _SINGLES2, _PLAN, _I1, _I1, _I1),
     "amend": (_I1, _I1, _I1, _I1, _I1, int64, int64),
     "accumulate": (_TREE, _PLAN, _RECORD, _F1, _F2, _F1, _SUMS, int64, int64),
+    "lose": (_TREE, _PLAN, _SUMS, _I1, _F1),
+    "slope": (_TREE, _PLAN, _SUMS, _I1, _F1, _I1, _SINGLES2, _SINGLES3),
+    "spread": (_TREE, _PLAN, _I1, _SINGLES2, _SINGLES2, _SINGLES2),
 }
 
 
@@ -157,7 +186,7 @@ def _declare(task: Task, written: str) -> dict[str, Any]:
         declared["observe"] = task.observe
     names: dict[str, Any] = {}
     exec(written, names)  # the text below, made of the interface's numbers only
-    for name in ("operands_of", "pack", "in_range"):
+    for name in ("operands_of", "pack", "unpack", "in_range"):
         if name in names:
             declared[name] = numba.njit(forceinline=True)(names[name])
     return declared
@@ -174,10 +203,16 @@ def _write_unrolled(interface: Interface) -> str:
     if interface.is_full_view:
         return source
     terms = [f"seen[{k}] * {stride}" for k, stride in enumerate(interface.strides)]
+    strides, radices = interface.strides, interface.radices
+    groups = [
+        f"observation // {min(strides[k] for k in group)} % {math.prod(radices[k] for k in group)}"
+        for group in group_features(interface)
+    ]
     count = len(interface.radices)
     tests = [f"(0 <= seen[{k}]) & (seen[{k}] < {radix})" for k, radix in enumerate(interface.radices)]
     return (
         f"{source}def pack(seen):\n    return {' + '.join(terms)}\n\n"
+        f"def unpack(observation):\n    return ({', '.join(groups)},)\n\n"
         f"def in_range(seen):\n    return (len(seen) == {count}) and {' & '.join(tests)}\n"
     )
 
@@ -192,6 +227,8 @@ def _fingerprint_of(task: Task, unrolled: str) -> str:
         package / "engine" / "batch.py",
         package / "engine" / "experience.py",
         package / "engine" / "forward.py",
+        package / "engine" / "backward.py",
+        package / "engine" / "tree.py",
     ]
     for part in (unrolled, str(task.frame_size), numba.__version__, llvmlite.__version__, sys.version):
         key.update(part.encode() + b"\0")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -11,11 +12,29 @@ from surpass.engine.experience import Tree
 from surpass.engine.forward import HIDDEN_LAYERS, WIDTH
 from surpass.machine.interface import Interface
 
-__all__ = ["grow_tree"]
+__all__ = ["group_features", "grow_tree"]
 
 Ints = npt.NDArray[np.int64]
 Encoding = list[tuple[int, float]]
 """The inputs that are not 0, with what they are set to."""
+
+MOST_VALUES = 32
+"""How many values a group of features has at most, unless a single feature has more."""
+
+
+def group_features(interface: Interface) -> list[range]:
+    """Return groups of neighbouring features, each of which sampling takes as a single one.
+
+    A network's first layer adds up the weights of the inputs that the features set. Of groups with few values there are
+    tables of these sums, and so fewer to add.
+    """
+    groups, first, values = [], 0, 1
+    for k, radix in enumerate(interface.radices):
+        if k > first and values * radix > MOST_VALUES:
+            groups.append(range(first, k))
+            first, values = k, 1
+        values *= radix
+    return [*groups, range(first, len(interface.radices))]
 
 
 def grow_tree(interface: Interface) -> Tree:
@@ -44,7 +63,9 @@ def grow_tree(interface: Interface) -> Tree:
     for k, (_, prefix) in enumerate(nodes):
         prefixes[k, : len(prefix)] = prefix
 
-    values = _encode_values(interface)
+    groups = _encode_groups(interface)
+    values = [encoding for group in groups for encoding in group]
+    tabulated = [len(group) if len(group) <= MOST_VALUES else 0 for group in groups]
     encodings = values + [_encode_prefix(interface, slot, prefix) for slot, prefix in nodes]
     lengths = [len(encoding) for encoding in encodings]
     entries = [entry for encoding in encodings for entry in encoding]
@@ -60,8 +81,10 @@ def grow_tree(interface: Interface) -> Tree:
         slots=np.array([slot for slot, _ in nodes], np.int64),
         prefixes=prefixes,
         node_count=len(nodes),
-        value_starts=_starts(interface.radices),
-        node_values=len(values),
+        value_starts=_starts([len(group) for group in groups]),
+        value_count=len(values),
+        table_starts=np.where(np.array(tabulated) > 0, _starts(tabulated), -1),
+        table_size=sum(tabulated),
         input_starts=np.array([0, *np.cumsum(lengths)], np.int64),
         inputs=np.array([number for number, _ in entries], np.int64),
         strengths=np.array([strength for _, strength in entries], np.float32),
@@ -69,6 +92,7 @@ def grow_tree(interface: Interface) -> Tree:
         input_counts=input_counts,
         output_counts=output_counts,
         choice_counts=np.array([slot.choices for slot in interface.slots], np.int64),
+        parameter_count=int(sizes.sum()),
     )
 
 
@@ -77,14 +101,19 @@ def _starts(lengths: list[int] | tuple[int, ...]) -> Ints:
     return np.cumsum([0, *lengths[:-1]]).astype(np.int64)
 
 
-def _encode_values(interface: Interface) -> list[Encoding]:
-    """Return what each value of each feature sets, feature after feature."""
-    found, at = [], 0
+def _encode_groups(interface: Interface) -> list[list[Encoding]]:
+    """Return what each value of each group of features sets."""
+    features: list[list[Encoding]] = []
+    at = 0
     for block in interface.encodings:
-        for row in block:
-            found.append([(at + k, float(row[k])) for k in np.flatnonzero(row).tolist()])
+        features.append([[(at + k, float(row[k])) for k in np.flatnonzero(row).tolist()] for row in block])
         at += block.shape[1]
-    return found
+    groups = []
+    for group in group_features(interface):
+        # The first feature of a group changes fastest, as in a packed observation.
+        combinations = product(*(features[k] for k in reversed(group)))
+        groups.append([[entry for part in reversed(parts) for entry in part] for parts in combinations])
+    return groups
 
 
 def _encode_prefix(interface: Interface, number: int, prefix: tuple[int, ...]) -> Encoding:

@@ -25,6 +25,7 @@ from surpass.engine.experience import Record, Sums
 from surpass.engine.run import run
 from surpass.engine.sampling import Sampler, Source
 from surpass.errors import DivergedError, SettingError, UnknownNameError
+from surpass.learning.decisions import decision_losses
 from surpass.learning.state import load_optimizer, optimizer_tensors, set_learning_rate
 from surpass.tasks.task import Limit, Request, Task
 
@@ -249,12 +250,6 @@ class PolicyGradient:
         self.updates += 1
         return record, {name: term.item() for name, term in terms.items()}
 
-    def _options(self, slot: int, inputs: Tensor, prefixes: Ints) -> Tensor:
-        before = max(0, self.task.interface.slots[slot].operand)
-        return self.network.log_probabilities(
-            slot, inputs, torch.from_numpy(np.ascontiguousarray(prefixes[:, :before]))
-        )
-
     @torch.no_grad()
     def _values(self, observations: Ints) -> Reals:
         """Return the baseline [m] of observations [m]."""
@@ -295,25 +290,10 @@ class PolicyGradient:
             known = self.sampler.known
         sums = self._sum_up(record)
         steps = record.rows.size
-        inputs = self.network.encode(known.observations[first])
-        place = np.zeros(len(known.slots), np.int64)
-        place[first] = np.arange(len(first))
-        place = place[known.owners]
-        policy, entropy, imitation = torch.zeros(()), torch.zeros(()), torch.zeros(())
-        for slot in np.unique(known.slots).tolist():
-            member = np.flatnonzero(known.slots == slot)
-            options = self._options(slot, inputs[torch.from_numpy(place[member])], known.prefixes[member])
-            weights = torch.from_numpy(sums.weights[member, : options.shape[1]]).float()
-            policy = policy - (weights * options).sum()
-            counts = torch.from_numpy(sums.counts[member]).float()
-            entropy = entropy - (counts * (options.exp() * options).sum(dim=1)).sum()
-            taught = np.flatnonzero(told[member] >= 0)
-            if len(taught):
-                choices = torch.from_numpy(told[member[taught]])
-                met = torch.from_numpy(sums.counts[known.owners[member[taught]]]).float()
-                imitation = imitation - (met * options[torch.from_numpy(taught), choices]).sum()
-        terms = {"policy": policy / steps, "entropy": -self.config.entropy_weight * entropy / steps}
+        policy, evenness, imitation = decision_losses(self.network, self.sampler, sums, told)
+        terms = {"policy": policy / steps, "entropy": self.config.entropy_weight * evenness / steps}
         if self.config.baseline == "network":
+            inputs = self.network.encode(known.observations[first])
             counts = torch.from_numpy(sums.counts[first]).float()
             mean = torch.from_numpy(sums.returns[first] / sums.counts[first]).float()
             spread = torch.from_numpy(sums.squares[first]).float() - counts * mean**2
