@@ -39,6 +39,7 @@ class Source:
     smallest: int
     largest: int
     data: str
+    """The distributions, separated by commas: each size takes them in turn, one in each batch."""
     queries: str
     limit: str
 
@@ -204,13 +205,14 @@ class Sampler:
         pool_sizes = sizes[wanted]
         items = np.zeros((count, task.item_width(widest)), np.int64)
         reals = np.zeros((count, task.real_width(widest)))
+        names = self.source.data.split(",")
         for k, size in enumerate(sizes.tolist()):
             places = np.flatnonzero(wanted == k)
             if len(places):
                 seed = self.seed * 10_000_000 + self.batches
-                drawn = task.draw(
-                    Request(size=size, count=len(places), seed=seed, data=self.source.data, queries=self.source.queries)
-                )
+                data = names[(k + self.batches) % len(names)]
+                request = Request(size=size, count=len(places), seed=seed, data=data, queries=self.source.queries)
+                drawn = task.draw(request)
                 items[places, : drawn.items.shape[1]] = drawn.items
                 reals[places, : drawn.reals.shape[1]] = drawn.reals
         return Pool(pool_sizes, items, reals, Limit.parse(self.source.limit).steps(pool_sizes))

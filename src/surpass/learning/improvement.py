@@ -50,7 +50,7 @@ CHECKED_STEPS = 400_000
 SMALL_SIZES = range(1, 9)
 """Sizes at which the program is checked on many instances at the end of each round."""
 MOST_ENUMERATED = 5000
-"""It is checked on every instance of those sizes that have no more than these."""
+"""It is tried and checked on every instance of those sizes that have no more than these."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +140,9 @@ class Improvement:
         self._met_often: Reals = np.zeros(0)
         self._failed_at: list[tuple[int, int]] = []
         """What the program meets on instances that it fails, and its actions there."""
-        self._every_small = enumeration_of(task)
+        every = enumeration_of(task)
+        affordable = (size for size in SMALL_SIZES if every.count(size) <= MOST_ENUMERATED)
+        self._small = [part for size in affordable for part in every.instances(size)]
         self._yardstick: Trial | None = None
         self._pupil: Imitation | None = None
 
@@ -372,11 +374,7 @@ class Improvement:
                     count = int(np.clip(CHECKED_STEPS / max(1.0, results.steps.mean()), 2, 500))
                     request = Request(size=size, count=count, seed=self._seed(), data=name, queries=self.queries)
                     failures += int((~run(lookup.agent, self.task.draw(request), lookup=lookup).solved).sum())
-        for size in SMALL_SIZES:
-            if self._every_small.count(size) <= MOST_ENUMERATED:
-                for batch in self._every_small.instances(size):
-                    failures += int((~run(lookup.agent, batch, lookup=lookup).solved).sum())
-        return failures
+        return failures + sum(int((~run(lookup.agent, part, lookup=lookup).solved).sum()) for part in self._small)
 
     # Candidates
 
@@ -502,7 +500,10 @@ class Improvement:
             trial.weights[member & (trial.is_counted | trial.unsolved)] = 1 / (len(self.sizes) * max(1e-9, total))
 
     def _draw(self, wanted: int) -> tuple[Instances, npt.NDArray[np.bool_]]:
-        """Return instances, and of which the cost counts: the others, if many are wanted, only have to be solved."""
+        """Return instances, and of which the cost counts: the others, if many are wanted, only have to be solved.
+
+        Every small one is among them if as many are wanted as confirm a change.
+        """
         share = max(1, wanted // len(self.sizes))
         parts, is_counted = [], []
         for size in self.sizes:
@@ -514,6 +515,9 @@ class Improvement:
                 request = Request(size=size, count=count, seed=self._seed(), data=name, queries=self.queries)
                 parts.append(self.task.draw(request))
                 is_counted.append(np.full(count, number == 0))
+        if wanted >= self.config.confirmed:
+            parts += self._small
+            is_counted += [np.zeros(part.count, bool) for part in self._small]
         return _join(self.task, parts), np.concatenate(is_counted)
 
     # State

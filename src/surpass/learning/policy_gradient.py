@@ -83,6 +83,7 @@ class PolicyGradientConfig:
     growth: int = 0
     """In how many steps the sizes grow from the first ones: one after each round in which nearly all was solved."""
     data: str = "uniform"
+    """The distribution of the instances, or several with commas between, taken in turn."""
     limit: str = ""
     """The step limit while learning; the task's if empty."""
     updates: int = 2000
