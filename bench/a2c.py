@@ -1,4 +1,4 @@
-"""A2C of Stable-Baselines3 on our vector environment, set up as our learner is."""
+"""A2C of Stable-Baselines3 on our environments, set up as our learner is."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 import torch
 from gymnasium.vector import AutoresetMode
 from stable_baselines3 import A2C
+from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecEnv
 
 import surpass.environments  # noqa: F401  (it makes the environments known)
@@ -19,7 +20,7 @@ from bench.timing import Timing, Work
 from surpass.agents.networks.structured import HIDDEN
 from surpass.errors import WrongAnswerError
 
-__all__ = ["NAME", "GymnasiumVecEnv", "make_environment", "make_learner", "teach", "updating"]
+__all__ = ["NAME", "GymnasiumVecEnv", "make_environment", "make_learner", "make_usual_environment", "teach", "updating"]
 
 NAME = f"A2C of Stable-Baselines3 {version('stable_baselines3')}"
 
@@ -95,7 +96,13 @@ def make_environment(task: str, episodes: int, **options: Any) -> GymnasiumVecEn
     return GymnasiumVecEnv(env)
 
 
-def make_learner(env: GymnasiumVecEnv, steps: int, *, has_value_network: bool) -> A2C:
+def make_usual_environment(task: str, episodes: int, **options: Any) -> VecEnv:
+    """Return the same episodes as a user of Stable-Baselines3 makes them: single environments, one after the other."""
+    settings = {"observation": "one-hot", "render_mode": None, **options}  # it would ask for pictures
+    return make_vec_env(f"surpass/{task}-v0", n_envs=episodes, seed=0, env_kwargs=settings)
+
+
+def make_learner(env: VecEnv, steps: int, *, has_value_network: bool) -> A2C:
     """Return A2C with hidden layers of our sizes, which updates after every `steps` steps of each episode.
 
     Where our baseline is one number, the critic is the smallest that A2C can have: a linear one.

@@ -68,12 +68,12 @@ def test_the_peer_has_our_hidden_layers_and_learns_what_it_is_taught():
 
 
 @pytest.mark.parametrize("learned", [False, True])
-def test_a_case_compares_ours_with_the_peer_at_its_best(learned, monkeypatch):
+def test_a_case_compares_ours_with_the_peer_as_used_and_at_its_best(learned, monkeypatch):
     pytest.importorskip("stable_baselines3", reason=WHY)
     import bench.a2c
 
     asked = []
-    rates = {(4, 5): 2.0, (8, 5): 3.0, (256, 50): 1.0}
+    rates = {(16, 5): 0.5, (4, 5): 2.0, (8, 5): 3.0, (256, 50): 1.0}
 
     def fake(learner):
         setting = (learner.n_envs, learner.n_steps)
@@ -82,11 +82,24 @@ def test_a_case_compares_ours_with_the_peer_at_its_best(learned, monkeypatch):
     monkeypatch.setattr(bench.a2c, "updating", fake)
     monkeypatch.setattr(learning, "SETTINGS", ((4, 5), (8, 5)))
     report = learning.measure_case(learning.Case("knapsack", "rl"), 1, learned)
-    ours, theirs = report.measurements
-    assert asked == [(4, 5), (8, 5), (256, 50), (8, 5)]
-    assert theirs.what.endswith(", 8 x 5")
+    ours, usual, theirs = report.measurements
+    assert asked == [(4, 5), (8, 5), (256, 50), (16, 5), (8, 5)]
+    assert usual.what.endswith("as its users run it, 16 x 5")
+    assert theirs.what.endswith("on our vector environment, 8 x 5")
     assert ours.timing.steps == 20 * 256 * 50
-    assert report.ratios[0].value == pytest.approx(ours.timing.rate / 3000)
+    assert report.ratios[0].value == pytest.approx(ours.timing.rate / 500)
+    assert report.ratios[1].value == pytest.approx(ours.timing.rate / 3000)
+
+
+def test_the_peer_as_its_users_run_it_steps_single_environments():
+    pytest.importorskip("stable_baselines3", reason=WHY)
+    from bench.a2c import make_learner, make_usual_environment
+    from stable_baselines3.common.vec_env import DummyVecEnv
+
+    peer = make_usual_environment("sort-bubble", 3, size=(3, 5), limit="6")
+    assert isinstance(peer, DummyVecEnv)
+    assert [env.unwrapped.spec.id for env in peer.envs] == ["surpass/sort-bubble-v0"] * 3
+    make_learner(peer, 5, has_value_network=False).learn(30)
 
 
 @pytest.mark.parametrize(("value", "verdict"), [(31.0, "met"), (29.0, "missed")])
