@@ -182,7 +182,12 @@ def test_sanitizers_find_nothing_where_calls_never_return(tmp_path: Path) -> Non
 def test_the_sanitizers_are_at_work(tmp_path: Path) -> None:
     good = export_program(taught("insertion_sort"), "c")
     assert "surpass_sort_KIND(items, (size_t)n);" in USES["sort"]
-    use = USES["sort"].replace("(items, (size_t)n);", "(items, (size_t)n + 1);").replace("KIND", "i64").replace("TYPE", "int64_t")
+    use = (
+        USES["sort"]
+        .replace("(items, (size_t)n);", "(items, (size_t)n + 1);")
+        .replace("KIND", "i64")
+        .replace("TYPE", "int64_t")
+    )
     (tmp_path / "driver.c").write_text(good + DRIVER.replace("@", use))
     built = subprocess.run(
         [COMPILERS[0], "-std=c11", "-fsanitize=address", "-O1", "-o", tmp_path / "driver", tmp_path / "driver.c"],

@@ -137,6 +137,14 @@ TABLES = (
             RowPlan(label="teacher", agent="teacher:selection_sort", limit="n^2"),
             RowPlan(label="supervised", agent=_SUPERVISED, limit="n^2", against="teacher"),
             *_learned("sort-full", "rl", "rl", limit="n^2", against="teacher"),
+            RowPlan(
+                label="rl + imitation",
+                agent="zoo:sort-full/rl+imitation",
+                limit="n^2",
+                against="teacher",
+                paper_row="rl",
+                is_optional=True,
+            ),
         ),
     ),
     TablePlan(
