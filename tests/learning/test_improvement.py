@@ -19,6 +19,7 @@ from surpass.tasks.task import Request
 def small_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Check the program on fewer instances at the end of a round."""
     monkeypatch.setattr("surpass.learning.improvement.CHECKED_STEPS", 20_000)
+    monkeypatch.setattr("surpass.learning.improvement.MOST_CHECKED", 5000)
 
 
 def learner(task: str, teacher: str, **settings: object) -> Improvement:

@@ -50,7 +50,9 @@ CHECKED_STEPS = 400_000
 SMALL_SIZES = range(1, 9)
 """Sizes at which the program is checked on many instances at the end of each round."""
 MOST_ENUMERATED = 5000
-"""It is tried and checked on every instance of those sizes that have no more than these."""
+"""It is tried on every instance of those sizes that have no more than these."""
+MOST_CHECKED = 600_000
+"""It is checked, at the end of each round, on every instance of those sizes that have no more than these."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,9 +142,7 @@ class Improvement:
         self._met_often: Reals = np.zeros(0)
         self._failed_at: list[tuple[int, int]] = []
         """What the program meets on instances that it fails, and its actions there."""
-        every = enumeration_of(task)
-        affordable = (size for size in SMALL_SIZES if every.count(size) <= MOST_ENUMERATED)
-        self._small = [part for size in affordable for part in every.instances(size)]
+        self._small = list(self._every_small(MOST_ENUMERATED))
         self._yardstick: Trial | None = None
         self._pupil: Imitation | None = None
 
@@ -374,7 +374,16 @@ class Improvement:
                     count = int(np.clip(CHECKED_STEPS / max(1.0, results.steps.mean()), 2, 500))
                     request = Request(size=size, count=count, seed=self._seed(), data=name, queries=self.queries)
                     failures += int((~run(lookup.agent, self.task.draw(request), lookup=lookup).solved).sum())
-        return failures + sum(int((~run(lookup.agent, part, lookup=lookup).solved).sum()) for part in self._small)
+        for part in self._every_small(MOST_CHECKED):
+            failures += int((~run(lookup.agent, part, lookup=lookup).solved).sum())
+        return failures
+
+    def _every_small(self, most: int) -> Iterator[Instances]:
+        """Yield every instance of the small sizes that have no more than `most`."""
+        every = enumeration_of(self.task)
+        for size in SMALL_SIZES:
+            if every.count(size) <= most:
+                yield from every.instances(size)
 
     # Candidates
 
