@@ -10,9 +10,11 @@ PEERS_INSTALLED := $(PEERS)/.installed
 
 .PHONY: demo test check bench clean
 
-demo: $(INSTALLED)  ## learn to search from nothing with RL + imitation, and print the result beside the paper's
+demo: $(INSTALLED)  ## learn to search with RL + imitation, and print the result beside the paper's and against the teachers
 	$(BIN)/surpass learn search --method rl+imitation --set updates=700 --out runs/demo --resume
 	$(BIN)/surpass reproduce table3 --quick --stand-in zoo:search/rl+imitation-plain=runs/demo
+	$(BIN)/surpass evaluate runs/demo --against teacher:linear_search --sizes 5,10,20,30,50,100,200
+	$(BIN)/surpass evaluate runs/demo --against teacher:binary_search --sizes 5,10,20,30,50,100,200
 
 test: $(INSTALLED)  ## every test
 	$(BIN)/python -m pytest -n 2
@@ -33,6 +35,7 @@ clean:  ## remove the environment
 
 $(INSTALLED): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing into $(VENV), which takes some minutes the first time"
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
 	touch $@

@@ -34,6 +34,8 @@ def find_agent(text: str) -> Agent | FullViewAgent:
 def _bundle_of(path: Path) -> Path:
     """Return the stem of the bundle that a path means: a file's own, or a run's final or newest whole one."""
     if not path.is_dir():
+        if path.suffix not in (".json", ".safetensors"):
+            raise SavedFileError(f"{path} is no agent: it must be a .json or .safetensors file, or the folder of a run")
         return path.with_suffix("")
     if (path / "agent.json").exists():
         return path / "agent"

@@ -107,3 +107,5 @@ def _print_scores(evaluation: Evaluation) -> None:
     if unsolved:
         note += "; unsolved: " + "; ".join(unsolved)
     print_table(about, columns, rows, note)
+    if evaluation.against:
+        print(evaluation.verdict)

@@ -60,6 +60,9 @@ def learn_command(
         str | None, typer.Option(help="Sizes to score the network at, such as 5,10.  [default: the task's, up to 1000]")
     ] = None,
     instances: Annotated[int, typer.Option(help="Instances per size of these scores.")] = 100,
+    list_settings: Annotated[
+        bool, typer.Option("--settings", help="List what --set can change, with the values now, and stop.")
+    ] = False,
 ) -> None:
     """Learn a task, and leave the network, its curves and its scores in a folder.
 
@@ -76,6 +79,9 @@ def learn_command(
         raise SettingError(f"the number of instances is {instances}; it must be 1 or more")
     scored = parse_sizes(sizes)
     settings = _parse_settings(setting or [])
+    teacher = teacher and teacher.removeprefix("teacher:")
+    if task is None and recipe is None and resume and out is not None and (out / "recipe.json").exists():
+        recipe = str(out)
     if recipe is not None:
         variant = _only_run(recipe, seed)
         task = task or variant.recipe.task
@@ -89,6 +95,10 @@ def learn_command(
         raise SettingError(f"recipe {recipe} is for {variant.recipe.task}, not for {found.name}")
     method, seed = method or "imitation", seed or 0
     learner = new_learner(found, method, teacher=teacher, seed=seed, settings=settings)
+    if list_settings:
+        for key, value in learner.recipe.items():
+            print(f"{key} = {','.join(map(str, value)) if isinstance(value, tuple) else value}")
+        return
     name = re.sub("[:/]+", "-", "-".join(filter(None, (found.name, method, learner.config.teacher, str(seed)))))
     folder = RunFolder(out or Path("runs") / name)
     folder.begin(learner.recipe, resume=resume)
@@ -96,9 +106,15 @@ def learn_command(
         folder.restore(learner)
         for warning in folder.warnings:
             print(f"surpass: passed over: {warning}", file=sys.stderr)
-        if folder.curves:
-            print(f"going on after round {len(folder.curves)}")
-    train(learner, folder, minutes=minutes, report=_Report())
+        print(f"going on after round {len(folder.curves)}" if folder.curves else f"{folder.path}: a new run")
+    try:
+        train(learner, folder, minutes=minutes, report=_Report())
+    except KeyboardInterrupt:
+        print(
+            f"surpass: interrupted; surpass learn --out {folder.path} --resume goes on from the last checkpoint",
+            file=sys.stderr,
+        )
+        raise typer.Exit(130) from None
     _finish(learner, folder, scored or [size for size in found.sizes if size <= 1000], instances)
 
 
@@ -195,6 +211,8 @@ def _print_scores(evaluation: Evaluation, folder: RunFolder) -> None:
         ]
         for row in evaluation.rows
     ]
-    spent = f"{len(folder.curves)} rounds and {folder.seconds:.0f} seconds"
+    spent = f"{len(folder.curves)} round{'' if len(folder.curves) == 1 else 's'} and {folder.seconds:.0f} seconds"
     title = f"{folder.path} after {spent}" + (f", against {evaluation.against}" if evaluation.against else "")
     print_table(title, ["size", "solved", f"mean {evaluation.measure}", "difference", "± 95 %"], rows)
+    if evaluation.against:
+        print(evaluation.verdict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from typing import Annotated
 
@@ -57,12 +58,26 @@ def _options(
     """Learn algorithms that beat their teachers."""
 
 
+def _tell_on_error_stream() -> None:
+    """Let what the package has to say while it works go to the error stream."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("surpass: %(message)s"))
+    log = logging.getLogger("surpass")
+    log.handlers[:] = [handler]
+    log.setLevel(logging.INFO)
+    log.propagate = False
+
+
 def main() -> None:
     """Run the command line; what surpass refuses is one sentence on the error stream and exit code 2."""
+    _tell_on_error_stream()
     try:
         app()
     except SurpassError as error:
         print(f"surpass: {error}", file=sys.stderr)
+        sys.exit(2)
+    except MemoryError as error:
+        print(f"surpass: not enough memory: {str(error) or 'choose smaller sizes'}", file=sys.stderr)
         sys.exit(2)
     except BrokenPipeError:
         # The reader of a pipe, such as `head`, has seen enough.

@@ -22,7 +22,7 @@ def zoo_command(
     from surpass.tasks.registry import find_task
 
     output = OutputFile(json)
-    chosen = residents() if name is None else (find_resident(name),)
+    chosen = residents() if name is None else (find_resident(name.removeprefix("zoo:")),)
     if not output.is_stdout:
         if name is None:
             best: dict[str, Resident] = {one.task: find_resident(one.task) for one in chosen}
@@ -41,7 +41,7 @@ def zoo_command(
                     ]
                 )
             columns = ["agent", "", "solved", "on the training sizes", "learned in", "on"]
-            print_table("The zoo", columns, rows, "solved: the least share at any size of the paper's tables")
+            print_table("The zoo", columns, rows, "solved: the least share at any size that it is scored at")
         else:
             _print_one(chosen[0].name, chosen[0].record)
     records = [{"name": one.name, **one.record} for one in chosen]

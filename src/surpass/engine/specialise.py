@@ -10,6 +10,7 @@ import enum
 import hashlib
 import importlib.util
 import inspect
+import logging
 import math
 import os
 import shutil
@@ -37,6 +38,8 @@ from surpass.machine.state import State
 from surpass.tasks.task import Task
 
 __all__ = ["Kernels", "cache_folder", "specialise"]
+
+_log = logging.getLogger(__name__)
 
 _I1, _I2, _F2 = numba.int64[::1], numba.int64[:, ::1], numba.float64[:, ::1]
 _STATE = numba.types.NamedTuple(  # type: ignore[no-untyped-call]
@@ -105,6 +108,7 @@ class Kernels:
     def __init__(self, task: Task) -> None:
         self._task = task
         self._module = _load(task)
+        self._has_told = False
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name not in _SIGNATURES:
@@ -124,9 +128,16 @@ class Kernels:
     def _compile(self, name: str) -> Callable[..., Any]:
         dispatcher = getattr(self._module, name)
         if not _interpreted():
+            self._tell_of_compiling(name, Path(dispatcher.stats.cache_path))
             dispatcher.compile(_SIGNATURES[name])
         compiled: Callable[..., Any] = dispatcher
         return compiled
+
+    def _tell_of_compiling(self, name: str, folder: Path) -> None:
+        """Say, once, that a kernel is not in the cache."""
+        if not self._has_told and not any(folder.glob(f"kernels.{name}-*.nbi")):
+            self._has_told = True
+            _log.info("compiling what %s needs; this is done once and can take a minute", self._task.name)
 
 
 def _interpreted() -> bool:

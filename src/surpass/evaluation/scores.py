@@ -59,6 +59,19 @@ class Evaluation:
     narrow_choices: int | None = None
     """For a network: how many of its choices lead by less than 1e-4, so that rounding could turn them."""
 
+    @property
+    def verdict(self) -> str:
+        """How the agent compares with the other one, in a sentence."""
+        sign = 1 if self.measure == "reward" else -1
+        gains = [(sign * (row.difference or 0.0), row.difference_ci95 or 0.0) for row in self.rows]
+        sure = [(gain > 0) - (gain < 0) for gain, noise in gains if abs(gain) > noise]
+        word = "more reward" if self.measure == "reward" else "fewer steps"
+        return (
+            f"{word.capitalize()} than {self.against} at {sure.count(1)} of {len(gains)} sizes,"
+            f" {word.replace('more', 'less').replace('fewer', 'more')} at {sure.count(-1)},"
+            f" no difference beyond chance at {len(gains) - len(sure)}."
+        )
+
     def as_json(self) -> dict[str, Any]:
         """Return the scores as plain data; numbers that do not exist, such as the interval of one value, are null."""
         record: dict[str, Any] = {

@@ -153,7 +153,6 @@ TABLES = (
         paper_table="table6_quick_interface_large_steps",
         rows=(
             RowPlan(label="quick sort", agent="teacher:quick_sort", limit="10n^2"),
-            *_learned("sort-quick", "rl from scratch", "rl", limit="10n^2", against="quick sort", paper_row=None),
             *_learned("sort-quick", "rl + imitation", "rl+imitation", limit="10n^2", against="quick sort"),
         ),
     ),

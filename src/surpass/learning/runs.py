@@ -55,6 +55,10 @@ class Learner(Protocol):
         """Go back to a saved state in place."""
 
 
+FOREMOST = ("method", "task", "teacher")
+"""What a difference of two recipes is told by, if it lies there."""
+
+
 class RunFolder:
     """The files of a run."""
 
@@ -77,7 +81,7 @@ class RunFolder:
             if not isinstance(known, dict):
                 raise SavedFileError(f"{recipe_path} is not the recipe of a run")
             wanted = json.loads(json.dumps(recipe))
-            for name in sorted({*known, *wanted}):
+            for name in sorted({*known, *wanted}, key=lambda name: (name not in FOREMOST, name)):
                 if known.get(name) != wanted.get(name):
                     raise SettingError(
                         f"{self.path} is a run with {name} {known.get(name)!r}, not {wanted.get(name)!r}"
