@@ -412,9 +412,14 @@ def absorb(plan: Plan, other: Plan, numbers: Ints) -> None:
             if row < 0:
                 row = add_after(plan, origin, choice, numbers[other.owners[k]], other.nodes[k])
         if row == before:
-            plan.cumulative[row] = other.cumulative[k]
-            plan.options[row] = other.options[k]
-            plan.layers[row] = other.layers[k]
+            # Loops, because assignments of whole rows take ten times as long to compile.
+            for j in range(plan.cumulative.shape[1]):
+                plan.cumulative[row, j] = other.cumulative[k, j]
+            for j in range(plan.options.shape[1]):
+                plan.options[row, j] = other.options[k, j]
+            for i in range(plan.layers.shape[1]):
+                for j in range(plan.layers.shape[2]):
+                    plan.layers[row, i, j] = other.layers[k, i, j]
         numbers[k] = row
 
 

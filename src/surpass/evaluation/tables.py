@@ -73,7 +73,9 @@ def _learned(
 def _budget(factor: int) -> tuple[RowPlan, ...]:
     teacher = RowPlan(label=f"dfs, budget {factor} x size", agent="teacher:depth_first", limit=f"{factor}n")
     label = f"rl, budget {factor} x size"
-    return teacher, *_learned("knapsack", label, "rl", limit=f"{factor}n", against=teacher.label)
+    rows = _learned("knapsack", label, "rl", limit=f"{factor}n", against=teacher.label)
+    large = replace(rows[1], label=f"{label}, learned on more items", agent="zoo:knapsack/rl-large")
+    return teacher, *rows, large
 
 
 _SUPERVISED = "zoo:sort-full/imitation-selection_sort"
