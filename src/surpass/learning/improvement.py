@@ -47,7 +47,7 @@ YARDSTICK = 9_000_000
 COUNTERS = ("is_perfect", "sound", "generations", "tried", "draws", "drawn_from")
 CHECKED_STEPS = 400_000
 """About how many steps the instances of a size and distribution may take together when a program is checked."""
-SMALL_SIZES = range(1, 9)
+SMALL_SIZES = range(1, 13)
 """Sizes at which the program is checked on many instances at the end of each round."""
 MOST_ENUMERATED = 5000
 """It is tried on every instance of those sizes that have no more than these."""
