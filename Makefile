@@ -17,7 +17,7 @@ demo: $(INSTALLED)  ## learn to search with RL + imitation, and print the result
 	$(BIN)/surpass evaluate runs/demo --against teacher:binary_search --sizes 5,10,20,30,50,100,200
 
 test: $(INSTALLED)  ## every test
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: $(INSTALLED)  ## lint, types, and the direction of imports
 	$(BIN)/ruff check .
