@@ -327,7 +327,7 @@ def test_python_refuses_what_cannot_be_packed() -> None:
 def test_a_changed_file_is_noticed(tmp_path: Path) -> None:
     program = taught("insertion_sort")
     agent = agent_of("teacher:insertion_sort")
-    parts: Parts = [[[3, 1, 2, 2, 0]], [[1, 2]], [[9, 8, 7, 6, 5]]]
+    parts: Parts = [[[3, 1, 2, 2, 0]], [[1, 2]], [[9, 8, 7, 6, 5]], [[1, 1, 0, 1]], [[2, 2, 1, 1, 0]]]
     ends = run_to_the_end(agent, as_instances(agent.task, parts))
     right = export_program(program, "python")
     exported = Exported(program, tmp_path)

@@ -227,7 +227,9 @@ class _Writer:
             "{",
             INDENT + "int64_t left = limit, outcome;",
         ]
-        registers = [f"{plan.names[Register(index)]} = 0" for index in plan.registers]
+        used = set(re.findall(r"\w+", text)) | {value for _, _, value in self.outputs()}
+        registers = [plan.names[Register(index)] for index in plan.registers]
+        registers = [f"{name} = 0" for name in registers if name in used]
         lines += [f"{INDENT}int64_t {', '.join(registers)};"] if registers else []
         for index in plan.reals or ():
             cell = Cell("reals", Const(index))
@@ -278,6 +280,9 @@ class _Writer:
     def _back(self) -> Lines:
         """Yield the code that goes back to the caller."""
         plan = self.plan
+        if plan.stack_limit is None:
+            yield "goto step_limit; /* Never: the program opens no call that could end. */"
+            return
         yield "--depth;"
         for index in plan.saved:
             yield f"{plan.names[Register(index)]} = frames[depth].{plan.names[Register(index)]};"

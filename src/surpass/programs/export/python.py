@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 
 from surpass.machine.state import DEPTH, PREVIOUS
+from surpass.programs.export.cleanup import read_parts
 from surpass.programs.export.code import (
     Apply,
     Back,
@@ -157,6 +158,8 @@ class _Writer:
             body.append(" = ".join([*registers, *reals]) + " = 0")
         if plan.stack_limit is not None:
             body += ["stack = []", f"stack_limit = {self.text(plan.stack_limit)}"]
+        elif any(Register(DEPTH) in read_parts(block) for block in plan.blocks):
+            body += ["stack = []"]
         self.returned = []
         self.inside: int | None = None
         body += self._block(plan.start)
