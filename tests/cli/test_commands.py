@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -105,3 +106,29 @@ def test_bad_input_gets_one_sentence_and_exit_code_2(words, message, tmp_path):
     assert "Traceback" not in shown.stderr
     assert shown.stdout == ""
     assert len(shown.stderr.strip().splitlines()) == 1
+
+
+def test_what_does_not_fit_into_memory_is_told_in_one_sentence():
+    shown = call("evaluate", "teacher:quick_sort", "--sizes", "9999999999999")
+    assert shown.returncode == 2
+    assert shown.stderr.startswith("surpass: not enough memory: ")
+    assert len(shown.stderr.strip().splitlines()) == 1
+
+
+def test_a_file_that_is_no_agent_is_refused_by_its_own_name(tmp_path):
+    (tmp_path / "x.txt").write_text("x")
+    shown = call("evaluate", tmp_path / "x.txt")
+    assert shown.returncode == 2
+    assert "x.txt is no agent" in shown.stderr
+
+
+def test_zoo_takes_the_name_that_it_prints():
+    assert call("zoo", "zoo:search/rl").stdout == call("zoo", "search/rl").stdout != ""
+
+
+def test_compiling_is_told_once_and_not_again(tmp_path):
+    words = ("evaluate", "teacher:scan", "--task", EXAMPLE, "--sizes", "5", "--instances", "2")
+    environment = {**os.environ, "SURPASS_CACHE_DIR": str(tmp_path)}
+    first, second = (call(*words, env=environment).stderr for _ in range(2))
+    assert first.count("compiling what minimum needs") == 1
+    assert "compiling" not in second

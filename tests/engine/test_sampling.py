@@ -214,3 +214,16 @@ def test_parameters_that_are_no_numbers_still_give_choices() -> None:
     record = sampler.sample(np.full_like(network.as_rows(), np.nan))
     assert (record.filled == sampler.steps).all()
     assert (record.actions == 0).all()
+
+
+def test_each_size_takes_several_distributions_in_turn() -> None:
+    task = find_task("sort-bubble")
+    source = Source(4, 5, "uniform,all-equal", "mixed", "1000")
+    sampler = Sampler(task, source, episodes=40, steps=3, seed=5)
+    for batch in range(4):
+        sampler.batches = batch
+        pool = sampler._draw()
+        for k, size in enumerate((4, 5)):
+            lists = pool.items[pool.sizes == size][:, :size]
+            assert len(lists)
+            assert (np.ptp(lists, axis=1) == 0).all() == bool((k + batch) % 2)

@@ -6,7 +6,7 @@ import pytest
 
 from surpass.agents import find_agent
 from surpass.errors import DataFileError, SettingError, UnknownNameError
-from surpass.evaluation.scores import evaluate
+from surpass.evaluation.scores import Evaluation, Row, evaluate
 from surpass.evaluation.statistics import mean_of, student_quantile
 
 
@@ -137,3 +137,34 @@ def test_impossible_settings_are_refused():
         evaluate(agent, queries="present")
     with pytest.raises(SettingError, match="1 or more"):
         evaluate(agent, sizes=[5], instances=0)
+
+
+def compared(measure: str, *rows: tuple[float, float, float]) -> Evaluation:
+    """Return scores of given shares solved, differences and intervals."""
+    found = tuple(
+        Row(
+            size=5,
+            instances=10,
+            solved=solved,
+            mean_steps=1.0,
+            ci95=0.0,
+            max_steps=1,
+            mean_reward=1.0,
+            reward_ci95=0.0,
+            reasons={},
+            difference=difference,
+            difference_ci95=noise,
+        )
+        for solved, difference, noise in rows
+    )
+    return Evaluation("a", "t", "uniform", 0, found, against="b", measure=measure)
+
+
+def test_the_verdict_counts_what_lies_beyond_chance_and_is_solved() -> None:
+    rows = [(1.0, -2.0, 0.5), (1.0, -2.0, 3.0), (1.0, 1.0, 0.5), (0.5, -9.0, 0.1)]
+    assert compared("steps", *rows).verdict == (
+        "Fewer steps than b at 1 of 4 sizes, more at 1, no difference beyond chance at 1, not everything solved at 1."
+    )
+    assert compared("reward", *rows[:3]).verdict == (
+        "More reward than b at 1 of 3 sizes, less at 1, no difference beyond chance at 1."
+    )

@@ -63,14 +63,14 @@ class Evaluation:
     def verdict(self) -> str:
         """How the agent compares with the other one, in a sentence."""
         sign = 1 if self.measure == "reward" else -1
-        gains = [(sign * (row.difference or 0.0), row.difference_ci95 or 0.0) for row in self.rows]
-        sure = [(gain > 0) - (gain < 0) for gain, noise in gains if abs(gain) > noise]
-        word = "more reward" if self.measure == "reward" else "fewer steps"
-        return (
-            f"{word.capitalize()} than {self.against} at {sure.count(1)} of {len(gains)} sizes,"
-            f" {word.replace('more', 'less').replace('fewer', 'more')} at {sure.count(-1)},"
-            f" no difference beyond chance at {len(gains) - len(sure)}."
-        )
+        solved = [row for row in self.rows if row.solved == 1]
+        gains = [(sign * (row.difference or 0.0), row.difference_ci95 or 0.0) for row in solved]
+        sure = [gain > 0 for gain, noise in gains if abs(gain) > noise]
+        more, less = ("More reward", "less") if self.measure == "reward" else ("Fewer steps", "more")
+        told = [f"{less} at {sure.count(False)}", f"no difference beyond chance at {len(gains) - len(sure)}"]
+        if len(solved) < len(self.rows):
+            told.append(f"not everything solved at {len(self.rows) - len(solved)}")
+        return f"{more} than {self.against} at {sure.count(True)} of {len(self.rows)} sizes, {', '.join(told)}."
 
     def as_json(self) -> dict[str, Any]:
         """Return the scores as plain data; numbers that do not exist, such as the interval of one value, are null."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from surpass.machine.state import DEPTH
@@ -30,7 +31,7 @@ CHOICE, OR, AND, NOT, COMPARISON, SUM, PRODUCT, SIGN, ATOM = 1, 2, 3, 4, 5, 9, 1
 _PRECEDENCE = {"|": 6, "^": 7, "&": 8, "<<": 8, ">>": 8, "+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT}
 
 
-class Notation:
+class Notation(ABC):
     """How a language writes expressions."""
 
     def __init__(self, names: dict[Expr, str]) -> None:
@@ -82,29 +83,29 @@ class Notation:
         least = binds if sign in "+-*" else SIGN
         return f"{self.text(expr.left, least)} {sign} {self.text(right, max(binds + 1, least))}", binds
 
+    @abstractmethod
     def constant(self, const: Const) -> str:
         """Return a constant as text."""
-        raise NotImplementedError
 
+    @abstractmethod
     def negation(self, expr: Not) -> tuple[str, int]:
         """Return `not` as text and how tightly it binds."""
-        raise NotImplementedError
 
+    @abstractmethod
     def choice(self, expr: Select) -> tuple[str, int]:
         """Return a choice as text and how tightly it binds."""
-        raise NotImplementedError
 
+    @abstractmethod
     def logic(self, expr: Logic) -> tuple[str, int]:
         """Return `and` or `or` as text and how tightly it binds."""
-        raise NotImplementedError
 
+    @abstractmethod
     def apply(self, expr: Apply) -> str:
         """Return a function of a number as text."""
-        raise NotImplementedError
 
+    @abstractmethod
     def arithmetic(self, expr: Binary) -> tuple[str, int]:
         """Return arithmetic as text and how tightly it binds."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
