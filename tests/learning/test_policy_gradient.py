@@ -150,6 +150,9 @@ def test_a_saved_state_goes_on_to_the_same_network() -> None:
         ({"learning_rate": 0.0}, "learning_rate is 0.0"),
         ({"final_learning_rate": 1.0}, "final_learning_rate is 1.0"),
         ({"smallest": 5, "largest": 3}, "from 5 to 3"),
+        ({"smallest": 60, "largest": 0}, "from 60 to 50"),
+        ({"smallest": 0, "largest": 20}, "from 30 to 20"),
+        ({"smallest": -1, "largest": 0}, "from -1 to 50"),
         ({"teacher": "bubble_sort"}, "does not teach search"),
         ({"imitation_weight": -1.0}, "imitation_weight is -1.0"),
     ],
@@ -159,6 +162,12 @@ def test_impossible_settings_are_refused(settings: dict[str, object], message: s
         new_learner("search", **settings)
     with pytest.raises(UnknownNameError, match="scalar"):
         new_learner("search", baseline="none")
+
+
+def test_a_size_that_is_not_set_is_the_tasks() -> None:
+    task = find_task("search")
+    assert new_learner("search", smallest=2, largest=0).config.last_sizes(task) == (2, 50)
+    assert new_learner("search", smallest=0, largest=70).config.last_sizes(task) == (30, 70)
 
 
 def test_a_loss_that_is_no_number_stops_with_the_update() -> None:

@@ -130,6 +130,8 @@ def test_runs_are_scored_on_the_training_sizes() -> None:
     assert score_sizes(parse_recipe("x", RECIPE), search) == (30, 40, 50)
     narrow = {**RECIPE, "method": "rl", "settings": {"smallest": 4, "largest": 5}}
     assert score_sizes(parse_recipe("x", narrow), search) == (4, 5)
+    from_1 = {**RECIPE, "method": "rl", "settings": {"smallest": 1}}
+    assert score_sizes(parse_recipe("x", from_1), search) == (1, 25, 50)
 
 
 # Failures and going on

@@ -76,7 +76,7 @@ class PolicyGradientConfig:
     """What a gain of the score is worth beside the task's own reward: for sorting, neighbours that come into order."""
     smallest: int = 0
     largest: int = 0
-    """The sizes to learn on; the task's if 0."""
+    """The sizes to learn on; each is the task's if 0."""
     first_smallest: int = 0
     first_largest: int = 0
     """The sizes to begin with; those to learn on if 0."""
@@ -111,18 +111,15 @@ class PolicyGradientConfig:
             raise SettingError(f"final_learning_rate is {self.final_learning_rate}; it must be 0 or more, and below 1")
         if self.limit:
             Limit.parse(self.limit)
-        for kind, low, high in (
-            ("sizes", self.smallest, self.largest),
-            ("first sizes", self.first_smallest, self.first_largest),
-        ):
-            if (low or high) and not 1 <= low <= high:
-                raise SettingError(f"{kind} go from {low} to {high}; they must be 1 or more, in order")
+        if self.first_smallest or self.first_largest:
+            _check_sizes("first sizes", self.first_smallest, self.first_largest)
         if bool(self.growth) != bool(self.first_largest):
             raise SettingError("growth and first_smallest, first_largest go together: set all of them or none")
 
     def last_sizes(self, task: Task) -> tuple[int, int]:
         """Return the smallest and the largest size to learn on in the end."""
-        low, high = (self.smallest, self.largest) if self.largest else task.training_sizes
+        low, high = self.smallest or task.training_sizes[0], self.largest or task.training_sizes[1]
+        _check_sizes("sizes", low, high)
         if self.first_largest > high or self.first_smallest > low:
             raise SettingError(
                 f"first sizes go from {self.first_smallest} to {self.first_largest}; "
@@ -350,3 +347,8 @@ def _value_network(task: Task, seed: int) -> nn.Sequential:
             nn.ReLU(),
             nn.Linear(64, 1),
         )
+
+
+def _check_sizes(kind: str, low: int, high: int) -> None:
+    if not 1 <= low <= high:
+        raise SettingError(f"{kind} go from {low} to {high}; they must be 1 or more, in order")

@@ -278,9 +278,10 @@ class Sweep:
 
 def score_sizes(recipe: Recipe, task: Task) -> tuple[int, ...]:
     """Return the sizes that runs are scored on: the smallest, middle and largest of those to learn on."""
-    low, high = task.training_sizes
-    if recipe.settings.get("smallest") and recipe.settings.get("largest"):
-        low, high = int(recipe.settings["smallest"]), int(recipe.settings["largest"])
+    low, high = (
+        int(recipe.settings.get(name) or size)
+        for name, size in zip(("smallest", "largest"), task.training_sizes, strict=True)
+    )
     return tuple(sorted({low, (low + high) // 2, high}))
 
 
