@@ -119,10 +119,10 @@ def test_a_change_that_breaks_the_program_is_taken_back() -> None:
     one.advance()
     kept = as_plain(one.changes)
     interface = one.task.interface
-    observations = one._met
+    observations = one.proposer.observations
     digits = interface.digits(observations)
     swap = interface.parse_action("SwapWithNext(2)")
-    at = int(np.flatnonzero(one._met_actions == swap)[0])
+    at = int(np.flatnonzero(one.proposer.actions == swap)[0])
     stand_still = interface.parse_action("AssignVar(1, 1)")
     bad = Change(np.arange(digits.shape[1]), digits[at], swap, stand_still)
     one.changes = [*one.changes, bad]

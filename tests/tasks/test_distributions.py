@@ -107,6 +107,15 @@ def test_few_distinct_lists_hold_five_values_equally_often() -> None:
     assert (abs(counts - 2000) < 5 * math.sqrt(10_000 * 0.2 * 0.8)).all()
 
 
+def test_some_distinct_lists_hold_any_number_of_values() -> None:
+    lists = draw_lists("some-distinct", 20, 3000)
+    distinct = Counter(len(set(row)) for row in lists.tolist())
+    assert set(range(1, 13)) <= set(distinct)
+    assert lists.min() == 0
+    assert lists.max() > 15
+    assert (draw_lists("some-distinct", 1, 50) == 0).all()
+
+
 def test_lists_with_repeats_draw_each_value_on_its_own() -> None:
     lists = draw_lists("repeats", 100)
     assert set(np.unique(lists)) == set(range(100))
@@ -161,6 +170,7 @@ def test_search_lists_keep_the_ties_of_their_distribution() -> None:
 
     assert distinct("uniform") == {30}
     assert distinct("few-distinct") <= {3, 4, 5}
+    assert min(distinct("some-distinct")) <= 2 <= 10 <= max(distinct("some-distinct"))
     assert distinct("all-equal") == {1}
 
 
@@ -225,6 +235,34 @@ def test_knapsack_weights_and_values_are_uniform_and_independent() -> None:
         assert abs(amounts.mean() - 0.5) < 5 * math.sqrt(1 / 12 / 20_000)
         assert abs(amounts.var() - 1 / 12) < 5 * math.sqrt(1 / 180 / 20_000)
     assert abs(np.corrcoef(weights, values)[0, 1]) < 5 / math.sqrt(20_000)
+
+
+def knapsacks(data: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return weights, values and the share of the total weight that may be packed."""
+    drawn = KNAPSACK.draw(request(10, 2_000, data=data))
+    weights, values = (drawn.reals[:, WEIGHTS + 10 * k : WEIGHTS + 10 * k + 10] for k in (0, 1))
+    return weights, values, drawn.reals[:, 1] / weights.sum(axis=1)
+
+
+@pytest.mark.parametrize("data", ["correlated", "whole", "wide"])
+def test_some_or_all_of_a_knapsack_may_be_packed(data: str) -> None:
+    _, _, shares = knapsacks(data)
+    assert shares.min() < 0.05
+    assert shares.max() == 1
+    assert 0.15 < (shares == 1).mean() < 0.3
+
+
+def test_knapsacks_that_are_hard_to_pack() -> None:
+    weights, values, _ = knapsacks("correlated")
+    assert np.allclose(values, weights + 0.1, rtol=0, atol=1e-12)
+    weights, values, shares = knapsacks("whole")
+    assert set(np.unique(weights)) == set(np.unique(values)) == {0, 1, 2, 3}
+    capacities = shares * weights.sum(axis=1)
+    assert np.allclose(capacities, np.round(capacities), rtol=0, atol=1e-9)
+    weights, values, _ = knapsacks("wide")
+    for amounts in (weights, values):
+        assert amounts.min() < 1e-19
+        assert amounts.max() > 1e19
 
 
 def test_a_knapsack_starts_empty_with_nothing_found() -> None:

@@ -43,6 +43,8 @@ STEP_LIMIT, STACK_LIMIT, NO_ACTION, BAD_OBSERVATION = (
 )
 EMPTY = -1
 """Marks a free place in a table, whose keys are observations and so never negative."""
+ANY = -2
+"""Stands for whatever action there is; actions and `NO_ACTION` of agents are other numbers."""
 
 
 @numba.njit(nogil=True, cache=True)
@@ -562,12 +564,12 @@ def spread(tree: Tree, plan: Plan, rows: Ints, slopes: Floats, biases: Floats, g
 
 @numba.njit(nogil=True, cache=True)
 def amend(keys: Ints, values: Ints, digits: Ints, strides: Ints, radices: Ints, old: int, new: int) -> None:
-    """Make `new` of each action `old` in a table, in place, where the observation has certain digits.
+    """Make `new` of each action `old` (of any, if `old` is `ANY`) in a table, in place, at certain observations.
 
     `digits` [k] are those wanted, `strides` [k] and `radices` [k] say where in the observation they stand.
     """
     for place in range(len(keys)):
-        if values[place] != old or keys[place] == EMPTY:
+        if (values[place] != old and old != ANY) or keys[place] == EMPTY:
             continue
         holds = True
         for k in range(len(digits)):

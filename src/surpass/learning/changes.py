@@ -9,16 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from surpass.agents.agent import Agent
+from surpass.engine.kernels import ANY
 from surpass.engine.specialise import specialise
 from surpass.tasks.task import Task
 
-__all__ = ["AmendedAgent", "Change", "RememberedAgent", "amend"]
+__all__ = ["ANY", "AmendedAgent", "Change", "RememberedAgent", "amend"]
 
 Ints = npt.NDArray[np.int64]
 
 
 class Change(NamedTuple):
-    """Where `features` have the value numbers `digits` and the action would be `old`, it is `new`."""
+    """Where `features` have the value numbers `digits` and the action would be `old`, or for `ANY`, it is `new`."""
 
     features: Ints
     digits: Ints

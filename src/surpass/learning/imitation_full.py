@@ -16,6 +16,7 @@ from surpass.agents.teacher import full_view_teacher_of
 from surpass.engine.run import run
 from surpass.errors import SettingError
 from surpass.learning.state import load_optimizer, load_random, optimizer_tensors, random_state, set_learning_rate
+from surpass.learning.updates import UpdateLearner
 from surpass.tasks.task import Request, Task
 
 __all__ = ["FullViewImitation", "FullViewImitationConfig"]
@@ -59,8 +60,10 @@ class FullViewImitationConfig:
             raise SettingError(f"own is {self.own}; it must lie between 0 and 1")
 
 
-class FullViewImitation:
+class FullViewImitation(UpdateLearner):
     """A learner that imitates a teacher which sees whole lists."""
+
+    config: FullViewImitationConfig
 
     def __init__(self, task: Task, config: FullViewImitationConfig) -> None:
         torch.set_num_threads(1)
@@ -70,21 +73,6 @@ class FullViewImitation:
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=config.learning_rate, fused=True)
         self.random = np.random.default_rng([config.seed, 1])
         self.updates = 0
-
-    @property
-    def has_network(self) -> bool:
-        """Whether there is a network worth keeping."""
-        return True
-
-    @property
-    def done(self) -> bool:
-        """Whether all updates have been made."""
-        return self.updates >= self.config.updates
-
-    @property
-    def finished(self) -> bool:
-        """Whether it has learned all that it was asked to."""
-        return self.done
 
     @property
     def recipe(self) -> dict[str, Any]:

@@ -26,9 +26,9 @@ from surpass.engine.run import run
 from surpass.errors import SettingError
 from surpass.learning.changes import AmendedAgent, Change, RememberedAgent
 from surpass.learning.imitation import Imitation, ImitationConfig
+from surpass.learning.proposals import Proposer
 from surpass.learning.state import load_random, random_state
 from surpass.learning.trials import Known, Trial
-from surpass.machine.features import PreviousAction
 from surpass.tasks.enumeration import enumeration_of
 from surpass.tasks.task import Instances, Request, Task
 
@@ -132,16 +132,7 @@ class Improvement:
         """How many times instances had been drawn before those of the trials."""
         self.known = Known(task)
         self.trials: list[Trial] = []
-        self._rows = task.interface.action_rows
-        self._numbers = {tuple(row): number for number, row in enumerate(self._rows.tolist())}
-        features = task.interface.features
-        self._where = [k for k, f in enumerate(features) if isinstance(f, PreviousAction) or f.name == "function"]
-        self._others = [k for k in range(len(features)) if k not in self._where]
-        self._met: Ints = np.zeros(0, np.int64)
-        self._met_actions: Ints = np.zeros(0, np.int64)
-        self._met_often: Reals = np.zeros(0)
-        self._failed_at: list[tuple[int, int]] = []
-        """What the program meets on instances that it fails, and its actions there."""
+        self.proposer = Proposer(task, self.random)
         self._small = list(self._every_small(MOST_ENUMERATED))
         self._yardstick: Trial | None = None
         self._pupil: Imitation | None = None
@@ -217,7 +208,7 @@ class Improvement:
             "generation": self.generations,
             "tried": self.tried,
             "changes": len(self.changes),
-            "observations": len(self._met),
+            "observations": len(self.proposer.observations),
             "solved": float(1 - trial.unsolved.mean()),
             "relative_cost": self.best_cost,
             **means,
@@ -226,7 +217,7 @@ class Improvement:
     def _try_generation(self) -> None:
         """Try one set of candidates and some of their descendants, and keep the best that passes all trials."""
         screen, heat = self.trials[0], self._heat()
-        candidates = [[change] for change in self._propose_some()]
+        candidates = self.proposer.some(self.config.candidates)
         costs = self._run(screen, candidates)
         finalists: list[tuple[float, list[Change]]] = []
         for depth in range(self.config.depth + 1):
@@ -268,14 +259,15 @@ class Improvement:
             counts, values = screen.visits(self.base, self.changes, self.known, candidates[k])
             places = np.flatnonzero(counts)
             places = places[np.argsort(self.known.keys[places])]
-            places = places[~np.isin(self.known.keys[places], self._met)]
+            places = places[~np.isin(self.known.keys[places], self.proposer.observations)]
             if not len(places):
                 continue
             often = np.cumsum(counts[places]) / counts[places].sum()
             for _ in range(share):
                 at = places[np.searchsorted(often, self.random.random(), side="right")]
-                for change in self._propose(int(self.known.keys[at]), int(values[at])):
-                    children.append([*candidates[k], change])
+                changes = self.proposer.at(int(self.known.keys[at]), int(values[at]))
+                if changes:
+                    children.append([*candidates[k], *changes])
         return children[: self.config.candidates]
 
     def _heat(self) -> float:
@@ -385,67 +377,6 @@ class Improvement:
             if every.count(size) <= most:
                 yield from every.instances(size)
 
-    # Candidates
-
-    def _propose_some(self) -> Iterator[Change]:
-        """Yield the changes of a generation: half where the program often is, half anywhere it has been.
-
-        As long as it fails somewhere, half of them are made where it goes then.
-        """
-        wanted = self.config.candidates
-        while wanted > 0:
-            if self._failed_at and self.random.random() < 0.5:
-                observation, old = self._failed_at[self.random.integers(len(self._failed_at))]
-            else:
-                if self.random.random() < 0.5:
-                    at = int(np.searchsorted(self._met_often, self.random.random(), side="right"))
-                else:
-                    at = int(self.random.integers(len(self._met)))
-                observation, old = int(self._met[at]), int(self._met_actions[at])
-            for change in self._propose(observation, old):
-                yield change
-                wanted -= 1
-
-    def _propose(self, observation: int, old: int) -> list[Change]:
-        """Return a random change at an observation, or none if it would change nothing."""
-        new = self._other_action(old)
-        if new == old or old < 0:
-            return []
-        digits = self.task.interface.digits(np.array([observation]))[0]
-        features = self._some_features()
-        return [Change(features, digits[features], old, new)]
-
-    def _other_action(self, old: int) -> int:
-        """Return an action: the old one with another operand, one that the program uses, or any."""
-        kind, interface = self.random.random(), self.task.interface
-        if kind < 0.35 and old >= 0:
-            row = self._rows[old].copy()
-            operands = interface.instructions[row[0]].operands
-            if operands:
-                k = int(self.random.integers(len(operands)))
-                row[1 + k] = self.random.integers(len(operands[k].values))
-            return self._numbers[tuple(row.tolist())]
-        if kind < 0.65:
-            return int(self._met_actions[self.random.integers(len(self._met_actions))])
-        row = np.zeros(self._rows.shape[1], np.int64)
-        row[0] = self.random.integers(len(interface.instructions))
-        for k, operand in enumerate(interface.instructions[row[0]].operands):
-            row[1 + k] = self.random.integers(len(operand.values))
-        return self._numbers[tuple(row.tolist())]
-
-    def _some_features(self) -> Ints:
-        """Return the features that a change looks at: all, a few, or most; where it is almost always among them."""
-        kind = self.random.random()
-        if kind < 0.25:
-            return np.arange(len(self.task.interface.features))
-        chosen = list(self._where) if kind > 0.85 or self.random.random() < 0.9 else []
-        if kind < 0.85:
-            some = min(len(self._others), int(self.random.integers(0, 5)))
-            chosen += self.random.choice(self._others, some, replace=False).tolist()
-        else:
-            chosen += [k for k in self._others if self.random.random() < 0.6]
-        return np.array(sorted(chosen), np.int64)
-
     # Trials
 
     def _seed(self) -> int:
@@ -471,18 +402,17 @@ class Improvement:
         )
         self._measure_on(screen)
         self.trials = [screen, *larger]
-        self._failed_at = self._visited_on(failed) if failed else []
         known = self.known
         counts, _ = self.trials[1].visits(self.base, self.changes, known, [])
         places = np.flatnonzero(counts)
         places = places[np.argsort(known.keys[places])]
         if not len(places):
             raise SettingError(f"sizes are {self.sizes}: at these {self.task.name} leaves nothing to do")
-        self._met, self._met_actions = known.keys[places], known.values[places]
-        self._met_often = np.cumsum(counts[places]) / counts.sum()
-        if known.count > MOST_KNOWN * len(self._met) + 1000:
+        observations, actions = known.keys[places], known.values[places]
+        self.proposer.learn(observations, actions, counts[places], self._visited_on(failed) if failed else [])
+        if known.count > MOST_KNOWN * len(observations) + 1000:
             known.forget()
-            known.extend(self._met, self._met_actions)
+            known.extend(observations, actions)
 
     def _visited_on(self, parts: list[Instances]) -> list[tuple[int, int]]:
         """Return what the program meets on instances, and its actions there."""

@@ -27,6 +27,7 @@ from surpass.engine.sampling import Sampler, Source
 from surpass.errors import DivergedError, SettingError, UnknownNameError
 from surpass.learning.decisions import decision_losses
 from surpass.learning.state import load_optimizer, optimizer_tensors, set_learning_rate
+from surpass.learning.updates import UpdateLearner
 from surpass.tasks.task import Limit, Request, Task
 
 __all__ = ["PolicyGradient", "PolicyGradientConfig"]
@@ -151,8 +152,10 @@ class PolicyGradientConfig:
         return self.imitation_weight * max(0.0, 1 - updates / self.imitation_updates)
 
 
-class PolicyGradient:
+class PolicyGradient(UpdateLearner):
     """A learner that surpasses its teacher, or learns from nothing, on a task with a table."""
+
+    config: PolicyGradientConfig
 
     def __init__(self, task: Task, config: PolicyGradientConfig) -> None:
         torch.set_num_threads(1)
@@ -170,21 +173,6 @@ class PolicyGradient:
         self.grown = 0
         """How many times the sizes have grown."""
         self._answers: dict[int, int] = {}
-
-    @property
-    def has_network(self) -> bool:
-        """Whether there is a network worth keeping."""
-        return True
-
-    @property
-    def done(self) -> bool:
-        """Whether all updates have been made."""
-        return self.updates >= self.config.updates
-
-    @property
-    def finished(self) -> bool:
-        """Whether it has learned all that it was asked to."""
-        return self.done
 
     @property
     def recipe(self) -> dict[str, Any]:

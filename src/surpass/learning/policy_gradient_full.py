@@ -24,6 +24,7 @@ from surpass.engine.run import run
 from surpass.errors import DivergedError, SettingError
 from surpass.learning.policy_gradient import NEARLY_ALL, PolicyGradientConfig
 from surpass.learning.state import load_optimizer, load_random, optimizer_tensors, random_state, set_learning_rate
+from surpass.learning.updates import UpdateLearner
 from surpass.tasks.task import Limit, Request, Task
 
 __all__ = ["FullViewPolicyGradient"]
@@ -58,8 +59,10 @@ class Steps(NamedTuple):
     """[T, B] how many steps an episode has taken with this one."""
 
 
-class FullViewPolicyGradient:
+class FullViewPolicyGradient(UpdateLearner):
     """A learner that surpasses its teacher, or learns from nothing, on whole lists."""
+
+    config: PolicyGradientConfig
 
     def __init__(self, task: Task, config: PolicyGradientConfig) -> None:
         torch.set_num_threads(1)
@@ -83,21 +86,6 @@ class FullViewPolicyGradient:
         self.updates = 0
         self.grown = 0
         """How many times the sizes have grown."""
-
-    @property
-    def has_network(self) -> bool:
-        """Whether there is a network worth keeping."""
-        return True
-
-    @property
-    def done(self) -> bool:
-        """Whether all updates have been made."""
-        return self.updates >= self.config.updates
-
-    @property
-    def finished(self) -> bool:
-        """Whether it has learned all that it was asked to."""
-        return self.done
 
     @property
     def recipe(self) -> dict[str, Any]:

@@ -107,7 +107,7 @@ class Trial:
     def visits(
         self, base: RememberedAgent, changes: list[Change], known: Known, candidate: list[Change]
     ) -> tuple[Ints, Ints]:
-        """Return how often a candidate meets what is at each place of `known`, and its action there."""
+        """Return how often a candidate meets what is at each place of `known`, and its action there, if it has one."""
         self.run(base, changes, known, [candidate])
         values = known.with_changes(candidate)
         counts = np.zeros(len(known.keys), np.int64)
@@ -117,6 +117,11 @@ class Trial:
             if (self.batch.outcomes == Outcome.STACK_FULL).any():
                 self.batch = make_room(self.task, self.batch)
             self.batch.outcomes[self.batch.outcomes < Outcome.RUNNING] = Outcome.RUNNING
+        lost = self.batch.outcomes[: self.count] == Outcome.NO_ACTION
+        ends, often = np.unique(self.batch.pending[: self.count][lost], return_counts=True)
+        if len(ends):
+            member = np.isin(known.keys, ends)
+            counts[member] += often[np.searchsorted(ends, known.keys[member])]
         return counts, values
 
     def _start(self, episodes: int) -> Instances:

@@ -36,7 +36,9 @@ Ints = npt.NDArray[np.int64]
 
 CALM_ROUNDS = 2
 """How many rounds of fresh instances must meet nothing that the rules get wrong."""
-MOST_ROUNDS = 6
+MOST_ROUNDS = 8
+MOST_EFFORT = 4
+"""How many times as many instances as at first a round may have; they double with each that meets something wrong."""
 LONG_PROGRAM = 100
 """A program of more rules than this is written again only once, after all rounds."""
 TRIED_MERGERS = 200
@@ -56,15 +58,16 @@ def extract(agent: Agent | FullViewAgent, *, seed: int = 0, progress: Progress |
     collector.collect(progress)
     program = write_program(agent.name, collector.table, agent, progress)
     history: list[Round] = []
-    is_stale = False
+    is_stale, effort = False, 1
     while len(history) < MOST_ROUNDS and (len(history) < CALM_ROUNDS or any(r.wrong for r in history[-CALM_ROUNDS:])):
         known, before = collector.table, collector.instances
-        collector.collect(progress)
+        collector.collect(progress, effort=effort)
         table = collector.table
         new = ~known.holds(table.observations)
         wrong = int((program.follow(table.observations[new]) != table.actions[new]).sum())
         history.append(Round(collector.instances - before, int(new.sum()), wrong))
         is_stale = is_stale or wrong > 0
+        effort = min(MOST_EFFORT, 2 * effort) if wrong else effort
         if is_stale and len(program.rules) <= LONG_PROGRAM:
             program, is_stale = write_program(agent.name, table, agent, progress), False
     if is_stale:

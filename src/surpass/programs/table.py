@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from surpass.agents.agent import Agent, FullViewAgent
 from surpass.engine.lookup import Lookup
-from surpass.engine.run import run
+from surpass.engine.run import Results, run
 from surpass.errors import SettingError
 from surpass.tasks.enumeration import enumeration_of
 from surpass.tasks.task import Instances, Request, Task
@@ -20,15 +20,17 @@ __all__ = ["Collector", "Table", "need_table"]
 Ints = npt.NDArray[np.int64]
 Progress = Callable[[str, int, int | None], None]
 
-MOST_ENUMERATED = 50_000
-"""Up to how many instances of a size every one is run: for lists, all of up to 7 values with ties."""
+MOST_ENUMERATED = 600_000
+"""Up to how many instances of a size every one is run: for lists, all of up to 8 values with ties."""
 LARGEST_ENUMERATED = 40
 """The largest size of which every instance is run, however few they are."""
-SMALL_SIZES = tuple(range(1, 11))
-SMALL_COUNT = 500
-"""Instances of each small size, distribution and kind of query in a round."""
-LARGE_ITEMS = 4000
-"""About how many items the instances of a larger size have together."""
+SMALL_SIZES = (*range(1, 11), 12, 15, 20)
+STEPS = 300_000
+"""About how many steps the instances of a size, distribution and kind of query take together in a round."""
+MOST_ITEMS = 400_000
+"""At most how many items they have together."""
+MOST_DRAWN = 2000
+"""How many there are at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,25 +83,30 @@ class Collector:
                 for batch in small.instances(size):
                     self._run(batch, progress)
 
-    def collect(self, progress: Progress | None = None) -> None:
+    def collect(self, progress: Progress | None = None, *, effort: int = 1) -> None:
         """Run the agent on a round of fresh instances: all sizes, every distribution, every kind of query.
 
-        Where an agent fails on most instances, it is not run on larger ones: it would only use up its steps.
+        With more effort there are as many times more of them. Where an agent fails on most instances, it is not run on
+        larger ones: it would only use up its steps.
         """
         seed = self.seed * 1_000_000 + self.rounds
         self.rounds += 1
         kinds = [(data, queries) for data in self.task.data for queries in self.task.queries or ("",)]
         for size in sorted({*SMALL_SIZES, *self.task.training_sizes, *self.task.sizes}):
-            count = SMALL_COUNT if size in SMALL_SIZES else max(2, LARGE_ITEMS // size)
             for data, queries in tuple(kinds):
-                request = Request(size=size, count=count, seed=seed, data=data, queries=queries)
-                if self._run(self.task.draw(request), progress) < 0.5:
+                # The first two tell how many more can be afforded.
+                request = Request(size=size, count=2, seed=seed, data=data, queries=queries)
+                results = self._run(self.task.draw(request), progress)
+                most = effort * min(STEPS / max(1.0, results.steps.mean()), MOST_ITEMS / size, MOST_DRAWN)
+                if most > 2 and (results.solved.any() or size in SMALL_SIZES):
+                    results = self._run(self.task.draw(replace(request, count=int(most))), progress)
+                if results.solved.mean() < 0.5:
                     kinds.remove((data, queries))
 
-    def _run(self, instances: Instances, progress: Progress | None) -> float:
-        """Run the agent on instances and return the share solved."""
+    def _run(self, instances: Instances, progress: Progress | None) -> Results:
+        """Run the agent on instances and return what came of them."""
         results = run(self.agent, instances, lookup=self._lookup)
         self.instances += instances.count
         if progress:
             progress("observations met", self._lookup.count, None)
-        return float(results.solved.mean())
+        return results

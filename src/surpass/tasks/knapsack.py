@@ -142,11 +142,44 @@ def find_wrong(before: Instances, registers: Ints, items: Ints, reals: Reals) ->
 def draw_uniform(request: Request) -> Instances:
     """Draw weights and values uniformly from [0, 1]; half of the total weight may be packed."""
     shape = (request.count, request.size)
-    instances = KNAPSACK.allocate(*shape)
     weights = request.stream("weights").random(shape)
-    instances.reals[:, CAPACITY] = weights.sum(axis=1) / 2
-    instances.reals[:, WEIGHTS : WEIGHTS + request.size] = weights
-    instances.reals[:, WEIGHTS + request.size : WEIGHTS + 2 * request.size] = request.stream("values").random(shape)
+    return _with_capacity(weights, request.stream("values").random(shape), weights.sum(axis=1) / 2)
+
+
+def draw_correlated(request: Request) -> Instances:
+    """Draw weights from [0, 1], each with a value that lies 0.1 above: the kind that is hard to pack well."""
+    weights = request.stream("correlated").random((request.count, request.size))
+    return _with_some_capacity(request, weights, weights + 0.1)
+
+
+def draw_whole(request: Request) -> Instances:
+    """Draw weights and values from 0, 1, 2 and 3, whose sums tie with each other and with the capacity."""
+    shape = (request.count, request.size)
+    weights, values = (request.stream(f"whole {name}").integers(0, 4, shape) for name in ("weights", "values"))
+    instances = _with_some_capacity(request, weights.astype(np.float64), values.astype(np.float64))
+    instances.reals[:, CAPACITY] = np.round(instances.reals[:, CAPACITY])
+    return instances
+
+
+def draw_wide(request: Request) -> Instances:
+    """Draw weights and values over many orders of magnitude."""
+    shape = (request.count, request.size)
+    weights, values = (10.0 ** request.stream(f"wide {name}").uniform(-20, 20, shape) for name in ("weights", "values"))
+    return _with_some_capacity(request, weights, values)
+
+
+def _with_some_capacity(request: Request, weights: Reals, values: Reals) -> Instances:
+    """Return instances in which any share of the total weight may be packed; in one of five, all of it."""
+    shares = np.minimum(1.0, 1.25 * request.stream("shares").random(request.count))
+    return _with_capacity(weights, values, weights.sum(axis=1) * shares)
+
+
+def _with_capacity(weights: Reals, values: Reals, capacities: Reals) -> Instances:
+    count, size = weights.shape
+    instances = KNAPSACK.allocate(count, size)
+    instances.reals[:, CAPACITY] = capacities
+    instances.reals[:, WEIGHTS : WEIGHTS + size] = weights
+    instances.reals[:, WEIGHTS + size : WEIGHTS + 2 * size] = values
     return instances
 
 
@@ -165,11 +198,8 @@ def every_packing(size: int) -> Iterator[Instances]:
         counts = np.repeat(capacity_counts[at : at + step], len(choices))
         rows = np.repeat(np.arange(len(counts)), counts)
         weights, values = choices[at + rows // len(choices)], choices[rows % len(choices)]
-        instances = KNAPSACK.allocate(len(rows), size)
-        instances.reals[:, CAPACITY] = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-        instances.reals[:, WEIGHTS : WEIGHTS + size] = weights
-        instances.reals[:, WEIGHTS + size : WEIGHTS + 2 * size] = values
-        yield instances
+        capacities = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+        yield _with_capacity(weights.astype(np.float64), values.astype(np.float64), capacities.astype(np.float64))
 
 
 def read(parts: Sequence[Sequence[Number]]) -> tuple[Instances, tuple[str, ...]]:
@@ -227,7 +257,7 @@ KNAPSACK = Task(
     item_width=lambda size: 2 * size,
     real_width=lambda size: WEIGHTS + 5 * size + 3,
     item_name=lambda index, size: f"taken[{index}]" if index < size else None,
-    data={"uniform": draw_uniform},
+    data={"uniform": draw_uniform, "correlated": draw_correlated, "whole": draw_whole, "wide": draw_wide},
     small=Enumeration(
         what=f"n items with weights and values 0 to {GRID - 1}, with every whole capacity up to their total weight",
         instances=every_packing,

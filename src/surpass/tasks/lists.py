@@ -28,6 +28,13 @@ def _few_distinct(request: Request) -> Ints:
     return request.stream("few-distinct").integers(0, FEW, (request.count, request.size))
 
 
+def _some_distinct(request: Request) -> Ints:
+    """Any number of distinct values, from one to as many as positions."""
+    distinct = np.floor(request.size ** request.stream("distinct").random((request.count, 1)))
+    values = distinct * request.stream("some-distinct").random((request.count, request.size))
+    return np.floor(values).astype(np.int64)
+
+
 def _repeats(request: Request) -> Ints:
     """As many possible values as positions, each drawn on its own: about a third of them occur more than once."""
     return request.stream("repeats").integers(0, request.size, (request.count, request.size))
@@ -71,6 +78,7 @@ LISTS: dict[str, Callable[[Request], Ints]] = {
     "uniform": _uniform,
     "repeats": _repeats,
     "few-distinct": _few_distinct,
+    "some-distinct": _some_distinct,
     "all-equal": _all_equal,
     "sorted": _sorted,
     "reversed": _reversed,

@@ -217,7 +217,7 @@ SEARCH = Task(
     registers=(*VARIABLES, "answer", "_is_present"),
     item_width=lambda size: size + 1,
     item_name=lambda index, size: f"A[{index}]" if index < size else "q",
-    data={name: _draw_ordered(name) for name in ("uniform", "repeats", "few-distinct", "all-equal")},
+    data={name: _draw_ordered(name) for name in ("uniform", "repeats", "few-distinct", "some-distinct", "all-equal")},
     small=Enumeration(
         what=f"ordered lists of n distinct values, and with every pattern of ties up to n = {LARGEST_TIED},"
         " with every query: each value, and each gap before, between and after values",
