@@ -326,6 +326,17 @@ def test_settings_are_listed_with_their_values(surpass) -> None:  # type: ignore
     assert {"teacher = bracket_search", "updates = 7", "unroll = 50"} <= set(lines)
 
 
+@pytest.mark.parametrize("name", ["thesis.tex", "checkpoints/best.pt"])
+def test_a_folder_of_other_things_is_refused_and_left_alone(name: str, tmp_path: Path, surpass) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "mine" / name
+    path.parent.mkdir(parents=True)
+    path.write_text("x")
+    check_refused(
+        surpass(*LEARN, "--out", tmp_path / "mine"), f"holds something that is no run, such as {Path(name).parts[0]}"
+    )
+    assert [p for p in (tmp_path / "mine").rglob("*") if p.is_file()] == [path]
+
+
 def test_an_interrupted_run_says_how_to_go_on(tmp_path: Path, surpass, monkeypatch) -> None:  # type: ignore[no-untyped-def]
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt

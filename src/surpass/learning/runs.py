@@ -59,6 +59,10 @@ FOREMOST = ("method", "task", "teacher")
 """What a difference of two recipes is told by, if it lies there."""
 
 
+BEFORE = ("log.txt", "failure.json")
+"""What a sweep may have put into the folder of a run before it began."""
+
+
 class RunFolder:
     """The files of a run."""
 
@@ -88,10 +92,22 @@ class RunFolder:
                     )
             return
         try:
+            if foreign := self._foreign():
+                raise SettingError(
+                    f"{self.path} holds something that is no run, such as {foreign}; choose a new or empty folder"
+                )
             (self.path / "checkpoints").mkdir(parents=True, exist_ok=True)
             write_atomically(recipe_path, (json.dumps(recipe, indent=1) + "\n").encode())
         except OSError as error:
             raise SettingError(f"{self.path} cannot be written: {error.strerror}") from None
+
+    def _foreign(self) -> str:
+        """Return the name of something in the folder that no run has put there before its recipe, or nothing."""
+        for path in sorted(self.path.iterdir()) if self.path.is_dir() else ():
+            is_fresh = path.name == "checkpoints" and path.is_dir() and not any(path.iterdir())
+            if not is_fresh and path.name not in BEFORE and not path.name.startswith("."):
+                return path.name
+        return ""
 
     def checkpoints(self) -> list[Path]:
         """Return the stems of the checkpoints, the newest first."""
