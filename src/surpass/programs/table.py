@@ -94,18 +94,21 @@ class Collector:
         kinds = [(data, queries) for data in self.task.data for queries in self.task.queries or ("",)]
         for size in sorted({*SMALL_SIZES, *self.task.training_sizes, *self.task.sizes}):
             for data, queries in tuple(kinds):
-                # The first two tell how many more can be afforded.
+                # The first two tell how many more can be afforded; if they are the same, there are no others.
                 request = Request(size=size, count=2, seed=seed, data=data, queries=queries)
-                results = self._run(self.task.draw(request), progress)
+                two = self.task.draw(request)
+                results = self._run(two, progress)
                 most = effort * min(STEPS / max(1.0, results.steps.mean()), MOST_ITEMS / size, MOST_DRAWN)
-                if most > 2 and (results.solved.any() or size in SMALL_SIZES):
+                is_one = all((numbers[0] == numbers[1]).all() for numbers in (two.items, two.reals))
+                if most > 2 and not is_one and (results.solved.any() or size in SMALL_SIZES):
                     results = self._run(self.task.draw(replace(request, count=int(most))), progress)
                 if results.solved.mean() < 0.5:
                     kinds.remove((data, queries))
 
     def _run(self, instances: Instances, progress: Progress | None) -> Results:
         """Run the agent on instances and return what came of them."""
-        results = run(self.agent, instances, lookup=self._lookup)
+        # To hand two instances over to threads takes longer than to run them.
+        results = run(self.agent, instances, lookup=self._lookup, threads=1 if instances.count <= 2 else None)
         self.instances += instances.count
         if progress:
             progress("observations met", self._lookup.count, None)
