@@ -19,6 +19,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("run", type=Path)
     parser.add_argument("name", help="the name within its task, such as imitation-quick_sort")
+    parser.add_argument("--teacher", default="", help="the name of its teacher, if that has another one by now")
     parser.add_argument("--instances", type=int, default=1000)
     parser.add_argument("--sizes", default="", help="sizes to score at; the task's if not given")
     arguments = parser.parse_args()
@@ -28,8 +29,9 @@ def main() -> None:
     sizes = [int(word) for word in arguments.sizes.split(",") if word] or list(agent.task.sizes)
     queries = "present" if agent.task.queries else None
     scores = evaluate(agent, sizes=sizes, instances=arguments.instances, seed=0, queries=queries)
+    renamed = {"teacher": arguments.teacher} if arguments.teacher else {}
     about = {
-        "recipe": record["recipe"],
+        "recipe": {**record["recipe"], **renamed},
         "seconds": record["seconds"],
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "scores": scores.as_json()["rows"],

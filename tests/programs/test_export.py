@@ -185,14 +185,17 @@ def test_a_hundred_thousand_instances(name: str, tmp_path: Path) -> None:
             # Python takes a thousand times as long.
             exported.check(parts[100:], ends_of(own, 100), kind, with_python=False)
             exported.check(parts[:100], own, kind)
-            for k in np.flatnonzero((ends.steps != own.steps) | (ends.outcomes != own.outcomes)).tolist():
+            for k, part in enumerate(parts):
+                by_agent, by_rules = exported.wanted(part, ends, k), exported.wanted(part, own, k)
+                if by_agent == by_rules:
+                    continue
                 others += 1
                 before = counting.unmet()
-                counting.by_python(parts[k])
-                assert counting.unmet() > before, f"another run, and nothing unmet: {parts[k]}"
+                counting.by_python(part)
+                assert counting.unmet() > before, f"another run, and nothing unmet: {part}"
                 if agent.task.measure == "steps":
-                    assert own.outcomes[k] == ends.outcomes[k] == Outcome.SOLVED
-    print(f"{name}: {others} of {MANY} instances take another number of steps by the rules than by the agent")
+                    assert by_agent[0] == by_rules[0], f"another result: {part}"
+    print(f"{name}: {others} of {MANY} instances end otherwise, or in other steps, by the rules than by the agent")
     assert others <= MANY / 10_000
 
 
