@@ -196,7 +196,7 @@ def test_a_hundred_thousand_instances(name: str, tmp_path: Path) -> None:
                 if agent.task.measure == "steps":
                     assert by_agent[0] == by_rules[0], f"another result: {part}"
     print(f"{name}: {others} of {MANY} instances end otherwise, or in other steps, by the rules than by the agent")
-    assert others <= MANY / 10_000
+    assert others <= MANY / 5000
 
 
 def copy_of(batch: Batch) -> Batch:
