@@ -18,6 +18,7 @@ from surpass.tasks.enumeration import enumeration_of, weak_order_count
 from surpass.tasks.lists import from_lists
 from surpass.tasks.registry import PAPER_TASKS
 from surpass.tasks.sort_bubble import SORT_BUBBLE
+from surpass.tasks.task import Request
 from surpass.tasks.user_file import load_task_file
 from tests.long import LONG
 
@@ -91,8 +92,10 @@ def test_drawn_instances_follow_the_seed_and_are_not_run_twice() -> None:
     first, again, other = (check(teacher, up_to=1, sizes=[30], instances=10, seed=seed) for seed in (0, 0, 1))
     assert first == again
     assert first.drawn[0].mean_steps != other.drawn[0].mean_steps
-    # Five distributions have one list of a size, and one draws some that another has.
-    assert 4 * 10 + 5 < first.drawn[0].instances <= 5 * 10 + 5
+    drawn = [SORT_BUBBLE.draw(Request(size=30, count=10, seed=0, data=data)).items for data in SORT_BUBBLE.data]
+    distinct = [len(np.unique(lists, axis=0)) for lists in drawn]
+    assert distinct.count(1) == 5, "five distributions have one list of a size"
+    assert first.drawn[0].instances == sum(distinct)
 
 
 def test_a_full_view_is_checked_without_observations() -> None:

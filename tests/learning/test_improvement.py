@@ -5,14 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surpass.agents import find_agent
+from surpass.agents import NO_ACTION, find_agent
+from surpass.engine.lookup import Lookup
 from surpass.engine.run import run
 from surpass.errors import SettingError, UnknownNameError
-from surpass.learning.changes import AmendedAgent, Change, amend
+from surpass.learning.changes import ANY, AmendedAgent, Change, RememberedAgent, amend
 from surpass.learning.improvement import Improvement, ImprovementConfig
 from surpass.learning.methods import new_learner
+from surpass.learning.proposals import Proposer
+from surpass.learning.trials import Known, Trial
 from surpass.tasks.registry import find_task
-from surpass.tasks.task import Request
+from surpass.tasks.task import Request, Task
 
 
 @pytest.fixture(autouse=True)
@@ -49,21 +52,82 @@ def test_a_change_applies_where_features_and_action_match() -> None:
     task = find_task("sort-bubble")
     interface, rng = task.interface, np.random.default_rng(3)
     observations = np.unique(rng.integers(0, interface.observation_count, 3000))
-    actions = rng.integers(0, 4, len(observations))
+    actions = rng.integers(-1, 4, len(observations))
     digits = interface.digits(observations)
     changes = [
         Change(np.array([0, 12]), digits[7, [0, 12]], 2, 9),
         Change(np.array([], np.int64), np.array([], np.int64), 9, 1),
         Change(np.arange(len(interface.features)), digits[11], int(actions[11]), 20),
+        Change(np.array([4]), digits[5, [4]], ANY, 7),
     ]
     expected = []
     for row, action in zip(digits.tolist(), actions.tolist(), strict=True):
         for change in changes:
-            if action == change.old and all(row[f] == d for f, d in zip(change.features, change.digits, strict=True)):
+            fits = all(row[f] == d for f, d in zip(change.features, change.digits, strict=True))
+            if fits and change.old in (action, ANY):
                 action = change.new
         expected.append(action)
     assert amend(task, changes, observations, actions.copy()).tolist() == expected
     assert expected != actions.tolist()
+
+
+def test_an_insertion_does_something_else_first_and_then_what_was_done_before() -> None:
+    """Whatever is seen in between; and nothing else changes."""
+    agent = find_agent("teacher:quick_sort")
+    task, interface = agent.task, agent.task.interface
+    met = Lookup(agent)
+    run(agent, task.draw(Request(size=8, count=50, seed=1)), lookup=met)
+    observations, actions = met.entries()
+    proposer = Proposer(task, np.random.default_rng(0))
+    proposer.learn(observations, actions, np.ones(len(observations), np.int64), ())
+    function, previous = len(interface.features) - 2, len(interface.features) - 1
+    lengths = set()
+    for k in range(300):
+        at = k % len(observations)
+        changes = proposer._insert(int(observations[at]), int(actions[at]))
+        if not changes:
+            continue
+        lengths.add(len(changes))
+        changed = AmendedAgent(agent, changes)
+        digits = interface.digits(observations[[at]]).copy()
+        action = int(changed.actions(observations[[at]])[0])
+        for change in changes[1:]:
+            assert action != actions[at]
+            other = interface.digits(observations[[(7 * k) % len(observations)]]).copy()
+            other[0, [function, previous]] = digits[0, function], action + 1
+            assert changed.actions(interface.pack_digits(other))[0] == change.new
+            action = change.new
+        assert action == actions[at]
+        places = {(int(digits[0, function]), int(change.digits[-1])) for change in changes}
+        where = interface.digits(observations)[:, [function, previous]]
+        elsewhere = np.array([tuple(row) not in places for row in where.tolist()])
+        assert (changed.actions(observations)[elsewhere] == actions[elsewhere]).all()
+    assert lengths == {2, 3}
+
+
+class Helpless:
+    """An agent that knows no action."""
+
+    name = "helpless"
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+
+    def actions(self, observations: np.ndarray) -> np.ndarray:
+        """Return none."""
+        return np.full(len(observations), NO_ACTION)
+
+
+def test_where_a_program_has_no_action_counts_as_visited() -> None:
+    """So that changes can be tried there."""
+    task = find_task("search")
+    instances, known = task.draw(Request(size=6, count=40, seed=2)), Known(task)
+    trial = Trial(task, instances, np.ones(40, bool), 1)
+    base = RememberedAgent(Helpless(task))
+    trial.measure_program(base, [], known, 1.25)
+    counts, values = trial.visits(base, [], known, [])
+    assert counts.sum() == 40
+    assert (values[counts > 0] == NO_ACTION).all()
 
 
 # Improvement

@@ -80,8 +80,10 @@ class Proposer:
         first, *rest = [self._other_action(old) for _ in range(1 + int(self.random.integers(2)))]
         changes = [Change(features, digits[features], old, first)]
         where = np.array(self._where, np.int64)
+        here = int(digits[self._previous[0]]) - 1
         for done, new in zip([first, *rest], [*rest, old], strict=True):
-            if done in (new, old):
+            # After the action that led here comes the insertion itself, so that cannot be one of its actions.
+            if done in (new, old, here):
                 return []
             digits[self._previous] = done + 1
             changes.append(Change(where, digits[where], ANY, new))
