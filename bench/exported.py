@@ -21,13 +21,13 @@ import numpy.typing as npt
 from bench.report import Measurement, PeerMissingError, Ratio, Report
 from bench.timing import Timing, Work, best_of
 from surpass.agents import find_agent
-from surpass.agents.agent import Agent
 from surpass.engine.lookup import Lookup
 from surpass.engine.run import run
 from surpass.errors import WrongAnswerError
 from surpass.programs.export import export_program
 from surpass.programs.extract import extract
 from surpass.programs.program import Program
+from surpass.table import Agent
 from surpass.tasks.lists import from_lists
 
 Ints = npt.NDArray[np.int64]

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from surpass.agents.agent import NO_ACTION, Agent
 from surpass.engine.batch import allocate
 from surpass.engine.lookup import Lookup
 from surpass.engine.specialise import specialise
 from surpass.machine import Outcome
 from surpass.machine.state import DEPTH, FIRST
+from surpass.table import NO_ACTION, Agent
 from surpass.tasks.knapsack import WEIGHTS
 from surpass.tasks.task import Instances, Task
 

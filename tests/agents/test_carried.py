@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from surpass.agents import find_agent
-from surpass.agents.agent import Agent
 from surpass.agents.carried import CarriedAgent
 from surpass.engine.run import run
 from surpass.errors import SettingError
+from surpass.table import Agent
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Request
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from surpass.agents import teachers
-from surpass.agents.agent import NO_ACTION, Agent, FullViewAgent
+from surpass.agents.agent import FullViewAgent
 from surpass.agents.teacher import Do, See, Teacher, find_teacher, known_teachers, teacher
 from surpass.errors import DeclarationError, UnknownNameError
 from surpass.machine import Action
+from surpass.table import NO_ACTION, Agent
 from surpass.tasks.registry import PAPER_TASKS
 from surpass.tasks.search import SEARCH
 from surpass.tasks.sort_bubble import SORT_BUBBLE

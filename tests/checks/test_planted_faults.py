@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from surpass.agents import find_agent
-from surpass.agents.agent import Agent
 from surpass.agents.teacher import Do, FullViewTeacher, See, Teacher, find_teacher
 from surpass.checks.certificate import Failure
 from surpass.checks.check import check
@@ -19,6 +18,7 @@ from surpass.engine.run import run
 from surpass.machine import kernel
 from surpass.machine.instructions import Action
 from surpass.machine.state import FIRST, SCORE, SIZE, State
+from surpass.table import Agent
 from surpass.tasks.enumeration import enumeration_of
 from surpass.tasks.knapsack import KNAPSACK, VALUE
 from surpass.tasks.knapsack import act as knapsack_act

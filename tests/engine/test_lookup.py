@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surpass.agents.agent import NO_ACTION
 from surpass.engine.kernels import EMPTY
 from surpass.engine.lookup import Lookup
 from surpass.errors import SurpassError
+from surpass.table import NO_ACTION
 from surpass.tasks.sort_quick import SORT_QUICK
 from surpass.tasks.task import Task
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import surpass.agents.bundles
+import surpass.bundles
 import surpass.learning.runs
 from surpass.errors import SavedFileError, SettingError
 from surpass.learning.methods import AnyLearner
@@ -93,7 +93,7 @@ def test_a_run_that_dies_at_any_file_it_touches_ends_as_one_that_did_not(
 ) -> None:
     rounds = 3
     run_in(tmp_path / "whole", knapsack_learner(rounds))
-    write, unlink = surpass.agents.bundles.write_atomically, Path.unlink
+    write, unlink = surpass.bundles.write_atomically, Path.unlink
     left = 0
 
     def dying(action):  # type: ignore[no-untyped-def]
@@ -112,7 +112,7 @@ def test_a_run_that_dies_at_any_file_it_touches_ends_as_one_that_did_not(
     for moment in range(1, files_written_in(rounds) + 1):
         folder, left = tmp_path / f"at-{moment}", moment
         with monkeypatch.context() as patch:
-            for module in (surpass.agents.bundles, surpass.learning.runs):
+            for module in (surpass.bundles, surpass.learning.runs):
                 patch.setattr(module, "write_atomically", dying(write))
             patch.setattr(Path, "unlink", dying(unlink))
             try:

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from surpass.agents import find_agent
-from surpass.agents.bundles import load_bundle, save_bundle
 from surpass.agents.networks.agent import NetworkAgent, new_network
-from surpass.agents.networks.files import interface_fingerprint, load_agent, save_agent
+from surpass.agents.networks.files import load_agent, save_agent
 from surpass.agents.zoo import find_resident
+from surpass.bundles import interface_fingerprint, load_bundle, save_bundle
 from surpass.errors import SavedFileError
 from surpass.learning.runs import RunFolder
 from surpass.machine import Instruction, Interface, binary, flag, integer

@@ -16,7 +16,6 @@ import pytest
 
 import surpass.agents.teachers  # noqa: F401 - makes the teachers known
 from surpass.agents import find_agent
-from surpass.agents.agent import Agent
 from surpass.engine.batch import Batch, allocate
 from surpass.engine.lookup import Lookup
 from surpass.engine.run import make_room
@@ -24,6 +23,7 @@ from surpass.machine.state import Outcome
 from surpass.programs.extract import write_program
 from surpass.programs.program import Function, Leaf, Location, Program, place_features
 from surpass.programs.table import Table
+from surpass.table import Agent
 from surpass.tasks.task import Instances, Limit, Task
 
 COMPILERS = tuple(found for name in ("gcc", "cc", "clang") if (found := shutil.which(name)))[:3]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 
 from surpass.agents import find_agent
-from surpass.agents.agent import Agent
 from surpass.programs.extract import extract
 from surpass.programs.program import Program
+from surpass.table import Agent
 
 
 @cache

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from surpass.agents.agent import Agent
 from surpass.agents.teacher import Teacher, known_teachers
 from surpass.agents.zoo import residents
 from surpass.engine.batch import Batch
@@ -20,6 +19,7 @@ from surpass.machine.state import SCORE, Outcome
 from surpass.programs.export import export_program
 from surpass.programs.extract import extract
 from surpass.programs.program import Program
+from surpass.table import Agent
 from surpass.tasks.enumeration import ordered_lists, weak_orders
 from surpass.tasks.search import ANSWER, SEARCH
 from surpass.tasks.sort_bubble import SORT_BUBBLE

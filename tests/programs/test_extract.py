@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from surpass.agents.agent import NO_ACTION
 from surpass.agents.teacher import find_teacher
 from surpass.engine.run import run
 from surpass.errors import SettingError, WrongAnswerError
@@ -16,6 +15,7 @@ from surpass.programs.listing import list_program
 from surpass.programs.program import Branch, Function, Leaf, Location, Program
 from surpass.programs.rules import code_size
 from surpass.programs.table import Collector, Table
+from surpass.table import NO_ACTION
 from surpass.tasks.enumeration import weak_orders
 from surpass.tasks.lists import from_lists
 from surpass.tasks.sort_bubble import SORT_BUBBLE

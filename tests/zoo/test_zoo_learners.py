@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from surpass.agents import find_agent
-from surpass.agents.agent import Agent
 from surpass.agents.zoo import residents
 from surpass.engine.lookup import Lookup
 from surpass.engine.run import run
+from surpass.table import Agent
 from surpass.tasks.lists import from_lists
 from surpass.tasks.task import Request
 from tests.long import LONG, long_test

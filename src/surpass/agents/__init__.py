@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from surpass.agents import teachers
-from surpass.agents.agent import NO_ACTION, Agent, FullViewAgent
+from surpass.agents.agent import FullViewAgent
 from surpass.agents.teacher import find_teacher, known_teachers, teacher
 from surpass.errors import SavedFileError, SettingError
+from surpass.table import NO_ACTION, Agent
 
 __all__ = ["NO_ACTION", "Agent", "FullViewAgent", "find_agent", "find_teacher", "known_teachers", "teacher", "teachers"]
 
@@ -39,7 +40,7 @@ def _bundle_of(path: Path) -> Path:
         return path.with_suffix("")
     if (path / "agent.json").exists():
         return path / "agent"
-    from surpass.agents.bundles import load_bundle
+    from surpass.bundles import load_bundle
 
     newest = sorted((path / "checkpoints").glob("[0-9]*.json"), reverse=True)
     for candidate in newest:

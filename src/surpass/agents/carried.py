@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from surpass.agents.agent import NO_ACTION, Agent
 from surpass.errors import SettingError
 from surpass.machine.features import Feature
+from surpass.table import NO_ACTION, Agent
 from surpass.tasks.task import Task
 
 __all__ = ["CarriedAgent"]

@@ -9,11 +9,11 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from surpass.agents.agent import NO_ACTION
 from surpass.errors import DeclarationError, SettingError, UnknownNameError
 from surpass.machine.features import PreviousAction
 from surpass.machine.instructions import Action
 from surpass.machine.interface import Interface
+from surpass.table import NO_ACTION
 from surpass.tasks.task import Task
 
 __all__ = ["Do", "FullViewTeacher", "See", "Teacher", "find_teacher", "known_teachers", "teacher", "teacher_of"]

@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surpass.agents.bundles import load_bundle
+from surpass.bundles import load_bundle
 from surpass.errors import UnknownNameError
 from surpass.tasks.registry import find_task
 

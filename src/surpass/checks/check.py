@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from surpass.agents.agent import Agent, FullViewAgent
+from surpass.agents.agent import FullViewAgent
 from surpass.checks.certificate import Certificate, Failure, Row, Unending, fingerprint_of
 from surpass.checks.diagnosis import diagnose, stretch, write_out
 from surpass.checks.shrink import shrink
@@ -19,6 +19,7 @@ from surpass.engine.lookup import Lookup
 from surpass.engine.run import Results, run
 from surpass.errors import SettingError
 from surpass.machine.state import Outcome
+from surpass.table import Agent
 from surpass.tasks.enumeration import enumeration_of
 from surpass.tasks.task import Enumeration, Instances, Limit, Request, Task
 

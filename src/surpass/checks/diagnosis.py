@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from surpass.agents.agent import Agent, FullViewAgent
+from surpass.agents.agent import FullViewAgent
 from surpass.checks.certificate import Failure
 from surpass.engine.record import Episode, record
 from surpass.engine.run import Results
 from surpass.machine.calls import stack_limit
 from surpass.machine.state import Outcome
 from surpass.machine.trace import Trace
+from surpass.table import Agent
 from surpass.tasks.task import Instances, Limit, Task
 
 __all__ = ["PATIENCE", "diagnose", "stretch", "write_out"]

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from surpass.errors import SettingError
 
 if TYPE_CHECKING:
-    from surpass.agents.agent import Agent, FullViewAgent
+    from surpass.agents.agent import FullViewAgent
+    from surpass.table import Agent
     from surpass.tasks.task import Task
 
 __all__ = ["OutputFile", "parse_seeds", "parse_sizes", "resolve_agent", "resolve_task"]

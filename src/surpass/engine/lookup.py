@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from surpass.agents.agent import NO_ACTION, Agent
 from surpass.engine.kernels import EMPTY
 from surpass.engine.specialise import specialise
 from surpass.errors import SettingError
+from surpass.table import NO_ACTION, Agent
 
 __all__ = ["Lookup"]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from surpass.agents.agent import NO_ACTION, Agent, FullViewAgent
+from surpass.agents.agent import FullViewAgent
 from surpass.engine.batch import Batch, allocate
 from surpass.engine.run import ask_pointers, make_room
 from surpass.engine.specialise import specialise
@@ -16,6 +16,7 @@ from surpass.errors import TraceError
 from surpass.machine.instructions import Action
 from surpass.machine.state import DEPTH, FIRST, FUNCTION, Outcome
 from surpass.machine.trace import Change, Trace, TraceStep
+from surpass.table import NO_ACTION, Agent
 from surpass.tasks.task import Instances, Limit, Task
 
 __all__ = ["Episode", "record", "replay"]

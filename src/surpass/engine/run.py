@@ -11,12 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from surpass.agents.agent import Agent, FullViewAgent
+from surpass.agents.agent import FullViewAgent
 from surpass.engine.batch import Batch, allocate, grow_stack
 from surpass.engine.lookup import Lookup
 from surpass.engine.specialise import specialise
 from surpass.errors import InstanceError, ObservationError, SettingError
 from surpass.machine.state import SCORE, SIZE, Outcome
+from surpass.table import Agent
 from surpass.tasks.task import Instances, Limit, Task
 
 __all__ = ["Results", "ask_pointers", "core_count", "make_room", "raise_bad_observation", "run"]

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from surpass.agents.agent import Agent
 from surpass.engine.batch import Batch, allocate
 from surpass.engine.lookup import Lookup
 from surpass.engine.run import Results, core_count, make_room, run
 from surpass.machine.state import Outcome
+from surpass.table import Agent
 from surpass.tasks.task import Instances, Limit
 
 __all__ = ["Tally", "tally"]

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from surpass.agents.bundles import write_atomically
 from surpass.agents.teacher import find_teacher
+from surpass.bundles import write_atomically
 from surpass.errors import DataFileError
 from surpass.evaluation.scores import evaluate
 from surpass.evaluation.statistics import mean_of

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from surpass.agents.agent import Agent, FullViewAgent
+from surpass.agents.agent import FullViewAgent
 from surpass.engine.lookup import Lookup
 from surpass.engine.run import Results, run
 from surpass.errors import SettingError
 from surpass.evaluation.statistics import mean_of
+from surpass.table import Agent
 from surpass.tasks.files import read_instances
 from surpass.tasks.task import Instances, Limit, Request, Task
 

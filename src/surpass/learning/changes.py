@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from surpass.agents.agent import Agent
 from surpass.engine.kernels import ANY
 from surpass.engine.specialise import specialise
+from surpass.table import Agent
 from surpass.tasks.task import Task
 
 __all__ = ["ANY", "AmendedAgent", "Change", "RememberedAgent", "amend"]

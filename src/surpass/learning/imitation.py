@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from surpass.agents.agent import NO_ACTION, Agent
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.files import fill_network, network_tensors
 from surpass.agents.networks.structured import StructuredPolicy
@@ -25,6 +24,7 @@ from surpass.engine.lookup import Lookup
 from surpass.engine.run import run
 from surpass.errors import SettingError
 from surpass.learning.state import load_optimizer, load_random, optimizer_tensors, random_state
+from surpass.table import NO_ACTION, Agent
 from surpass.tasks.task import Limit, Request, Task
 
 __all__ = ["Imitation", "ImitationConfig"]

@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from surpass.agents import find_agent
-from surpass.agents.agent import Agent
 from surpass.agents.carried import CarriedAgent
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.structured import StructuredPolicy
@@ -29,6 +28,7 @@ from surpass.learning.imitation import Imitation, ImitationConfig
 from surpass.learning.proposals import Proposer
 from surpass.learning.state import load_random, random_state
 from surpass.learning.trials import Known, Trial
+from surpass.table import Agent
 from surpass.tasks.enumeration import enumeration_of
 from surpass.tasks.task import Instances, Request, Task
 

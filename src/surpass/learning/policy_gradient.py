@@ -16,7 +16,6 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from surpass.agents.agent import NO_ACTION
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.files import fill_network, network_tensors
 from surpass.agents.networks.structured import StructuredPolicy
@@ -28,6 +27,7 @@ from surpass.errors import DivergedError, SettingError, UnknownNameError
 from surpass.learning.decisions import decision_losses
 from surpass.learning.state import load_optimizer, optimizer_tensors, set_learning_rate
 from surpass.learning.updates import UpdateLearner
+from surpass.table import NO_ACTION
 from surpass.tasks.task import Limit, Request, Task
 
 __all__ = ["PolicyGradient", "PolicyGradientConfig"]

@@ -20,8 +20,7 @@ from typing import Any, Protocol
 
 import numpy.typing as npt
 
-from surpass.agents.bundles import load_bundle, save_bundle, write_atomically
-from surpass.agents.networks.files import interface_fingerprint
+from surpass.bundles import check_interface, interface_fingerprint, load_bundle, save_bundle, write_atomically
 from surpass.errors import SavedFileError, SettingError
 from surpass.tasks.task import Task
 
@@ -150,8 +149,7 @@ class RunFolder:
             raise SavedFileError(f"{stem} is not a checkpoint of a run")
         if record["task"] != task.name:
             raise SavedFileError(f"{stem} is a checkpoint of {record['task']}, not of {task.name}")
-        if record["interface"] != interface_fingerprint(task.interface):
-            raise SavedFileError(f"{stem} was made for another version of the interface of {task.name}")
+        check_interface(stem, record, task.interface, task.name)
 
     def _read_seconds(self) -> float:
         try:

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from surpass.agents.bundles import load_bundle, save_bundle, write_atomically
+from surpass.bundles import load_bundle, save_bundle, write_atomically
 from surpass.errors import SavedFileError, SettingError
 from surpass.learning.recipes import Recipe, Variant, setting_text
 from surpass.learning.runners import Ended, Job, Runner

@@ -9,13 +9,13 @@ from itertools import count
 import numpy as np
 import numpy.typing as npt
 
-from surpass.agents.agent import NO_ACTION
 from surpass.engine.batch import allocate
 from surpass.engine.kernels import EMPTY
 from surpass.engine.run import core_count, make_room, raise_bad_observation
 from surpass.engine.specialise import specialise
 from surpass.learning.changes import AmendedAgent, Change, RememberedAgent, amend
 from surpass.machine.state import SCORE, Outcome
+from surpass.table import NO_ACTION
 from surpass.tasks.task import Instances, Limit, Task
 
 __all__ = ["Known", "Trial"]

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from surpass.agents.agent import Agent, FullViewAgent
+from surpass.agents.agent import FullViewAgent
 from surpass.errors import WrongAnswerError
 from surpass.machine.interface import Interface
 from surpass.programs.program import (
@@ -29,6 +29,7 @@ from surpass.programs.program import (
 )
 from surpass.programs.rules import Effort, code_size, write_code
 from surpass.programs.table import Collector, Progress, Table, need_table
+from surpass.table import Agent
 
 __all__ = ["check_program", "extract", "write_program"]
 

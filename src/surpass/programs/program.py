@@ -22,10 +22,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from surpass.agents.agent import NO_ACTION, Agent
 from surpass.machine.features import PreviousAction
 from surpass.machine.interface import Interface
 from surpass.programs.table import Table
+from surpass.table import NO_ACTION, Agent
 from surpass.tasks.task import Task
 
 __all__ = [

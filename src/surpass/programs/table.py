@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from surpass.agents.agent import Agent, FullViewAgent
+from surpass.agents.agent import FullViewAgent
 from surpass.engine.lookup import Lookup
 from surpass.engine.run import Results, run
 from surpass.errors import SettingError
+from surpass.table import Agent
 from surpass.tasks.enumeration import enumeration_of
 from surpass.tasks.task import Instances, Request, Task
 

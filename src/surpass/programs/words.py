@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from surpass.agents.agent import NO_ACTION
 from surpass.machine.interface import Interface
 from surpass.programs.program import START, Function, Program, Rule, Test, place_features
+from surpass.table import NO_ACTION
 
 __all__ = [
     "show_action",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +9,15 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from surpass.agents.bundles import load_bundle, save_bundle
 from surpass.agents.networks.agent import GraphAgent, NetworkAgent, new_network
 from surpass.agents.networks.graph import GraphPolicy
 from surpass.agents.networks.structured import StructuredPolicy
+from surpass.bundles import check_interface, interface_fingerprint, load_bundle, save_bundle
 from surpass.errors import SavedFileError
-from surpass.machine.interface import Interface
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Task
 
-__all__ = ["fill_network", "interface_fingerprint", "load_agent", "network_tensors", "save_agent"]
+__all__ = ["fill_network", "load_agent", "network_tensors", "save_agent"]
 
 Network = StructuredPolicy | GraphPolicy
 Tensors = dict[str, npt.NDArray[Any]]
@@ -45,15 +43,6 @@ def fill_network(network: torch.nn.Module, tensors: Tensors, source: object) -> 
     network.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in given.items()})
 
 
-def interface_fingerprint(interface: Interface) -> str:
-    """Return a short text that changes when what an agent sees or does changes."""
-    parts = [
-        *(f"{f.name}:{getattr(f, 'values', 'previous')}" for f in interface.features),
-        *(f"{i.name}({','.join(f'{o.name}:{o.kind}:{o.values}' for o in i.operands)})" for i in interface.instructions),
-    ]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
-
-
 def save_agent(stem: Path, task: Task, network: Network, about: dict[str, Any]) -> None:
     """Write a network and what is known about it as a bundle."""
     record = {**about, "task": task.name, "interface": interface_fingerprint(task.interface)}
@@ -69,8 +58,7 @@ def load_agent(stem: Path, name: str, task: Task | None = None) -> tuple[Network
     if task is not None and record["task"] != task.name:
         raise SavedFileError(f"{stem} is an agent of {record['task']}, not of {task.name}")
     found = find_task(str(record["task"])) if task is None else task
-    if record["interface"] != interface_fingerprint(found.interface):
-        raise SavedFileError(f"{stem} was made for another version of the interface of {found.name}")
+    check_interface(stem, record, found.interface, found.name)
     network = new_network(found)
     fill_network(network, tensors, stem)
     if isinstance(network, GraphPolicy):

@@ -17,8 +17,9 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from surpass.errors import SavedFileError
+from surpass.machine.interface import Interface
 
-__all__ = ["load_bundle", "save_bundle", "write_atomically"]
+__all__ = ["check_interface", "interface_fingerprint", "load_bundle", "save_bundle", "write_atomically"]
 
 FORMAT = "surpass bundle 1"
 
@@ -49,6 +50,21 @@ def load_bundle(stem: Path) -> tuple[Tensors, dict[str, Any]]:
         raise SavedFileError(f"{tensors_path} is not a safetensors file: {error}") from None
     record: dict[str, Any] = content["record"]
     return tensors, record
+
+
+def interface_fingerprint(interface: Interface) -> str:
+    """Return a short text that changes when what an agent sees or does changes."""
+    parts = [
+        *(f"{f.name}:{getattr(f, 'values', 'previous')}" for f in interface.features),
+        *(f"{i.name}({','.join(f'{o.name}:{o.kind}:{o.values}' for o in i.operands)})" for i in interface.instructions),
+    ]
+    return _digest("\n".join(parts).encode())[:16]
+
+
+def check_interface(stem: Path, record: dict[str, Any], interface: Interface, task: str) -> None:
+    """Raise `SavedFileError` unless a record was made for this interface of a task."""
+    if record.get("interface") != interface_fingerprint(interface):
+        raise SavedFileError(f"{stem} was made for another version of the interface of {task}")
 
 
 def _read_record(path: Path) -> dict[str, Any]:
