@@ -6,11 +6,22 @@ from pathlib import Path
 
 from surpass.agents import teachers
 from surpass.agents.agent import FullViewAgent
-from surpass.agents.teacher import find_teacher, known_teachers, teacher
+from surpass.agents.teacher import Do, See, find_teacher, known_teachers, teacher
 from surpass.errors import SavedFileError, SettingError
 from surpass.table import NO_ACTION, Agent
 
-__all__ = ["NO_ACTION", "Agent", "FullViewAgent", "find_agent", "find_teacher", "known_teachers", "teacher", "teachers"]
+__all__ = [
+    "NO_ACTION",
+    "Agent",
+    "Do",
+    "FullViewAgent",
+    "See",
+    "find_agent",
+    "find_teacher",
+    "known_teachers",
+    "teacher",
+    "teachers",
+]
 
 
 def find_agent(text: str) -> Agent | FullViewAgent:

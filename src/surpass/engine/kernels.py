@@ -16,8 +16,8 @@ from surpass.engine.backward import add_inputs, add_losses, write_slopes
 from surpass.engine.batch import Batch
 from surpass.engine.experience import Plan, Pool, Record, Sums, Tree
 from surpass.engine.forward import ONE, WIDTH, ZERO, add_row, fill_row, new_workspace, write_tables
-from surpass.machine.calls import stack_limit
-from surpass.machine.state import DEPTH, PREVIOUS, SCORE, SIZE, Outcome, State
+from surpass.machine.calls import FRAME, stack_limit
+from surpass.machine.state import DEPTH, LOCALS, PREVIOUS, SCORE, SIZE, Outcome, State
 
 if TYPE_CHECKING:  # ---------------------------------------------------------- what `specialise` fills in
     from surpass.engine.declared import FRAME_SIZE, act, in_range, observe, operands_of, pack, start, unpack
@@ -54,6 +54,7 @@ def reset(batch: Batch, sizes: Ints, items: Ints, reals: Reals, rows: Ints) -> N
         b = rows[k]
         batch.registers[b, :] = 0
         batch.registers[b, SIZE] = sizes[k]
+        batch.registers[b, LOCALS] = FRAME_SIZE - FRAME
         batch.items[b, : items.shape[1]] = items[k]
         batch.reals[b, : reals.shape[1]] = reals[k]
         batch.steps[b] = 0
@@ -455,6 +456,7 @@ def start_next(batch: Batch, state: State, pool: Pool, record: Record, b: int, c
     k = record.used[b] * count + b
     batch.registers[b, :] = 0
     batch.registers[b, SIZE] = pool.sizes[k]
+    batch.registers[b, LOCALS] = FRAME_SIZE - FRAME
     batch.items[b, :] = pool.items[k]
     batch.reals[b, :] = pool.reals[k]
     batch.steps[b] = 0

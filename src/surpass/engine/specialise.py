@@ -157,7 +157,7 @@ def _load(task: Task) -> types.ModuleType:
     folder = cache_folder() / f"{task.name}-{_fingerprint_of(task, unrolled)}"
     path = folder / "kernels.py"
     if not path.exists() or path.read_text() != template:
-        _count_observed(task)
+        _check_observed(task)
         folder.mkdir(parents=True, exist_ok=True)
         fresh = path.with_suffix(f".{os.getpid()}")
         fresh.write_text(template)
@@ -174,20 +174,21 @@ def _load(task: Task) -> types.ModuleType:
     return module
 
 
-def _count_observed(task: Task) -> None:
-    """Raise `DeclarationError` unless `observe` returns one value for each feature; its compiled type tells."""
+def _check_observed(task: Task) -> None:
+    """Raise `DeclarationError` unless every feature's kernel returns a whole number or a truth; compiled types tell."""
     if task.observe is None or _interpreted():
         return
     try:
         task.observe.compile((_STATE,))  # type: ignore[attr-defined]
         returned = task.observe.overloads[(_STATE,)].signature.return_type  # type: ignore[attr-defined]
     except NumbaError as error:
-        raise DeclarationError(f"observe of task {task.name!r} does not compile: {_gist(error)}") from error
-    count = len(returned) if isinstance(returned, numba.types.BaseTuple) else 1
-    if count != len(task.interface.features):
-        raise DeclarationError(
-            f"observe of task {task.name!r} returns {count} values for {len(task.interface.features)} features"
-        )
+        raise DeclarationError(f"a feature of task {task.name!r} does not compile: {_gist(error)}") from error
+    for feature, kind in zip(task.interface.features, returned, strict=True):
+        if not isinstance(kind, numba.types.Integer | numba.types.Boolean):
+            raise DeclarationError(
+                f"the kernel of feature {feature.name!r} of task {task.name!r} returns {kind}; "
+                "it must return the number of a value"
+            )
 
 
 def _declare(task: Task, written: str) -> dict[str, Any]:
