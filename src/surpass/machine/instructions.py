@@ -27,7 +27,7 @@ class Operand:
         if not self.codes:
             whole = all(isinstance(value, int) for value in self.values)
             codes = self.values if whole else range(len(self.values))
-            object.__setattr__(self, "codes", tuple(map(int, codes)))  # type: ignore[call-overload]
+            object.__setattr__(self, "codes", tuple(map(int, codes)))  # type: ignore[arg-type]
         if len(self.codes) != len(self.values):
             raise DeclarationError(f"operand {self.name!r} has {len(self.codes)} codes for {len(self.values)} values")
         if self.kind == "pointer":

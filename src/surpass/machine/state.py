@@ -87,4 +87,4 @@ RUNNING, SOLVED, WRONG = int(Outcome.RUNNING), int(Outcome.SOLVED), int(Outcome.
 
 def registers(*names: str) -> Any:
     """Return the numbers of a task's own registers under their names, so that a kernel says `state.registers[R.v1]`."""
-    return namedtuple("Registers", names)(*range(FIRST, FIRST + len(names)))  # type: ignore[misc]
+    return namedtuple("Registers", names)(*range(FIRST, FIRST + len(names)))
