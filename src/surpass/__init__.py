@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from surpass.machine.trace import read_trace, write_trace
     from surpass.tasks.lists import list_inputs
     from surpass.tasks.registry import find_task, known_tasks, register_task
-    from surpass.tasks.task import Inputs, Instances, Memory, Request, Reward, Task
+    from surpass.tasks.task import Enumeration, Inputs, Instances, Memory, Request, Reward, Task
 
 _HOMES = {
     "surpass.agents": ("Do", "See", "find_agent", "find_teacher", "known_teachers", "teacher"),
@@ -99,7 +99,7 @@ _HOMES = {
     "surpass.machine.trace": ("read_trace", "write_trace"),
     "surpass.tasks.registry": ("find_task", "known_tasks", "register_task"),
     "surpass.tasks.lists": ("list_inputs",),
-    "surpass.tasks.task": ("Inputs", "Instances", "Memory", "Request", "Reward", "Task"),
+    "surpass.tasks.task": ("Enumeration", "Inputs", "Instances", "Memory", "Request", "Reward", "Task"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -118,6 +118,7 @@ __all__ = [
     "Action",
     "CurrentFunction",
     "Do",
+    "Enumeration",
     "Evaluation",
     "Feature",
     "Inputs",

@@ -275,7 +275,8 @@ class Translator(Evaluator):
                 raise frame.source.refuse(loop.target, "is read outside its loop")
         bounds = self.bounds(loop, frame, path) if isinstance(loop, ast.For) else None
         used = _read_names(frame.source.body)
-        self._vary([name for name in sorted(carried) if name in used], frame, code)
+        counted = {n.target.id for n in ast.walk(loop) if isinstance(n, ast.For) and isinstance(n.target, ast.Name)}
+        self._vary([name for name in sorted(carried - counted) if name in used], frame, code)
         path.in_loop, was_in_loop = True, path.in_loop
         while True:
             # What the body writes is not known at its start, since a turn may have come before.
