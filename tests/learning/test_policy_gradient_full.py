@@ -15,7 +15,7 @@ from surpass.engine.run import run
 from surpass.errors import DivergedError, SettingError, UnknownNameError
 from surpass.learning import policy_gradient_full
 from surpass.learning.methods import new_learner
-from surpass.learning.policy_gradient import PolicyGradientConfig
+from surpass.learning.policy_gradient.learner import PolicyGradientConfig
 from surpass.learning.policy_gradient_full import FullViewPolicyGradient, Steps
 from surpass.learning.runs import train
 from surpass.tasks.lists import from_lists

@@ -11,7 +11,7 @@ from surpass.errors import SettingError, UnknownNameError
 from surpass.learning.imitation import Imitation, ImitationConfig
 from surpass.learning.imitation_full import FullViewImitation, FullViewImitationConfig
 from surpass.learning.improvement import Improvement, ImprovementConfig
-from surpass.learning.policy_gradient import PolicyGradient, PolicyGradientConfig
+from surpass.learning.policy_gradient.learner import PolicyGradient, PolicyGradientConfig
 from surpass.learning.policy_gradient_full import FullViewPolicyGradient
 from surpass.tasks.task import Task
 

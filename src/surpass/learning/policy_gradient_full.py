@@ -22,7 +22,7 @@ from surpass.agents.networks.graph import GraphPolicy, GraphValue, encode_lists
 from surpass.agents.teacher import FullViewTeacher, full_view_teacher_of
 from surpass.engine.run import run
 from surpass.errors import DivergedError, SettingError
-from surpass.learning.policy_gradient import NEARLY_ALL, PolicyGradientConfig
+from surpass.learning.policy_gradient.learner import NEARLY_ALL, PolicyGradientConfig
 from surpass.learning.state import load_optimizer, load_random, optimizer_tensors, random_state, set_learning_rate
 from surpass.learning.updates import UpdateLearner
 from surpass.tasks.task import Limit, Request, Task
