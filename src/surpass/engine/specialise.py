@@ -30,13 +30,13 @@ import numpy as np
 from numba import int64
 from numba.core.errors import NumbaError
 
-from surpass import machine, table
-from surpass.engine import batch, kernels
+from surpass.engine import kernels
 from surpass.engine.batch import Batch
 from surpass.engine.groups import group_features
 from surpass.errors import DeclarationError
 from surpass.machine.interface import Interface
 from surpass.machine.state import State
+from surpass.table import Table
 from surpass.tasks.task import Task
 
 __all__ = ["BATCH", "Kernels", "Template", "cache_folder", "specialise"]
@@ -57,8 +57,8 @@ class Template:
     module: types.ModuleType
     signatures: Mapping[str, tuple[Any, ...]]
     """The types of the arguments of each loop that can be asked for."""
-    parts: tuple[types.ModuleType, ...] = ()
-    """Further modules whose code or constants the loops use."""
+    parts: tuple[types.ModuleType | type, ...] = ()
+    """Modules, or classes in them, whose code or constants the loops use."""
 
 
 _ENGINE = Template(
@@ -73,7 +73,7 @@ _ENGINE = Template(
         "look": (BATCH, _I2),
         "amend": (_I1, _I1, _I1, _I1, _I1, int64, int64),
     },
-    (batch, table),
+    (Batch, Table),
 )
 SHARED = ("check_stack", "start_one")
 """The kernels of a task's engine that the loops of other templates call."""
@@ -129,7 +129,7 @@ def specialise(task: Task, template: Template = _ENGINE) -> Kernels:
 
 def _load(task: Task, template: Template) -> types.ModuleType:
     """Return a copy of a template's module that works on `task`."""
-    text = _file_of(template.module).read_text()
+    text = Path(inspect.getfile(template.module)).read_text()
     unrolled = _write_unrolled(task.interface)
     folder = cache_folder() / f"{task.name}-{_fingerprint_of(task, template, unrolled)}"
     path = folder / "kernels.py"
@@ -152,11 +152,6 @@ def _load(task: Task, template: Template) -> types.ModuleType:
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
-
-
-def _file_of(module: types.ModuleType) -> Path:
-    assert module.__file__ is not None
-    return Path(module.__file__)
 
 
 def _count_observed(task: Task) -> None:
@@ -216,8 +211,9 @@ def _write_unrolled(interface: Interface) -> str:
 def _fingerprint_of(task: Task, template: Template, unrolled: str) -> str:
     """Return a short text that changes with everything that goes into a task's compiled loops."""
     key = hashlib.sha256()
-    used = dict.fromkeys([*_ENGINE.parts, kernels, *template.parts, template.module])
-    sources = [*sorted(_file_of(machine).parent.glob("*.py")), *map(_file_of, used)]
+    used = [State, *_ENGINE.parts, kernels, *template.parts, template.module]
+    files = [Path(inspect.getfile(part)) for part in used]
+    sources = sorted({*files[0].parent.glob("*.py"), *files})
     for part in (unrolled, str(task.frame_size), numba.__version__, llvmlite.__version__, sys.version):
         key.update(part.encode() + b"\0")
     for source in sources:

@@ -74,7 +74,6 @@ class StructuredPolicy(nn.Module):
                 blocks.append(nn.functional.one_hot(prefix[:, k], len(operand.values)).float())
         return torch.cat(blocks, dim=1) if blocks else prefix.new_zeros((len(prefix), 0)).float()
 
-    @torch.no_grad()
     # Whole actions
 
     def action_log_probabilities(self, inputs: Tensor, actions: Tensor) -> Tensor:

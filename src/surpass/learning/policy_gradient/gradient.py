@@ -22,6 +22,7 @@ CHUNK = 1024
 """How many decisions go through a network at once: so many that their layers stay in the processor's cache."""
 
 
+@torch.no_grad()
 def parameter_rows(network: StructuredPolicy) -> npt.NDArray[np.float32]:
     """Return all parameters of a policy as rows [R, WIDTH], laid out as `forward` says."""
     rows = []
@@ -30,7 +31,7 @@ def parameter_rows(network: StructuredPolicy) -> npt.NDArray[np.float32]:
         for layer in hidden:
             rows += [layer.weight.T, layer.bias[None]]
         rows += [last.weight, nn.functional.pad(last.bias, (0, -len(last.bias) % WIDTH)).view(-1, WIDTH)]
-    return torch.cat(rows).detach().numpy()
+    return torch.cat(rows).numpy()
 
 
 def decision_losses(network: StructuredPolicy, sampler: Sampler, sums: Sums, told: Ints) -> Tensor:

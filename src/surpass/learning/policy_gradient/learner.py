@@ -160,7 +160,7 @@ class PolicyGradient(UpdateLearner):
     def __init__(self, task: Task, config: PolicyGradientConfig) -> None:
         torch.set_num_threads(1)
         self.task, self.config = task, config
-        self.teacher: Teacher | None = teacher_of(task, config.teacher) if config.teacher else None
+        self.teacher = teacher_of(task, config.teacher, Teacher) if config.teacher else None
         self.network = StructuredPolicy(task.interface, seed=config.seed)
         self.scalar = nn.Parameter(torch.zeros(()))
         self.value = _value_network(task, config.seed)
