@@ -12,10 +12,11 @@ import numpy as np
 import surpass.agents.teachers
 import surpass.environments  # noqa: F401  (these two make the teachers and the environments known)
 from bench.timing import Timing, Work
-from surpass.agents.teacher import FullViewTeacher, Teacher, find_teacher
+from surpass.agents.teacher import Teacher, find_teacher
 from surpass.engine.lookup import Lookup
 from surpass.engine.run import Results, run
 from surpass.errors import WrongAnswerError
+from surpass.full_view.agent import FullViewTeacher
 from surpass.tasks.task import Instances, Limit, Request
 
 __all__ = ["compiled", "draw", "spinning", "stepped"]

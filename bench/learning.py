@@ -34,7 +34,7 @@ from surpass.agents.zoo import load_resident
 from surpass.engine.lookup import Lookup
 from surpass.engine.run import run
 from surpass.learning.methods import new_learner
-from surpass.learning.policy_gradient import PolicyGradient, PolicyGradientConfig
+from surpass.learning.policy_gradient.learner import PolicyGradient, PolicyGradientConfig
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Limit, Request
 

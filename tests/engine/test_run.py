@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import surpass.agents.teachers  # noqa: F401 - makes the teachers known
-from surpass.agents.teacher import FullViewTeacher, Teacher, find_teacher
+from surpass.agents.teacher import Teacher, find_teacher
 from surpass.engine import run as run_module
 from surpass.engine.lookup import Lookup
 from surpass.engine.run import Results, core_count, run
 from surpass.errors import InstanceError, SettingError, SurpassError
+from surpass.full_view.agent import FullViewTeacher
 from surpass.machine import Outcome, State, kernel
 from surpass.machine.calls import stack_limit
 from surpass.tasks.knapsack import KNAPSACK

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from surpass.engine.experience import Record
 from surpass.errors import DivergedError, SettingError, UnknownNameError
-from surpass.learning.policy_gradient import PolicyGradient, PolicyGradientConfig
+from surpass.learning.policy_gradient.arrays import Record
+from surpass.learning.policy_gradient.gradient import parameter_rows
+from surpass.learning.policy_gradient.learner import PolicyGradient, PolicyGradientConfig
 from surpass.learning.runs import train
 from surpass.machine.state import Outcome
 from surpass.tasks.registry import find_task
@@ -94,8 +95,8 @@ def test_the_gradient_over_distinct_decisions_is_the_one_over_all_steps(task: st
     learner = new_learner(task, baseline=baseline)
     with torch.no_grad():
         learner.scalar += 0.3
-    learner.sampler.sample(learner.network.as_rows())  # so that the record starts in the middle of episodes
-    record = learner.sampler.sample(learner.network.as_rows())
+    learner.sampler.sample(parameter_rows(learner.network))  # so that the record starts in the middle of episodes
+    record = learner.sampler.sample(parameter_rows(learner.network))
     assert (record.cut == 1).any() or (record.ends != 0).any()
     summed = torch.stack(list(learner.loss_terms(record)[0].values())).sum()
     stepwise = step_by_step_loss(learner, record)
@@ -105,7 +106,7 @@ def test_the_gradient_over_distinct_decisions_is_the_one_over_all_steps(task: st
 @pytest.mark.parametrize("task", SETTINGS)
 def test_actions_are_drawn_with_the_probabilities_of_the_network(task: str) -> None:
     learner = new_learner(task, episodes=400, unroll=20)
-    record = learner.sampler.sample(learner.network.as_rows())
+    record = learner.sampler.sample(parameter_rows(learner.network))
     first = record.actions[:, 0]
     seen = learner.sampler.known.observations[record.rows[:, 0]]
     with torch.no_grad():

@@ -5,26 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from surpass.agents import teachers
-from surpass.agents.agent import FullViewAgent
 from surpass.agents.teacher import Do, See, find_teacher, known_teachers, teacher
+from surpass.engine.run import AnyAgent
 from surpass.errors import SavedFileError, SettingError
 from surpass.table import NO_ACTION, Agent
 
-__all__ = [
-    "NO_ACTION",
-    "Agent",
-    "Do",
-    "FullViewAgent",
-    "See",
-    "find_agent",
-    "find_teacher",
-    "known_teachers",
-    "teacher",
-    "teachers",
-]
+__all__ = ["NO_ACTION", "Agent", "Do", "See", "find_agent", "find_teacher", "known_teachers", "teacher", "teachers"]
 
 
-def find_agent(text: str) -> Agent | FullViewAgent:
+def find_agent(text: str) -> AnyAgent:
     """Return the agent that a text names: `teacher:NAME`, `zoo:NAME`, a run's folder or a checkpoint."""
     kind, colon, name = text.partition(":")
     if colon and kind == "teacher":

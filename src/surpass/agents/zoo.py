@@ -12,7 +12,8 @@ from surpass.errors import UnknownNameError
 from surpass.tasks.registry import find_task
 
 if TYPE_CHECKING:
-    from surpass.agents.networks.agent import GraphAgent, NetworkAgent
+    from surpass.agents.networks.agent import NetworkAgent
+    from surpass.full_view.graph import GraphAgent
 
 __all__ = ["Resident", "find_resident", "load_resident", "residents", "zoo_folder"]
 

@@ -10,13 +10,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from surpass.agents.agent import FullViewAgent
 from surpass.checks.certificate import Certificate, Failure, Row, Unending, fingerprint_of
 from surpass.checks.diagnosis import diagnose, stretch, write_out
 from surpass.checks.shrink import shrink
 from surpass.engine.batch import FIRST_DEPTH
 from surpass.engine.lookup import Lookup
-from surpass.engine.run import Results, run
+from surpass.engine.run import AnyAgent, Results, run
 from surpass.errors import SettingError
 from surpass.machine.state import Outcome
 from surpass.table import Agent
@@ -42,7 +41,7 @@ SHRINKING_STEPS = 10**9
 
 
 def check(
-    agent: Agent | FullViewAgent,
+    agent: AnyAgent,
     *,
     up_to: int | None = None,
     sizes: Sequence[int] | None = None,
@@ -109,7 +108,7 @@ class _Checker:
 
     def __init__(
         self,
-        agent: Agent | FullViewAgent,
+        agent: AnyAgent,
         limit: Limit,
         must_end: bool,
         threads: int | None,
@@ -120,7 +119,7 @@ class _Checker:
         self.limit = limit
         self.must_end = must_end
         self.progress = progress
-        self.lookup = None if isinstance(agent, FullViewAgent) else Lookup(agent)
+        self.lookup = Lookup(agent) if isinstance(agent, Agent) else None
         self.failure: Failure | None = None
         self.unending: Unending | None = None
         self._threads = threads

@@ -8,9 +8,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from surpass.agents.agent import FullViewAgent
 from surpass.engine.batch import Batch, allocate
-from surpass.engine.run import ask_pointers, make_room
+from surpass.engine.run import AnyAgent, make_room
 from surpass.engine.specialise import specialise
 from surpass.errors import TraceError
 from surpass.machine.instructions import Action
@@ -117,7 +116,7 @@ class Episode:
 
 
 def record(
-    agent: Agent | FullViewAgent,
+    agent: AnyAgent,
     instance: str,
     *,
     limit: Limit | None = None,
@@ -137,16 +136,15 @@ def record(
     while episode.is_running:
         depth = episode.depth
         if task.measure == "steps":
-            # An agent with a full view sees nothing but the list.
-            state = episode.items.tobytes() if isinstance(agent, FullViewAgent) else episode.digest
+            state = episode.digest
             if state in met:
                 episode.end(Outcome.LOOP)
                 break
             met.add(state)
-        if isinstance(agent, FullViewAgent):
-            pointers = ask_pointers(agent, episode.items)[0]
-            action, seen = Action(task.interface.instructions[0].name, tuple(pointers.tolist())), None
-            changes = episode.step(0, np.concatenate([[0], pointers]))
+        if not isinstance(agent, Agent):
+            row = agent.rows(episode.items)[0]
+            action, seen = Action(task.interface.instructions[row[0]].name, tuple(row[1:].tolist())), None
+            changes = episode.step(NO_ACTION, row)
         else:
             seen = episode.observe()
             if seen not in answers:
@@ -174,7 +172,7 @@ def replay(task: Task, trace: Trace) -> None:
         if episode.depth != step.depth:
             raise TraceError(f"step {number} says depth {step.depth}, but it is {episode.depth}")
         if task.interface.is_full_view:
-            changes = episode.step(0, _pointer_row(step.action))
+            changes = episode.step(NO_ACTION, _pointer_row(step.action))
         else:
             seen = episode.observe()
             if seen != step.observation:

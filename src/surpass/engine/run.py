@@ -7,20 +7,20 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from surpass.agents.agent import FullViewAgent
 from surpass.engine.batch import Batch, allocate, grow_stack
 from surpass.engine.lookup import Lookup
 from surpass.engine.specialise import specialise
 from surpass.errors import InstanceError, ObservationError, SettingError
-from surpass.machine.state import SCORE, SIZE, Outcome
+from surpass.machine.state import SCORE, Outcome
 from surpass.table import Agent
 from surpass.tasks.task import Instances, Limit, Task
 
-__all__ = ["Results", "ask_pointers", "core_count", "make_room", "raise_bad_observation", "run"]
+__all__ = ["AnyAgent", "Results", "TablelessAgent", "core_count", "make_room", "raise_bad_observation", "run"]
 
 Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
@@ -28,6 +28,27 @@ Progress = Callable[[int], None]
 
 MEMORY_WORDS = 1 << 25
 """About how many 8-byte words the episodes of one round may take: 256 MB."""
+
+
+class TablelessAgent(Protocol):
+    """An agent without a table, which runs itself."""
+
+    @property
+    def name(self) -> str:
+        """How the agent is called on the command line."""
+
+    @property
+    def task(self) -> Task:
+        """The task that it works on."""
+
+    def rows(self, items: Ints) -> Ints:
+        """Return what to execute [m, 1 + operands] in states with these integers [m, n], all of one size."""
+
+    def finish(self, batch: Batch, limits: Ints, progress: Progress | None) -> Batch:
+        """Run all episodes of a batch to their end in place, and return it; those that loop count the limit."""
+
+
+AnyAgent = Agent | TablelessAgent
 
 
 @dataclass(frozen=True)
@@ -53,7 +74,7 @@ class Results:
 
 
 def run(
-    agent: Agent | FullViewAgent,
+    agent: AnyAgent,
     instances: Instances,
     *,
     limit: Limit | None = None,
@@ -65,8 +86,8 @@ def run(
     """Run an agent on every instance and return what became of each.
 
     `lookup` keeps what the agent answered from one call to the next; `progress` is told how many instances have ended.
-    With `find_loops` an episode whose whole state comes back ends there, as a loop, and counts the limit; agents that
-    see whole lists are always watched in this way.
+    With `find_loops` an episode whose whole state comes back ends there, as a loop, and counts the limit; agents
+    without a table, which run themselves, always do this.
     """
     task = agent.task
     limits = (limit or Limit.parse(task.limit)).steps(instances.sizes)
@@ -76,7 +97,7 @@ def run(
     if instances.count == 0:
         none = np.zeros(0, np.int64)
         return Results(none, none, none, np.zeros(0), np.zeros(0))
-    runner = _FullView(agent) if isinstance(agent, FullViewAgent) else _Tabular(agent, lookup, find_loops, threads)
+    runner = _Tabular(agent, lookup, find_loops, threads) if isinstance(agent, Agent) else agent
     words = task.item_width(widest) + task.real_width(widest) + task.register_count + 64
     chunk = max(1, MEMORY_WORDS // words)
     parts = []
@@ -187,46 +208,6 @@ def raise_bad_observation(task: Task, batch: Batch) -> None:
         specialise(task).look(batch, digits)
         task.interface.pack_digits(digits[bad])
         raise ObservationError(f"observe of task {task.name!r} does not return one value for each feature")
-
-
-class _FullView:
-    """Runs an agent that sees whole lists, all lists of a batch at once."""
-
-    def __init__(self, agent: FullViewAgent) -> None:
-        self.agent = agent
-
-    def finish(self, batch: Batch, limits: Ints, progress: Progress | None) -> Batch:
-        kernels, count = specialise(self.agent.task), len(batch.steps)
-        sizes = batch.registers[:, SIZE]
-        met: list[set[bytes]] = [set() for _ in range(count)]
-        rows = np.zeros((count, 3), np.int64)
-        while (batch.outcomes == Outcome.RUNNING).any():
-            running = np.flatnonzero(batch.outcomes == Outcome.RUNNING)
-            for b in running:
-                # A function of the list that meets a list again will go round for ever.
-                before = batch.items[b].tobytes()
-                if before in met[b]:
-                    batch.outcomes[b], batch.steps[b] = Outcome.LOOP, limits[b]
-                met[b].add(before)
-            running = running[batch.outcomes[running] == Outcome.RUNNING]
-            for size in np.unique(sizes[running]):
-                chosen = running[sizes[running] == size]
-                rows[chosen, 1:] = ask_pointers(self.agent, batch.items[chosen, :size])
-            kernels.step(batch, np.zeros(count, np.int64), rows, limits)
-            if progress:
-                progress(int((batch.outcomes > Outcome.RUNNING).sum()))
-        return batch
-
-
-def ask_pointers(agent: FullViewAgent, lists: Ints) -> Ints:
-    """Return the operands [m, 2] that an agent gives for lists [m, n], once they are known to point into them."""
-    pointers = np.asarray(agent.pointers(lists))
-    if pointers.shape != (len(lists), 2) or not np.issubdtype(pointers.dtype, np.integer):
-        raise SettingError(f"{agent.name} gave pointers of shape {pointers.shape}; they must be ({len(lists)}, 2)")
-    bad = pointers[(pointers < 0) | (pointers >= lists.shape[1])]
-    if bad.size:
-        raise SettingError(f"{agent.name} points to {bad[0]}; positions are 0 to {lists.shape[1] - 1}")
-    return pointers
 
 
 def core_count() -> int:

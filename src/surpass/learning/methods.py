@@ -8,11 +8,11 @@ from typing import Any
 
 from surpass.agents.teacher import known_teachers
 from surpass.errors import SettingError, UnknownNameError
+from surpass.full_view.imitation import FullViewImitation, FullViewImitationConfig
+from surpass.full_view.policy_gradient import FullViewPolicyGradient
 from surpass.learning.imitation import Imitation, ImitationConfig
-from surpass.learning.imitation_full import FullViewImitation, FullViewImitationConfig
 from surpass.learning.improvement import Improvement, ImprovementConfig
-from surpass.learning.policy_gradient import PolicyGradient, PolicyGradientConfig
-from surpass.learning.policy_gradient_full import FullViewPolicyGradient
+from surpass.learning.policy_gradient.learner import PolicyGradient, PolicyGradientConfig
 from surpass.tasks.task import Task
 
 __all__ = ["METHODS", "AnyLearner", "new_learner"]

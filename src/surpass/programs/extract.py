@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from surpass.agents.agent import FullViewAgent
+from surpass.engine.run import AnyAgent
 from surpass.errors import WrongAnswerError
 from surpass.machine.interface import Interface
 from surpass.programs.program import (
@@ -46,7 +46,7 @@ TRIED_MERGERS = 200
 """How many pairs of places are written as one to see whether that is shorter."""
 
 
-def extract(agent: Agent | FullViewAgent, *, seed: int = 0, progress: Progress | None = None) -> Program:
+def extract(agent: AnyAgent, *, seed: int = 0, progress: Progress | None = None) -> Program:
     """Return the program of an agent: exactly what it does on every observation that it was seen to meet.
 
     The agent is run on every small instance and on a round of drawn ones, and the rules are written. Then come more

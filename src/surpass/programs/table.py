@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from surpass.agents.agent import FullViewAgent
 from surpass.engine.lookup import Lookup
-from surpass.engine.run import Results, run
+from surpass.engine.run import AnyAgent, Results, run
 from surpass.errors import SettingError
 from surpass.table import Agent
 from surpass.tasks.enumeration import enumeration_of
@@ -53,9 +52,9 @@ class Table:
         return holds
 
 
-def need_table(agent: Agent | FullViewAgent) -> Agent:
+def need_table(agent: AnyAgent) -> Agent:
     """Return the agent if it is one with a table; a full view has none."""
-    if isinstance(agent, FullViewAgent):
+    if not isinstance(agent, Agent):
         raise SettingError(f"{agent.name} sees whole lists, so it has no table to make a program of")
     return agent
 

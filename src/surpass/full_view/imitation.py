@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from surpass.agents.networks.agent import GraphAgent
 from surpass.agents.networks.files import fill_network, network_tensors
-from surpass.agents.networks.graph import GraphPolicy, encode_lists
-from surpass.agents.teacher import full_view_teacher_of
+from surpass.agents.teacher import teacher_of
 from surpass.engine.run import run
 from surpass.errors import SettingError
+from surpass.full_view.agent import FullViewTeacher
+from surpass.full_view.graph import GraphAgent, GraphPolicy, encode_lists
 from surpass.learning.state import load_optimizer, load_random, optimizer_tensors, random_state, set_learning_rate
 from surpass.learning.updates import UpdateLearner
 from surpass.tasks.task import Request, Task
@@ -68,7 +68,7 @@ class FullViewImitation(UpdateLearner):
     def __init__(self, task: Task, config: FullViewImitationConfig) -> None:
         torch.set_num_threads(1)
         self.task, self.config = task, config
-        self.teacher = full_view_teacher_of(task, config.teacher)
+        self.teacher = teacher_of(task, config.teacher, FullViewTeacher)
         self.network = GraphPolicy(seed=config.seed)
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=config.learning_rate, fused=True)
         self.random = np.random.default_rng([config.seed, 1])

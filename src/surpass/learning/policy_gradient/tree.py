@@ -8,33 +8,16 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from surpass.engine.experience import Tree
-from surpass.engine.forward import HIDDEN_LAYERS, WIDTH
+from surpass.engine.groups import MOST_VALUES, group_features
+from surpass.learning.policy_gradient.arrays import Tree
+from surpass.learning.policy_gradient.forward import HIDDEN_LAYERS, WIDTH
 from surpass.machine.interface import Interface
 
-__all__ = ["group_features", "grow_tree"]
+__all__ = ["grow_tree"]
 
 Ints = npt.NDArray[np.int64]
 Encoding = list[tuple[int, float]]
 """The inputs that are not 0, with what they are set to."""
-
-MOST_VALUES = 32
-"""How many values a group of features has at most, unless a single feature has more."""
-
-
-def group_features(interface: Interface) -> list[range]:
-    """Return groups of neighbouring features, each of which sampling takes as a single one.
-
-    A network's first layer adds up the weights of the inputs that the features set. Of groups with few values there are
-    tables of these sums, and so fewer to add.
-    """
-    groups, first, values = [], 0, 1
-    for k, radix in enumerate(interface.radices):
-        if k > first and values * radix > MOST_VALUES:
-            groups.append(range(first, k))
-            first, values = k, 1
-        values *= radix
-    return [*groups, range(first, len(interface.radices))]
 
 
 def grow_tree(interface: Interface) -> Tree:

@@ -11,8 +11,8 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from surpass.engine.experience import Plan, Sums, Tree
-from surpass.engine.forward import add_row
+from surpass.learning.policy_gradient.arrays import DecisionPlan, Sums, Tree
+from surpass.learning.policy_gradient.forward import add_row
 
 __all__ = ["add_inputs", "add_losses", "write_slopes"]
 
@@ -29,7 +29,7 @@ def add_inputs(gradient: Floats, tree: Tree, value: int, slopes: Floats, k: int)
 
 
 @numba.njit(nogil=True)
-def add_losses(tree: Tree, plan: Plan, sums: Sums, told: Ints, losses: Reals) -> None:
+def add_losses(tree: Tree, plan: DecisionPlan, sums: Sums, told: Ints, losses: Reals) -> None:
     """Add the losses of all rows to `losses` [3], in place.
 
     `told` [R] is the choice that a teacher makes at each row, or -1.
@@ -47,7 +47,9 @@ def add_losses(tree: Tree, plan: Plan, sums: Sums, told: Ints, losses: Reals) ->
 
 
 @numba.njit(nogil=True)
-def write_slopes(tree: Tree, plan: Plan, sums: Sums, told: Ints, scales: Reals, rows: Ints, slopes: Floats) -> None:
+def write_slopes(
+    tree: Tree, plan: DecisionPlan, sums: Sums, told: Ints, scales: Reals, rows: Ints, slopes: Floats
+) -> None:
     """Write the slopes [m, C] of the losses of `rows` [m] by the outputs of their networks, in place.
 
     The losses are multiplied by `scales` [3] and added. With p the probabilities and H the entropy, a loss

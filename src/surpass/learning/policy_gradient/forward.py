@@ -14,7 +14,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from surpass.engine.experience import Plan, Tree
+from surpass.learning.policy_gradient.arrays import DecisionPlan, Tree
 
 __all__ = ["HIDDEN_LAYERS", "ONE", "WIDTH", "ZERO", "Workspace", "add_row", "fill_row", "new_workspace", "write_tables"]
 
@@ -158,7 +158,7 @@ def multiply(work: Workspace, layers: Floats3, row: int, parameters: Floats2, k:
 
 @numba.njit(nogil=True, **UNCOUNTED)  # type: ignore[untyped-decorator]
 def fill_row(
-    tree: Tree, parameters: Floats2, groups: tuple[int, ...], node: int, work: Workspace, plan: Plan, row: int
+    tree: Tree, parameters: Floats2, groups: tuple[int, ...], node: int, work: Workspace, plan: DecisionPlan, row: int
 ) -> None:
     """Evaluate the network of a node, and write what it gives into a row of a plan, in place.
 

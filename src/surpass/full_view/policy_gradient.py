@@ -16,13 +16,13 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from surpass.agents.networks.agent import GraphAgent
 from surpass.agents.networks.files import fill_network, network_tensors
-from surpass.agents.networks.graph import GraphPolicy, GraphValue, encode_lists
-from surpass.agents.teacher import FullViewTeacher, full_view_teacher_of
+from surpass.agents.teacher import teacher_of
 from surpass.engine.run import run
 from surpass.errors import DivergedError, SettingError
-from surpass.learning.policy_gradient import NEARLY_ALL, PolicyGradientConfig
+from surpass.full_view.agent import FullViewTeacher
+from surpass.full_view.graph import GraphAgent, GraphPolicy, GraphValue, encode_lists
+from surpass.learning.policy_gradient.learner import NEARLY_ALL, PolicyGradientConfig
 from surpass.learning.state import load_optimizer, load_random, optimizer_tensors, random_state, set_learning_rate
 from surpass.learning.updates import UpdateLearner
 from surpass.tasks.task import Limit, Request, Task
@@ -67,7 +67,7 @@ class FullViewPolicyGradient(UpdateLearner):
     def __init__(self, task: Task, config: PolicyGradientConfig) -> None:
         torch.set_num_threads(1)
         self.task, self.config = task, config
-        self.teacher: FullViewTeacher | None = full_view_teacher_of(task, config.teacher) if config.teacher else None
+        self.teacher = teacher_of(task, config.teacher, FullViewTeacher) if config.teacher else None
         self.sizes = config.last_sizes(task)
         if min(self.sizes[0], config.first_smallest or self.sizes[0]) < 2:
             raise SettingError(f"sizes begin at 1; {task.name} learns on lists of 2 or more")

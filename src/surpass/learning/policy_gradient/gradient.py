@@ -1,4 +1,4 @@
-"""The losses of the decisions of a batch, and their gradient from the layers that sampling has left behind."""
+"""A policy's parameters as sampling reads them, and the gradient of a batch's losses from the layers that it left."""
 
 from __future__ import annotations
 
@@ -10,16 +10,28 @@ import torch
 from torch import Tensor, nn
 
 from surpass.agents.networks.structured import StructuredPolicy
-from surpass.engine.experience import Sums
-from surpass.engine.forward import HIDDEN_LAYERS, WIDTH
-from surpass.engine.sampling import Sampler
+from surpass.learning.policy_gradient.arrays import Sums
+from surpass.learning.policy_gradient.forward import HIDDEN_LAYERS, WIDTH
+from surpass.learning.policy_gradient.sampler import Sampler
 
-__all__ = ["decision_losses"]
+__all__ = ["decision_losses", "parameter_rows"]
 
 Ints = npt.NDArray[np.int64]
 
 CHUNK = 1024
 """How many decisions go through a network at once: so many that their layers stay in the processor's cache."""
+
+
+@torch.no_grad()
+def parameter_rows(network: StructuredPolicy) -> npt.NDArray[np.float32]:
+    """Return all parameters of a policy as rows [R, WIDTH], laid out as `forward` says."""
+    rows = []
+    for slot in network.slots:
+        *hidden, last = (layer for layer in slot.children() if isinstance(layer, nn.Linear))
+        for layer in hidden:
+            rows += [layer.weight.T, layer.bias[None]]
+        rows += [last.weight, nn.functional.pad(last.bias, (0, -len(last.bias) % WIDTH)).view(-1, WIDTH)]
+    return torch.cat(rows).numpy()
 
 
 def decision_losses(network: StructuredPolicy, sampler: Sampler, sums: Sums, told: Ints) -> Tensor:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from surpass.agents.networks.agent import GraphAgent, new_network
-from surpass.agents.networks.graph import GraphPolicy, encode_lists
-from surpass.agents.networks.messages import HIDDEN, hear
+from surpass.agents.networks.agent import new_agent
+from surpass.full_view.graph import GraphAgent, GraphPolicy, encode_lists
+from surpass.full_view.messages import HIDDEN, hear
 from surpass.tasks.sort_full import SORT_FULL
 from tests.networks.plain import pointer_log_probabilities
 
@@ -215,7 +215,7 @@ def test_an_agent_answers_lists_in_their_order_beyond_one_batch() -> None:
 
 
 def test_equal_seeds_give_equal_networks() -> None:
-    first, second, other = (new_network(SORT_FULL, seed=seed) for seed in (1, 1, 2))
+    first, second, other = (new_agent("fresh", SORT_FULL, seed=seed).network for seed in (1, 1, 2))
     assert isinstance(first, GraphPolicy)
     for a, b in zip(first.parameters(), second.parameters(), strict=True):
         assert torch.equal(a, b)

@@ -7,11 +7,15 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from surpass.agents.networks.messages import HIDDEN, hear
+from surpass.full_view.agent import FullViewAgent
+from surpass.full_view.messages import HIDDEN, hear
 from surpass.tasks.sort_full import edge_features
+from surpass.tasks.task import Task
 
-__all__ = ["GraphPolicy", "GraphValue", "encode_lists"]
+__all__ = ["GraphAgent", "GraphPolicy", "GraphValue", "encode_lists"]
 
+WORK = 1 << 19
+"""About how many pairs of positions an agent sends through its network at once."""
 LAYERS = 5
 STATE = 16
 MESSAGE = 32
@@ -127,3 +131,18 @@ class GraphValue(nn.Module):
             states = layer(states, edges)
         total: Tensor = self.score(states)[:, :, 0].sum(dim=1)
         return total
+
+
+class GraphAgent(FullViewAgent):
+    """An agent that takes the most likely pair of positions of a graph network."""
+
+    def __init__(self, name: str, task: Task, network: GraphPolicy) -> None:
+        self.name = name
+        self.task = task
+        self.network = network.eval()
+
+    def pointers(self, lists: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the operands [m, 2] for lists [m, n] of one size."""
+        batch = max(1, WORK // max(1, lists.shape[1]) ** 2)
+        parts = [self.network.most_likely(encode_lists(lists[at : at + batch])) for at in range(0, len(lists), batch)]
+        return torch.cat(parts).numpy()

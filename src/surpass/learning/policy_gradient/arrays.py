@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Plan", "Pool", "Record", "Sums", "Tree"]
+__all__ = ["DecisionPlan", "Pool", "Record", "Sums", "Tree"]
 
 Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
@@ -64,7 +64,7 @@ class Tree(NamedTuple):
     """How many rows of parameters there are."""
 
 
-class Plan(NamedTuple):
+class DecisionPlan(NamedTuple):
     """A policy as tables: a row for each decision met, found by its observation and node."""
 
     keys: Ints

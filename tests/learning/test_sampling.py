@@ -13,11 +13,14 @@ import torch
 import surpass.agents.teachers  # noqa: F401 - makes the teachers known
 from surpass.agents.networks.structured import HIDDEN, StructuredPolicy
 from surpass.agents.teacher import Teacher, find_teacher
-from surpass.engine import sampling
-from surpass.engine.experience import Plan, Record, Tree
-from surpass.engine.forward import HIDDEN_LAYERS, WIDTH, fill_row, new_workspace, write_tables
-from surpass.engine.sampling import Sampler, Source
-from surpass.engine.tree import group_features, grow_tree
+from surpass.engine.groups import group_features
+from surpass.engine.specialise import specialise
+from surpass.learning.policy_gradient import sampler as sampling
+from surpass.learning.policy_gradient.arrays import DecisionPlan, Record, Tree
+from surpass.learning.policy_gradient.forward import HIDDEN_LAYERS, WIDTH, fill_row, new_workspace, write_tables
+from surpass.learning.policy_gradient.gradient import parameter_rows
+from surpass.learning.policy_gradient.sampler import InstanceSource, Sampler
+from surpass.learning.policy_gradient.tree import grow_tree
 from surpass.machine.features import Feature, flag
 from surpass.machine.instructions import Instruction, binary, integer
 from surpass.machine.interface import Interface
@@ -49,7 +52,7 @@ WIDE = Interface(
 def new_sampler(name: str, *, episodes: int = 9, steps: int = 12, size: int = 9, limit: str = "1000") -> Sampler:
     task = find_task(name)
     queries = task.queries[0] if task.queries else "mixed"
-    return Sampler(task, Source(size, size, "uniform", queries, limit), episodes=episodes, steps=steps, seed=5)
+    return Sampler(task, InstanceSource(size, size, "uniform", queries, limit), episodes=episodes, steps=steps, seed=5)
 
 
 def new_network(name: str) -> StructuredPolicy:
@@ -73,7 +76,7 @@ def test_the_compiled_networks_have_the_shape_of_the_others() -> None:
 @pytest.mark.parametrize("name", TEACHERS)
 def test_every_row_has_the_probabilities_of_the_network(name: str) -> None:
     sampler, network = new_sampler(name), new_network(name)
-    sampler.sample(network.as_rows())
+    sampler.sample(parameter_rows(network))
     known = sampler.known
     assert len(known.slots) > 10
     slots = sampler.task.interface.slots
@@ -85,10 +88,10 @@ def test_every_row_has_the_probabilities_of_the_network(name: str) -> None:
         np.testing.assert_allclose(found, options.exp()[0].detach().numpy(), atol=2e-6)
 
 
-def fill(network: StructuredPolicy, tree: Tree, observation: int, node: int) -> Plan:
+def fill(network: StructuredPolicy, tree: Tree, observation: int, node: int) -> DecisionPlan:
     """Return a plan whose first row is that of a node and an observation."""
     interface, plan = network.interface, sampling._new_plan(8, int(tree.choice_counts.max()) + 2)
-    parameters = network.as_rows()
+    parameters = parameter_rows(network)
     room = np.zeros((len(tree.parameter_starts) * tree.table_size, WIDTH), np.float32)
     parameters = np.concatenate([parameters, room])
     write_tables(tree, parameters)
@@ -131,7 +134,7 @@ def test_the_plan_does_not_depend_on_the_threads(name: str, monkeypatch: pytest.
     for threads in ("1", "2"):
         monkeypatch.setenv("SURPASS_THREADS", threads)
         sampler = new_sampler(name, size=4, steps=40, limit="8")  # instances run out on the way
-        records = [sampler.sample(network.as_rows()) for _ in range(2)]
+        records = [sampler.sample(parameter_rows(network)) for _ in range(2)]
         plan, count = sampler.plan, sampler.count
         met.append((*records[1], *(array[:count] for array in plan[3:])))
     for one, two in zip(*met, strict=True):
@@ -140,24 +143,24 @@ def test_the_plan_does_not_depend_on_the_threads(name: str, monkeypatch: pytest.
 
 def seen_again(sampler: Sampler, record: Record, batch: sampling.Batch) -> npt.NDArray[np.int64]:
     """Return the observations [B, T] that the recorded actions lead through from a batch, one step at a time."""
-    interface = sampler.task.interface
+    interface, kernels = sampler.task.interface, specialise(sampler.task)
     digits = np.zeros((sampler.episodes, len(interface.features)), np.int64)
     limits = np.full(sampler.episodes, 10**6)
     found = np.zeros_like(record.rows)
     for t in range(record.rows.shape[1]):
-        sampler.kernels.look(batch, digits)
+        kernels.look(batch, digits)
         found[:, t] = interface.pack_digits(digits)
         actions = np.ascontiguousarray(record.actions[:, t])
-        sampler.kernels.step(batch, actions, interface.action_rows[actions], limits)
+        kernels.step(batch, actions, interface.action_rows[actions], limits)
     return found
 
 
 @pytest.mark.parametrize("name", TEACHERS)
 def test_the_record_is_what_happened(name: str) -> None:
     sampler, network = new_sampler(name, episodes=40, steps=3), new_network(name)
-    sampler.sample(network.as_rows())
+    sampler.sample(parameter_rows(network))
     before = sampling.Batch(*(array.copy() for array in sampler.batch))
-    record = sampler.sample(network.as_rows())
+    record = sampler.sample(parameter_rows(network))
     whole = (record.used == 0) & (before.outcomes == Outcome.RUNNING)  # one episode from the first step to the last
     assert whole.any()
     known = sampler.known
@@ -171,10 +174,10 @@ def test_the_record_is_what_happened(name: str) -> None:
 def test_a_plan_that_grows_on_the_way_makes_no_difference(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     network = new_network(name)
     wide = new_sampler(name)
-    expected = [wide.sample(network.as_rows()) for _ in range(2)][1]
+    expected = [wide.sample(parameter_rows(network)) for _ in range(2)][1]
     monkeypatch.setattr(sampling, "ROWS", 8)
     tight = new_sampler(name)
-    record = [tight.sample(network.as_rows()) for _ in range(2)][1]
+    record = [tight.sample(parameter_rows(network)) for _ in range(2)][1]
     for name_, array, other in zip(Record._fields, record, expected, strict=True):
         np.testing.assert_array_equal(array, other, err_msg=name_)
     np.testing.assert_array_equal(tight.known.observations, wide.known.observations)
@@ -185,7 +188,7 @@ def test_a_plan_that_grows_on_the_way_makes_no_difference(name: str, monkeypatch
 def test_followed_actions_are_told_choice_by_choice(name: str) -> None:
     sampler, teacher = new_sampler(name), find_teacher(TEACHERS[name])
     assert isinstance(teacher, Teacher)
-    sampler.sample(new_network(name).as_rows())
+    sampler.sample(parameter_rows(new_network(name)))
     met = sampler.count
     first = np.flatnonzero(sampler.known.slots == 0)
     actions = teacher.actions(sampler.known.observations[first])
@@ -211,14 +214,14 @@ def test_followed_actions_are_told_choice_by_choice(name: str) -> None:
 
 def test_parameters_that_are_no_numbers_still_give_choices() -> None:
     sampler, network = new_sampler("knapsack"), new_network("knapsack")
-    record = sampler.sample(np.full_like(network.as_rows(), np.nan))
+    record = sampler.sample(np.full_like(parameter_rows(network), np.nan))
     assert (record.filled == sampler.steps).all()
     assert (record.actions == 0).all()
 
 
 def test_each_size_takes_several_distributions_in_turn() -> None:
     task = find_task("sort-bubble")
-    source = Source(4, 5, "uniform,all-equal", "mixed", "1000")
+    source = InstanceSource(4, 5, "uniform,all-equal", "mixed", "1000")
     sampler = Sampler(task, source, episodes=40, steps=3, seed=5)
     for batch in range(4):
         sampler.batches = batch

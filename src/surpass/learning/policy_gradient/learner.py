@@ -20,11 +20,11 @@ from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.files import fill_network, network_tensors
 from surpass.agents.networks.structured import StructuredPolicy
 from surpass.agents.teacher import Teacher, teacher_of
-from surpass.engine.experience import Record, Sums
 from surpass.engine.run import run
-from surpass.engine.sampling import Sampler, Source
 from surpass.errors import DivergedError, SettingError, UnknownNameError
-from surpass.learning.decisions import decision_losses
+from surpass.learning.policy_gradient.arrays import Record, Sums
+from surpass.learning.policy_gradient.gradient import decision_losses, parameter_rows
+from surpass.learning.policy_gradient.sampler import InstanceSource, Sampler
 from surpass.learning.state import load_optimizer, optimizer_tensors, set_learning_rate
 from surpass.learning.updates import UpdateLearner
 from surpass.table import NO_ACTION
@@ -160,14 +160,14 @@ class PolicyGradient(UpdateLearner):
     def __init__(self, task: Task, config: PolicyGradientConfig) -> None:
         torch.set_num_threads(1)
         self.task, self.config = task, config
-        self.teacher: Teacher | None = teacher_of(task, config.teacher) if config.teacher else None
+        self.teacher = teacher_of(task, config.teacher, Teacher) if config.teacher else None
         self.network = StructuredPolicy(task.interface, seed=config.seed)
         self.scalar = nn.Parameter(torch.zeros(()))
         self.value = _value_network(task, config.seed)
         parameters = [*self.network.parameters(), *self.value.parameters()]
         self.optimizer = torch.optim.Adam(parameters, lr=config.learning_rate, fused=True)
         queries = task.queries[0] if task.queries else "mixed"
-        self.source = Source(*config.last_sizes(task), config.data, queries, config.limit or task.limit)
+        self.source = InstanceSource(*config.last_sizes(task), config.data, queries, config.limit or task.limit)
         self.sampler = Sampler(task, self.source, episodes=config.episodes, steps=config.unroll, seed=config.seed)
         self.updates = 0
         self.grown = 0
@@ -218,7 +218,7 @@ class PolicyGradient(UpdateLearner):
     def _update(self) -> tuple[Record, dict[str, float]]:
         """Sample, make one update, and return the record and the terms of the loss."""
         self.sampler.sizes = self.config.sizes(self.task, self.grown)
-        record = self.sampler.sample(self.network.as_rows())
+        record = self.sampler.sample(parameter_rows(self.network))
         terms, sums = self.loss_terms(record)
         loss = torch.stack(list(terms.values())).sum()
         if not torch.isfinite(loss):

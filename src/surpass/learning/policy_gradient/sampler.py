@@ -11,16 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from surpass.engine.batch import Batch, allocate
-from surpass.engine.experience import Plan, Pool, Record, Sums
-from surpass.engine.forward import HIDDEN_LAYERS, WIDTH
-from surpass.engine.kernels import EMPTY
 from surpass.engine.run import core_count, make_room, raise_bad_observation
 from surpass.engine.specialise import specialise
-from surpass.engine.tree import grow_tree
+from surpass.learning.policy_gradient.arrays import DecisionPlan, Pool, Record, Sums
+from surpass.learning.policy_gradient.compiled import TEMPLATE
+from surpass.learning.policy_gradient.forward import HIDDEN_LAYERS, WIDTH
+from surpass.learning.policy_gradient.tree import grow_tree
 from surpass.machine.state import Outcome
+from surpass.table import EMPTY, put
 from surpass.tasks.task import Limit, Request, Task
 
-__all__ = ["Decisions", "Sampler", "Source"]
+__all__ = ["Decisions", "InstanceSource", "Sampler"]
 
 Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
@@ -33,7 +34,7 @@ PARTS = 2
 
 
 @dataclass(frozen=True)
-class Source:
+class InstanceSource:
     """Where episodes come from."""
 
     smallest: int
@@ -61,12 +62,12 @@ class Decisions:
 class Sampler:
     """Episodes of a task, going on from one batch to the next, and the decisions that they met in the last one."""
 
-    def __init__(self, task: Task, source: Source, *, episodes: int, steps: int, seed: int) -> None:
+    def __init__(self, task: Task, source: InstanceSource, *, episodes: int, steps: int, seed: int) -> None:
         self.task, self.source = task, source
         self.sizes = (source.smallest, source.largest)
         """The smallest and the largest size of the instances drawn next; within those of the source."""
         self.episodes, self.steps, self.seed = episodes, steps, seed
-        self.kernels = specialise(task)
+        self.kernels = specialise(task, TEMPLATE)
         self.tree = grow_tree(task.interface)
         self.width = max(slot.choices for slot in task.interface.slots)
         self.batch = allocate(task, episodes, source.largest)
@@ -78,7 +79,7 @@ class Sampler:
         self._instances_per_episode = 2
         self.plan = _new_plan(ROWS, self.width)
         self._parameters = np.zeros((0, WIDTH), np.float32)
-        self._spare: list[Plan] = []
+        self._spare: list[DecisionPlan] = []
         """Plans whose memory the next batch uses again."""
 
     @property
@@ -114,7 +115,7 @@ class Sampler:
     def sample(self, parameters: Floats) -> Record:
         """Let every episode take `steps` steps by the policy with these parameters, and return what happened.
 
-        The parameters are laid out as `surpass.engine.forward` says.
+        The parameters are laid out as `forward` says.
         """
         shape = (self.episodes, self.steps)
         rows, actions, ends, cut, after = (np.zeros(shape, np.int64) for _ in range(5))
@@ -144,12 +145,12 @@ class Sampler:
 
     def _fill(
         self,
-        plans: list[Plan],
+        plans: list[DecisionPlan],
         parts: list[tuple[int, int]],
         pool: Pool,
         record: Record,
         executor: ThreadPoolExecutor | None,
-    ) -> tuple[list[Plan], Pool]:
+    ) -> tuple[list[DecisionPlan], Pool]:
         """Fill the record of each part by its own plan, in place; return the plans and the pool as they grew."""
         kernel = self.kernels.sample
         while any((record.filled[slice(*part)] < self.steps).any() for part in parts):
@@ -173,7 +174,7 @@ class Sampler:
             ]
         return plans, pool
 
-    def _with_room(self, plan: Plan, rows: int) -> Plan:
+    def _with_room(self, plan: DecisionPlan, rows: int) -> DecisionPlan:
         """Return a plan with room for this many rows, a power of two."""
         if rows <= len(plan.nodes):
             return plan
@@ -183,10 +184,10 @@ class Sampler:
         for new, old in arrays:
             new[:count] = old[:count]
         first = np.flatnonzero(plan.origins[:count] < 0)
-        self.kernels.insert(larger.keys, larger.rows, plan.observations[first], first)
+        put(larger.keys, larger.rows, plan.observations[first], first)
         return larger
 
-    def _unite(self, plans: list[Plan], parts: list[tuple[int, int]], record: Record) -> Plan:
+    def _unite(self, plans: list[DecisionPlan], parts: list[tuple[int, int]], record: Record) -> DecisionPlan:
         """Return one plan of all parts, and give the rows in the record their numbers in it, in place."""
         whole = self._with_room(plans[0], _enough(sum(int(plan.used[0]) for plan in plans)))
         for plan, (first, last) in zip(plans[1:], parts[1:], strict=True):
@@ -232,7 +233,7 @@ class Sampler:
     def final_observations(self) -> Ints:
         """Return what each episode shows now, packed; of an ended one it has no meaning."""
         digits = np.zeros((self.episodes, len(self.task.interface.features)), np.int64)
-        self.kernels.look(self.batch, digits)
+        specialise(self.task).look(self.batch, digits)
         return self.task.interface.pack_digits(digits)
 
     def follow(self, rows: Ints, actions: Ints) -> Ints:
@@ -280,11 +281,11 @@ def _enough(rows: int) -> int:
     return max(ROWS, 1 << rows.bit_length())
 
 
-def _new_plan(rows: int, width: int) -> Plan:
+def _new_plan(rows: int, width: int) -> DecisionPlan:
     """Return an empty plan with room for a number of rows, a power of two; at most half of its table is in use."""
     keys, places = (np.full(2 * rows, EMPTY, np.int64) for _ in range(2))
     observations, owners, nodes, origins = (np.empty(rows, np.int64) for _ in range(4))
-    return Plan(
+    return DecisionPlan(
         keys,
         places,
         np.zeros(1, np.int64),
@@ -299,7 +300,7 @@ def _new_plan(rows: int, width: int) -> Plan:
     )
 
 
-def _emptied(plan: Plan | None, rows: int, width: int) -> Plan:
+def _emptied(plan: DecisionPlan | None, rows: int, width: int) -> DecisionPlan:
     """Return an empty plan with room for a number of rows: this one, if it has just as much."""
     if plan is None or len(plan.nodes) != rows:
         return _new_plan(rows, width)

@@ -10,13 +10,13 @@ import pytest
 import torch
 
 import surpass.agents.teachers  # noqa: F401 - makes the teachers known
-from surpass.agents.networks.graph import encode_lists
 from surpass.engine.run import run
 from surpass.errors import DivergedError, SettingError, UnknownNameError
-from surpass.learning import policy_gradient_full
+from surpass.full_view import policy_gradient
+from surpass.full_view.graph import encode_lists
+from surpass.full_view.policy_gradient import FullViewPolicyGradient, Steps
 from surpass.learning.methods import new_learner
-from surpass.learning.policy_gradient import PolicyGradientConfig
-from surpass.learning.policy_gradient_full import FullViewPolicyGradient, Steps
+from surpass.learning.policy_gradient.learner import PolicyGradientConfig
 from surpass.learning.runs import train
 from surpass.tasks.lists import from_lists
 from surpass.tasks.sort_full import SORT_FULL
@@ -113,7 +113,7 @@ def test_the_gradient_over_distinct_decisions_is_the_one_over_all_steps(
     wanted = gradient_of(learner)
     assert wanted.abs().max() > 1e-2
     for work in (1 << 16, 50):  # all lists together, and a few at a time
-        monkeypatch.setattr(policy_gradient_full, "GRAPH_WORK", work)
+        monkeypatch.setattr(policy_gradient, "GRAPH_WORK", work)
         terms, _ = learner.backward(steps)
         assert sum(terms.values()) == pytest.approx(expected.item(), rel=1e-4)
         torch.testing.assert_close(gradient_of(learner), wanted, rtol=1e-3, atol=1e-5)
