@@ -84,17 +84,13 @@ _RECORD = numba.types.NamedTuple(  # type: ignore[no-untyped-call]
 _SUMS = numba.types.NamedTuple([_F2, _F1, _F1, _F1], Sums)  # type: ignore[no-untyped-call]
 _SIGNATURES = {
     "reset": (_BATCH, _I1, _I2, _F2, _I1),
-    "insert": (_I1, _I1, _I1, _I1),
-    "run": (_BATCH, _I1, _I1, _I2, _I1, int64, int64),
-    "tally": (_BATCH, _I1, _I1, _I2, _I1, _I1, int64, int64),
-    "run_finding_loops": (_BATCH, _I1, _I1, _I2, _I1, int64, int64),
+    "advance": (_BATCH, _I1, _I1, _I2, _I1, _I1, numba.boolean, int64, int64),
     "step": (_BATCH, _I1, _I2, _I1),
     "look": (_BATCH, _I2),
     "sample": (_BATCH, _TREE, _SINGLES2, _PLAN, _POOL, _I2, _I1, _RECORD, int64, int64),
     "tabulate": (_TREE, _SINGLES2),
     "absorb": (_PLAN, _PLAN, _I1),
     "follow": (_TREE, _SINGLES2, _PLAN, _I1, _I1, _I1),
-    "amend": (_I1, _I1, _I1, _I1, _I1, int64, int64),
     "accumulate": (_TREE, _PLAN, _RECORD, _F1, _F2, _F1, _SUMS, int64, int64),
     "lose": (_TREE, _PLAN, _SUMS, _I1, _F1),
     "slope": (_TREE, _PLAN, _SUMS, _I1, _F1, _I1, _SINGLES2, _SINGLES3),
@@ -234,6 +230,7 @@ def _fingerprint_of(task: Task, unrolled: str) -> str:
     package = Path(kernels.__file__).parent.parent
     sources = [
         *sorted((package / "machine").glob("*.py")),
+        package / "table.py",
         package / "engine" / "kernels.py",
         package / "engine" / "batch.py",
         package / "engine" / "experience.py",
