@@ -65,13 +65,9 @@ _ENGINE = Template(
     kernels,
     {
         "reset": (BATCH, _I1, _I2, _F2, _I1),
-        "insert": (_I1, _I1, _I1, _I1),
-        "run": (BATCH, _I1, _I1, _I2, _I1, int64, int64),
-        "tally": (BATCH, _I1, _I1, _I2, _I1, _I1, int64, int64),
-        "run_finding_loops": (BATCH, _I1, _I1, _I2, _I1, int64, int64),
+        "advance": (BATCH, _I1, _I1, _I2, _I1, _I1, numba.boolean, int64, int64),
         "step": (BATCH, _I1, _I2, _I1),
         "look": (BATCH, _I2),
-        "amend": (_I1, _I1, _I1, _I1, _I1, int64, int64),
     },
     (Batch, Table),
 )
