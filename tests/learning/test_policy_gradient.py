@@ -37,7 +37,7 @@ def new_learner(task: str, **settings: object) -> PolicyGradient:
 def step_by_step_loss(learner: PolicyGradient, record: Record) -> torch.Tensor:
     """Return the loss of the paper, one step after the other, from the recorded observations, actions and rewards."""
     config, interface, network = learner.config, learner.task.interface, learner.network
-    observations = learner.sampler.known.observations
+    observations = learner.sampler.decisions.observations
     final = learner.sampler.final_observations()
     discount, step_cost, wrong_cost, progress = learner.settings().tolist()
 
@@ -108,7 +108,7 @@ def test_actions_are_drawn_with_the_probabilities_of_the_network(task: str) -> N
     learner = new_learner(task, episodes=400, unroll=20)
     record = learner.sampler.sample(parameter_rows(learner.network))
     first = record.actions[:, 0]
-    seen = learner.sampler.known.observations[record.rows[:, 0]]
+    seen = learner.sampler.decisions.observations[record.rows[:, 0]]
     with torch.no_grad():
         options = learner.network.all_log_probabilities(learner.network.encode(seen)).exp().double().numpy()
     kinds = learner.task.interface.action_rows[:, 0]

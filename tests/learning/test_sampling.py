@@ -77,7 +77,7 @@ def test_the_compiled_networks_have_the_shape_of_the_others() -> None:
 def test_every_row_has_the_probabilities_of_the_network(name: str) -> None:
     sampler, network = new_sampler(name), new_network(name)
     sampler.sample(parameter_rows(network))
-    known = sampler.known
+    known = sampler.decisions
     assert len(known.slots) > 10
     slots = sampler.task.interface.slots
     for row in range(len(known.slots)):
@@ -163,7 +163,7 @@ def test_the_record_is_what_happened(name: str) -> None:
     record = sampler.sample(parameter_rows(network))
     whole = (record.used == 0) & (before.outcomes == Outcome.RUNNING)  # one episode from the first step to the last
     assert whole.any()
-    known = sampler.known
+    known = sampler.decisions
     decisions = np.column_stack([known.observations, known.slots, known.prefixes])
     assert len(np.unique(decisions, axis=0)) == len(decisions), "a decision has two rows"
     found = seen_again(sampler, record, before)
@@ -180,8 +180,8 @@ def test_a_plan_that_grows_on_the_way_makes_no_difference(name: str, monkeypatch
     record = [tight.sample(parameter_rows(network)) for _ in range(2)][1]
     for name_, array, other in zip(Record._fields, record, expected, strict=True):
         np.testing.assert_array_equal(array, other, err_msg=name_)
-    np.testing.assert_array_equal(tight.known.observations, wide.known.observations)
-    np.testing.assert_array_equal(tight.known.prefixes, wide.known.prefixes)
+    np.testing.assert_array_equal(tight.decisions.observations, wide.decisions.observations)
+    np.testing.assert_array_equal(tight.decisions.prefixes, wide.decisions.prefixes)
 
 
 @pytest.mark.parametrize("name", TEACHERS)
@@ -190,11 +190,11 @@ def test_followed_actions_are_told_choice_by_choice(name: str) -> None:
     assert isinstance(teacher, Teacher)
     sampler.sample(parameter_rows(new_network(name)))
     met = sampler.count
-    first = np.flatnonzero(sampler.known.slots == 0)
-    actions = teacher.actions(sampler.known.observations[first])
+    first = np.flatnonzero(sampler.decisions.slots == 0)
+    actions = teacher.actions(sampler.decisions.observations[first])
     first, actions = first[actions >= 0], actions[actions >= 0]
     told = sampler.follow(first, actions)
-    known = sampler.known
+    known = sampler.decisions
     assert len(told) == len(known.slots) >= met
     rows = {
         (int(owner), int(slot), tuple(prefix)): row

@@ -22,9 +22,9 @@ from surpass.agents.networks.agent import new_network
 from surpass.agents.networks.files import save_agent
 from surpass.cli.sweep import live_table
 from surpass.errors import SettingError
+from surpass.learning.jobs import Ended, Job, LocalRunner, Watch, score_sizes
 from surpass.learning.recipes import Recipe, parse_recipe
-from surpass.learning.runners import Ended, Job, LocalRunner, Watch
-from surpass.learning.sweeps import INSTANCES, Ranking, Sweep, SweepState, score_sizes
+from surpass.learning.sweeps import INSTANCES, Ranking, Sweep, SweepState
 from surpass.tasks.registry import find_task
 from tests.learning.test_learn_command import call, check_refused
 

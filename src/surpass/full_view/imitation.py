@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -9,20 +10,18 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from surpass.agents.networks.files import fill_network, network_tensors
 from surpass.agents.teacher import teacher_of
 from surpass.engine.run import run
 from surpass.errors import SettingError
 from surpass.full_view.agent import FullViewTeacher
 from surpass.full_view.graph import GraphAgent, GraphPolicy, encode_lists
-from surpass.learning.state import load_optimizer, load_random, optimizer_tensors, random_state, set_learning_rate
+from surpass.learning.state import Tensors, load_random, random_state
 from surpass.learning.updates import UpdateLearner
 from surpass.tasks.task import Request, Task
 
 __all__ = ["FullViewImitation", "FullViewImitationConfig"]
 
 Ints = npt.NDArray[np.int64]
-Tensors = dict[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +63,7 @@ class FullViewImitation(UpdateLearner):
     """A learner that imitates a teacher which sees whole lists."""
 
     config: FullViewImitationConfig
+    network: GraphPolicy
 
     def __init__(self, task: Task, config: FullViewImitationConfig) -> None:
         torch.set_num_threads(1)
@@ -82,6 +82,12 @@ class FullViewImitation(UpdateLearner):
     def agent(self, name: str = "imitation") -> GraphAgent:
         """Return the network as an agent."""
         return GraphAgent(name, self.task, self.network)
+
+    @property
+    def learning_rate(self) -> float:
+        """The learning rate of the next update; that of the zoo was rounded in this order."""
+        first, last = self.config.learning_rate, self.config.final_learning_rate
+        return last + (first - last) * (1 + math.cos(math.pi * (self.updates / self.config.updates))) / 2
 
     def advance(self) -> dict[str, float]:
         """Make a round of updates and measure the solve rate on fresh lists of the largest and smallest size."""
@@ -110,15 +116,9 @@ class FullViewImitation(UpdateLearner):
         first = self.network.first_log_probabilities(edges)
         second = self.network.second_log_probabilities(edges, answers[:, 0])
         loss = -(first.gather(1, answers[:, :1]) + second.gather(1, answers[:, 1:])).mean()
-        share = self.updates / self.config.updates
-        rate = self.config.final_learning_rate + (self.config.learning_rate - self.config.final_learning_rate) * 0.5 * (
-            1 + np.cos(np.pi * share)
-        )
-        set_learning_rate(self.optimizer, float(rate))
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
-        self.optimizer.step()
-        self.updates += 1
+        self.step_down()
         alike = (first.argmax(1) == answers[:, 0]) & (second.argmax(1) == answers[:, 1])
         return loss.item(), alike.float().mean().item()
 
@@ -144,12 +144,10 @@ class FullViewImitation(UpdateLearner):
 
     def save_state(self) -> tuple[Tensors, dict[str, Any]]:
         """Return everything that `load_state` needs to go on exactly from here."""
-        tensors = {**network_tensors(self.network), **optimizer_tensors(self.optimizer)}
-        return tensors, {"updates": self.updates, "random": random_state(self.random)}
+        return self.network_state(), {"updates": self.updates, "random": random_state(self.random)}
 
     def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
         """Go back to a saved state in place."""
-        fill_network(self.network, tensors, "the checkpoint")
-        load_optimizer(self.optimizer, tensors)
+        self.load_network_state(tensors)
         self.updates = record["updates"]
         load_random(self.random, record["random"])

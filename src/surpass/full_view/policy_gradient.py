@@ -7,7 +7,7 @@ with their summed weights, which is the one over all steps: of short lists a bat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
@@ -16,14 +16,13 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from surpass.agents.networks.files import fill_network, network_tensors
 from surpass.agents.teacher import teacher_of
 from surpass.engine.run import run
 from surpass.errors import DivergedError, SettingError
 from surpass.full_view.agent import FullViewTeacher
 from surpass.full_view.graph import GraphAgent, GraphPolicy, GraphValue, encode_lists
 from surpass.learning.policy_gradient.learner import NEARLY_ALL, PolicyGradientConfig
-from surpass.learning.state import load_optimizer, load_random, optimizer_tensors, random_state, set_learning_rate
+from surpass.learning.state import Tensors, load_random, random_state, tensors_under
 from surpass.learning.updates import UpdateLearner
 from surpass.tasks.task import Limit, Request, Task
 
@@ -32,7 +31,6 @@ __all__ = ["FullViewPolicyGradient"]
 Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
-Tensors = dict[str, npt.NDArray[Any]]
 
 GRAPH_WORK = 1 << 16
 """About how many pairs of positions go through the networks at once: what they remember must fit in memory."""
@@ -63,6 +61,8 @@ class FullViewPolicyGradient(UpdateLearner):
     """A learner that surpasses its teacher, or learns from nothing, on whole lists."""
 
     config: PolicyGradientConfig
+    network: GraphPolicy
+    value: GraphValue
 
     def __init__(self, task: Task, config: PolicyGradientConfig) -> None:
         torch.set_num_threads(1)
@@ -131,11 +131,9 @@ class FullViewPolicyGradient(UpdateLearner):
         loss = sum(terms.values())
         if not np.isfinite(loss):
             raise DivergedError(f"the loss is {loss} at update {self.updates + 1}: try a smaller learning_rate")
-        set_learning_rate(self.optimizer, self.config.learning_rate_after(self.updates))
-        self.optimizer.step()
+        self.step_down()
         # As in `PolicyGradient`: it approaches the minimum of its squared loss at its own rate.
         self.scalar += 0.1 * (float(returns.mean()) - self.scalar)
-        self.updates += 1
         return steps, terms
 
     # Sampling
@@ -200,7 +198,7 @@ class FullViewPolicyGradient(UpdateLearner):
 
     @staticmethod
     def _each(lists: Ints, ask: Callable[[Ints, int], Tensor]) -> Reals:
-        """Return what `ask` says about lists [m, n], some of them at a time; it is also told where they begin."""
+        """Return what `ask` says about lists [m, n], some of them at a time; it also gets where they begin."""
         parts = [ask(lists[at:end], at) for at, end in _split(*lists.shape)]
         answers: Reals = torch.cat(parts).double().numpy()
         return answers
@@ -217,26 +215,26 @@ class FullViewPolicyGradient(UpdateLearner):
         advantages = flat - values[which]
         chosen = steps.pairs.reshape(-1, 2)
         weight = self.config.imitation_weight_after(self.updates)
-        told = self.teacher.pointers(lists) if self.teacher is not None and weight > 0 else np.zeros((0, 2), np.int64)
-        taught = np.arange(len(told))
+        answers = self.teacher.pointers(lists) if self.teacher and weight > 0 else np.zeros((0, 2), np.int64)
+        asked = np.arange(len(answers))
         decisions, rows = _find_distinct(
-            np.column_stack([np.concatenate([which, taught]), np.concatenate([chosen[:, 0], told[:, 0]])])
+            np.column_stack([np.concatenate([which, asked]), np.concatenate([chosen[:, 0], answers[:, 0]])])
         )
-        rows, told_rows = rows[: len(which)], rows[len(which) :]
+        rows, taught_rows = rows[: len(which)], rows[len(which) :]
 
         counts = np.bincount(which, minlength=len(lists)).astype(float)
         first_weights, second_weights = np.zeros((len(lists), size)), np.zeros((len(decisions), size))
-        first_told, second_told = np.zeros_like(first_weights), np.zeros_like(second_weights)
+        first_taught, second_taught = np.zeros_like(first_weights), np.zeros_like(second_weights)
         np.add.at(first_weights, (which, chosen[:, 0]), advantages)
         np.add.at(second_weights, (rows, chosen[:, 1]), advantages)
-        first_told[taught, told[:, 0]] = counts[taught]
-        second_told[told_rows, told[:, 1]] = counts[taught]
+        first_taught[asked, answers[:, 0]] = counts[asked]
+        second_taught[taught_rows, answers[:, 1]] = counts[asked]
         second_counts = np.bincount(rows, minlength=len(decisions)).astype(float)
         sums = np.bincount(which, flat, len(lists))
         squares = np.bincount(which, flat**2, len(lists))
 
         names = ["policy", "entropy"]
-        names += ["baseline"] * (self.config.baseline == "network") + ["imitation"] * (len(told) > 0)
+        names += ["baseline"] * (self.config.baseline == "network") + ["imitation"] * (len(answers) > 0)
         terms = dict.fromkeys(names, 0.0)
         self.optimizer.zero_grad()
         for at, end in _split(*lists.shape):
@@ -255,7 +253,7 @@ class FullViewPolicyGradient(UpdateLearner):
                 parts["baseline"] = self.config.baseline_weight * error
             if "imitation" in terms:
                 parts["imitation"] = -weight * (
-                    _weigh(first_told[at:end], first) + _weigh(second_told[low:high], second)
+                    _weigh(first_taught[at:end], first) + _weigh(second_taught[low:high], second)
                 )
             loss = torch.stack(list(parts.values())).sum() / len(which)
             loss.backward()  # type: ignore[no-untyped-call]
@@ -291,9 +289,7 @@ class FullViewPolicyGradient(UpdateLearner):
     def save_state(self) -> tuple[Tensors, dict[str, Any]]:
         """Return everything that `load_state` needs to go on exactly from here."""
         tensors = {
-            **network_tensors(self.network),
-            **{f"value.{name}": tensor.detach().numpy().copy() for name, tensor in self.value.state_dict().items()},
-            **optimizer_tensors(self.optimizer),
+            **self.network_state(),
             **{f"lists.{size}": lists for size, lists in self.lists.items()},
             **{f"ages.{size}": ages for size, ages in self.ages.items()},
         }
@@ -308,19 +304,12 @@ class FullViewPolicyGradient(UpdateLearner):
 
     def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
         """Go back to a saved state in place."""
-        fill_network(self.network, tensors, "the checkpoint")
-        self.value.load_state_dict({name: torch.from_numpy(t) for name, t in _under("value.", tensors)})
-        load_optimizer(self.optimizer, tensors)
-        self.lists = {int(size): lists for size, lists in _under("lists.", tensors)}
-        self.ages = {int(size): ages for size, ages in _under("ages.", tensors)}
+        self.load_network_state(tensors)
+        self.lists = {int(size): lists for size, lists in tensors_under("lists.", tensors).items()}
+        self.ages = {int(size): ages for size, ages in tensors_under("ages.", tensors).items()}
         self.updates, self.grown, self.draws = record["updates"], record["grown"], record["draws"]
         self.scalar = record["scalar"]
         load_random(self.random, record["random"])
-
-
-def _under(prefix: str, tensors: Tensors) -> Iterator[tuple[str, npt.NDArray[Any]]]:
-    """Yield copies of the tensors whose name begins with a prefix, by the rest of the name."""
-    return ((name.removeprefix(prefix), t.copy()) for name, t in tensors.items() if name.startswith(prefix))
 
 
 def _count_in_order(lists: Ints) -> Ints:

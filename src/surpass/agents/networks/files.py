@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from surpass.agents.networks.agent import NetworkAgent, new_agent
-from surpass.bundles import check_interface, interface_fingerprint, load_bundle, save_bundle
+from surpass.bundles import Tensors, check_interface, interface_fingerprint, load_bundle, save_bundle
 from surpass.errors import SavedFileError
 from surpass.full_view.graph import GraphAgent
 from surpass.tasks.registry import find_task
@@ -18,7 +17,6 @@ from surpass.tasks.task import Task
 
 __all__ = ["fill_network", "load_agent", "network_tensors", "save_agent"]
 
-Tensors = dict[str, npt.NDArray[Any]]
 
 PREFIX = "network."
 

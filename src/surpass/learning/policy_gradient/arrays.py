@@ -15,7 +15,7 @@ Floats = npt.NDArray[np.float32]
 
 
 class Tree(NamedTuple):
-    """How the actions of an interface are chosen, decision by decision, and what the networks are told.
+    """How the actions of an interface are chosen, decision by decision, and which inputs of the networks that sets.
 
     A node is a slot with the operands chosen before it; the last node is that of the instruction.
     """
@@ -65,7 +65,7 @@ class Tree(NamedTuple):
 
 
 class DecisionPlan(NamedTuple):
-    """A policy as tables: a row for each decision met, found by its observation and node."""
+    """A policy as tables: a row for each decision that came up, found by its observation and node."""
 
     keys: Ints
     """[H] observations, hashed."""
@@ -82,7 +82,7 @@ class DecisionPlan(NamedTuple):
     origins: Ints
     """[R] where `links`, flattened, lead to this row; -1 for a choice of instruction."""
     links: Ints
-    """[R, C] the row of the decision after each choice; -1 if it has not been met."""
+    """[R, C] the row of the decision after each choice; -1 if it has not come up."""
     cumulative: Reals
     """[R, C] cumulative probabilities of the choices; from the last possible choice on they are 2."""
     options: Reals
@@ -135,7 +135,7 @@ class Sums(NamedTuple):
     weights: Reals
     """[R, C] the sum of the advantages of each choice."""
     counts: Reals
-    """[R] how often a row was met."""
+    """[R] how often a row came up."""
     returns: Reals
     """[R] the sum of the returns of an observation's row"""
     squares: Reals

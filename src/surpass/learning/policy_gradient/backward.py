@@ -1,8 +1,8 @@
 """The slopes of the losses of decisions in compiled code.
 
 A row of a plan has three losses: of the policy, minus the sum of each choice's weight times its log-probability; minus
-the entropy, times how often the row was met; and of imitation, minus the log-probability of the choice that was told,
-times how often its observation was met.
+the entropy, times how often the row came up; and of imitation, minus the log-probability of the teacher's choice, times
+how often its observation came up.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def add_inputs(gradient: Floats, tree: Tree, value: int, slopes: Floats, k: int)
 
 
 @numba.njit(nogil=True)
-def add_losses(tree: Tree, plan: DecisionPlan, sums: Sums, told: Ints, losses: Reals) -> None:
+def add_losses(tree: Tree, plan: DecisionPlan, sums: Sums, taught: Ints, losses: Reals) -> None:
     """Add the losses of all rows to `losses` [3], in place.
 
-    `told` [R] is the choice that a teacher makes at each row, or -1.
+    `taught` [R] is the choice that a teacher makes at each row, or -1.
     """
     for row in range(plan.used[0]):
         policy, entropy = 0.0, 0.0
@@ -42,13 +42,13 @@ def add_losses(tree: Tree, plan: DecisionPlan, sums: Sums, told: Ints, losses: R
             entropy += np.exp(option) * option
         losses[0] -= policy
         losses[1] += sums.counts[row] * entropy
-        if told[row] >= 0:
-            losses[2] -= sums.counts[plan.owners[row]] * plan.options[row, told[row]]
+        if taught[row] >= 0:
+            losses[2] -= sums.counts[plan.owners[row]] * plan.options[row, taught[row]]
 
 
 @numba.njit(nogil=True)
 def write_slopes(
-    tree: Tree, plan: DecisionPlan, sums: Sums, told: Ints, scales: Reals, rows: Ints, slopes: Floats
+    tree: Tree, plan: DecisionPlan, sums: Sums, taught: Ints, scales: Reals, rows: Ints, slopes: Floats
 ) -> None:
     """Write the slopes [m, C] of the losses of `rows` [m] by the outputs of their networks, in place.
 
@@ -63,13 +63,13 @@ def write_slopes(
         for c in range(choices):
             weight += sums.weights[row, c]
             entropy -= np.exp(plan.options[row, c]) * plan.options[row, c]
-        taught = scales[2] * sums.counts[plan.owners[row]] if told[row] >= 0 else 0.0
+        pull = scales[2] * sums.counts[plan.owners[row]] if taught[row] >= 0 else 0.0
         even = scales[1] * sums.counts[row]
         without = choices - tree.output_counts[slot]
         for c in range(without, choices):
             option = plan.options[row, c]
-            slope = np.exp(option) * (scales[0] * weight + taught + even * (option + entropy))
+            slope = np.exp(option) * (scales[0] * weight + pull + even * (option + entropy))
             slope -= scales[0] * sums.weights[row, c]
-            if c == told[row]:
-                slope -= taught
+            if c == taught[row]:
+                slope -= pull
             slopes[k, c - without] = slope

@@ -34,29 +34,29 @@ def parameter_rows(network: StructuredPolicy) -> npt.NDArray[np.float32]:
     return torch.cat(rows).numpy()
 
 
-def decision_losses(network: StructuredPolicy, sampler: Sampler, sums: Sums, told: Ints) -> Tensor:
+def decision_losses(network: StructuredPolicy, sampler: Sampler, sums: Sums, taught: Ints) -> Tensor:
     """Return the losses [3] of policy, entropy and imitation of a sampler's last batch, summed over all steps.
 
-    The network must be as it was when the batch was sampled: nothing is computed twice. `told` [R] is the choice that a
-    teacher makes at each row, or -1.
+    The network must be as it was when the batch was sampled: nothing is computed twice. `taught` [R] is the choice that
+    a teacher makes at each row, or -1.
     """
-    losses: Tensor = _DecisionLosses.apply(sampler, sums, told, network, *network.parameters())  # type: ignore[no-untyped-call]
+    losses: Tensor = _DecisionLosses.apply(sampler, sums, taught, network, *network.parameters())  # type: ignore[no-untyped-call]
     return losses
 
 
 class _DecisionLosses(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, sampler: Sampler, sums: Sums, told: Ints, network: StructuredPolicy, *parameters: Tensor
+        ctx: Any, sampler: Sampler, sums: Sums, taught: Ints, network: StructuredPolicy, *parameters: Tensor
     ) -> Tensor:
-        ctx.batch = (sampler, sums, told, network)
+        ctx.batch = (sampler, sums, taught, network)
         ctx.save_for_backward(*parameters)
-        return torch.from_numpy(sampler.losses(sums, told)).float()
+        return torch.from_numpy(sampler.losses(sums, taught)).float()
 
     @staticmethod
     def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor | None, ...]:
         _ = ctx.saved_tensors  # raises an error if the parameters have changed since
-        sampler, sums, told, network = ctx.batch
+        sampler, sums, taught, network = ctx.batch
         scales = slopes[0].double().numpy()
         nodes = sampler.tree.slots[sampler.plan.nodes[: sampler.count]].astype(np.int16)
         order = np.argsort(nodes, kind="stable")
@@ -67,7 +67,7 @@ class _DecisionLosses(torch.autograd.Function):
             if first == last:
                 gradients += [None] * (2 * len(layers))
             else:
-                gradients += _slot_gradient(layers, sampler, sums, told, scales, order[first:last])
+                gradients += _slot_gradient(layers, sampler, sums, taught, scales, order[first:last])
         return (None, None, None, None, *gradients)
 
 
@@ -75,7 +75,7 @@ def _slot_gradient(
     layers: list[nn.Linear],
     sampler: Sampler,
     sums: Sums,
-    told: Ints,
+    taught: Ints,
     scales: npt.NDArray[np.float64],
     rows: Ints,
 ) -> list[Tensor]:
@@ -90,7 +90,7 @@ def _slot_gradient(
     for start in range(0, len(rows), CHUNK):
         part = rows[start : start + CHUNK]
         count = len(part)
-        kernels.slope(tree, plan, sums, told, scales, part, outcomes, hidden)
+        kernels.slope(tree, plan, sums, taught, scales, part, outcomes, hidden)
         slopes = torch.from_numpy(outcomes)[:count, : layers[-1].out_features]
         for depth in range(HIDDEN_LAYERS, 0, -1):
             before = torch.from_numpy(hidden)[depth - 1, :count]

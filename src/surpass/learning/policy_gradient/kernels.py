@@ -100,7 +100,7 @@ def sample(
     """Sample episodes `first` to `last - 1` in place until each has filled its record or one has to wait.
 
     They come strictly one after the other, so that the order of the rows does not depend on what is waited for.
-    A decision that is met for the first time is computed from the parameters and becomes a row of the plan.
+    A decision that comes up for the first time is computed from the parameters and becomes a row of the plan.
     An ended episode goes on with its next instance of the pool.
     """
     steps_wanted = record.rows.shape[1]
@@ -213,17 +213,17 @@ def absorb(plan: DecisionPlan, other: DecisionPlan, numbers: Ints) -> None:
 
 
 @numba.njit(nogil=True, cache=True)
-def follow(tree: Tree, parameters: Floats, plan: DecisionPlan, rows: Ints, actions: Ints, told: Ints) -> None:
+def follow(tree: Tree, parameters: Floats, plan: DecisionPlan, rows: Ints, actions: Ints, taught: Ints) -> None:
     """Set the choices that make up an action for each of some observations, in place.
 
-    `rows` [m] are those of the observations, `told` [R] are set to the choice at each row that an action passes
+    `rows` [m] are those of the observations, `taught` [R] are set to the choice at each row that an action passes
     through. Rows that are not there yet are added to the plan, which must have room.
     """
     work = new_workspace(tree)
     for k in range(len(rows)):
         row, action = rows[k], actions[k]
         instruction = tree.action_rows[action, 0]
-        told[row] = instruction
+        taught[row] = instruction
         decision, choice = row, instruction
         node = tree.first_nodes[instruction]
         for operand in range(tree.operand_counts[instruction]):
@@ -232,7 +232,7 @@ def follow(tree: Tree, parameters: Floats, plan: DecisionPlan, rows: Ints, actio
                 following = add_after(plan, decision, choice, row, node)
                 fill_row(tree, parameters, unpack(plan.observations[row]), node, work, plan, following)
             decision, choice = following, tree.action_rows[action, 1 + operand]
-            told[decision] = choice
+            taught[decision] = choice
             node = tree.children[node] + choice
 
 
@@ -283,9 +283,9 @@ def accumulate(
 
 
 @numba.njit(nogil=True, cache=True)
-def lose(tree: Tree, plan: DecisionPlan, sums: Sums, told: Ints, losses: RealList) -> None:
+def lose(tree: Tree, plan: DecisionPlan, sums: Sums, taught: Ints, losses: RealList) -> None:
     """Add the losses of all rows to `losses`, in place; see `backward.add_losses`."""
-    add_losses(tree, plan, sums, told, losses)
+    add_losses(tree, plan, sums, taught, losses)
 
 
 @numba.njit(nogil=True, cache=True)
@@ -293,7 +293,7 @@ def slope(
     tree: Tree,
     plan: DecisionPlan,
     sums: Sums,
-    told: Ints,
+    taught: Ints,
     scales: RealList,
     rows: Ints,
     slopes: Floats,
@@ -303,7 +303,7 @@ def slope(
 
     Copy their hidden layers into `layers` [hidden layers, m, WIDTH].
     """
-    write_slopes(tree, plan, sums, told, scales, rows, slopes)
+    write_slopes(tree, plan, sums, taught, scales, rows, slopes)
     for k in range(len(rows)):
         row = rows[k]
         for depth in range(len(layers)):

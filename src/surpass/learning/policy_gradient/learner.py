@@ -7,7 +7,6 @@ exactly the gradient over all steps.
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -17,7 +16,6 @@ import torch
 from torch import Tensor, nn
 
 from surpass.agents.networks.agent import NetworkAgent
-from surpass.agents.networks.files import fill_network, network_tensors
 from surpass.agents.networks.structured import StructuredPolicy
 from surpass.agents.teacher import Teacher, teacher_of
 from surpass.engine.run import run
@@ -25,16 +23,15 @@ from surpass.errors import DivergedError, SettingError, UnknownNameError
 from surpass.learning.policy_gradient.arrays import Record, Sums
 from surpass.learning.policy_gradient.gradient import decision_losses, parameter_rows
 from surpass.learning.policy_gradient.sampler import InstanceSource, Sampler
-from surpass.learning.state import load_optimizer, optimizer_tensors, set_learning_rate
+from surpass.learning.state import Tensors
 from surpass.learning.updates import UpdateLearner
-from surpass.table import NO_ACTION
+from surpass.table import NO_ACTION, Table
 from surpass.tasks.task import Limit, Request, Task
 
 __all__ = ["PolicyGradient", "PolicyGradientConfig"]
 
 Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
-Tensors = dict[str, npt.NDArray[Any]]
 
 BASELINES = ("scalar", "network")
 NEARLY_ALL = 0.98
@@ -138,13 +135,6 @@ class PolicyGradientConfig:
         low, high = (round(a + share * (b - a)) for a, b in zip(first, last, strict=True))
         return low, high
 
-    def learning_rate_after(self, updates: int) -> float:
-        """Return the learning rate after a number of updates."""
-        if not self.final_learning_rate:
-            return self.learning_rate
-        share = (1 + math.cos(math.pi * updates / self.updates)) / 2
-        return self.final_learning_rate + (self.learning_rate - self.final_learning_rate) * share
-
     def imitation_weight_after(self, updates: int) -> float:
         """Return the weight of the teacher's action after a number of updates."""
         if not self.imitation_updates:
@@ -156,11 +146,14 @@ class PolicyGradient(UpdateLearner):
     """A learner that surpasses its teacher, or learns from nothing, on a task with a table."""
 
     config: PolicyGradientConfig
+    network: StructuredPolicy
+    value: nn.Sequential
 
     def __init__(self, task: Task, config: PolicyGradientConfig) -> None:
         torch.set_num_threads(1)
         self.task, self.config = task, config
         self.teacher = teacher_of(task, config.teacher, Teacher) if config.teacher else None
+        self.answers = Table.of(self.teacher) if self.teacher else None
         self.network = StructuredPolicy(task.interface, seed=config.seed)
         self.scalar = nn.Parameter(torch.zeros(()))
         self.value = _value_network(task, config.seed)
@@ -172,7 +165,6 @@ class PolicyGradient(UpdateLearner):
         self.updates = 0
         self.grown = 0
         """How many times the sizes have grown."""
-        self._answers: dict[int, int] = {}
 
     @property
     def recipe(self) -> dict[str, Any]:
@@ -225,16 +217,47 @@ class PolicyGradient(UpdateLearner):
             raise DivergedError(f"the loss is {loss.item()} at update {self.updates + 1}: try a smaller learning_rate")
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
-        set_learning_rate(self.optimizer, self.config.learning_rate_after(self.updates))
-        self.optimizer.step()
+        self.step_down()
         if self.config.baseline == "scalar":
             # It approaches the minimum of its squared loss at its own rate: mu scales that loss, not where it lies.
-            first = self.sampler.known.slots == 0
-            mean = sums.returns[first].sum() / record.rows.size
+            mean = sums.returns[self.sampler.decisions.slots == 0].sum() / record.rows.size
             with torch.no_grad():
                 self.scalar.add_(0.1 * (float(mean) - self.scalar))
-        self.updates += 1
         return record, {name: term.item() for name, term in terms.items()}
+
+    def loss_terms(self, record: Record) -> tuple[dict[str, Tensor], Sums]:
+        """Return the terms of the loss, each a mean over all steps of a batch, and the sums they are made of."""
+        decisions, steps = self.sampler.decisions, record.rows.size
+        first = np.flatnonzero(decisions.slots == 0)
+        observations = decisions.observations[first]
+        taught = np.full(len(decisions.slots), -1, np.int64)
+        weight = self.config.imitation_weight_after(self.updates) if self.answers is not None else 0.0
+        if self.answers is not None and weight > 0:
+            actions = self.answers.actions(observations)
+            answered = actions != NO_ACTION
+            taught = self.sampler.follow(first[answered], actions[answered])
+        sums = self._sum_up(record, first, observations)
+        policy, evenness, imitation = decision_losses(self.network, self.sampler, sums, taught)
+        terms = {"policy": policy / steps, "entropy": self.config.entropy_weight * evenness / steps}
+        if self.config.baseline == "network":
+            counts = torch.from_numpy(sums.counts[first]).float()
+            mean = torch.from_numpy(sums.returns[first] / sums.counts[first]).float()
+            spread = torch.from_numpy(sums.squares[first]).float() - counts * mean**2
+            squares = counts * (mean - self.value(self.network.encode(observations))[:, 0]) ** 2 + spread
+            terms["baseline"] = self.config.baseline_weight * squares.sum() / steps
+        if weight > 0:
+            terms["imitation"] = weight * imitation / steps
+        return terms, sums
+
+    def _sum_up(self, record: Record, first: Ints, observations: Ints) -> Sums:
+        """Return the sums per decision of a record; `first` [m] are the rows of its `observations` [m]."""
+        values = np.zeros(self.sampler.count)
+        values[first] = self._values(observations)
+        afters = np.zeros(record.rows.shape)
+        afters[:, -1] = self._values(self.sampler.final_observations())
+        cut = record.cut == 1
+        afters[cut] = self._values(record.after[cut])
+        return self.sampler.sum_up(record, values, afters, self.settings())
 
     @torch.no_grad()
     def _values(self, observations: Ints) -> Reals:
@@ -244,78 +267,23 @@ class PolicyGradient(UpdateLearner):
         values: Reals = self.value(self.network.encode(observations))[:, 0].double().numpy()
         return values
 
-    def _sum_up(self, record: Record) -> Sums:
-        """Return the sums per decision of a record."""
-        known = self.sampler.known
-        values = np.zeros(self.sampler.count)
-        first = known.slots == 0
-        values[first] = self._values(known.observations[first])
-        afters = np.zeros(record.rows.shape)
-        afters[:, -1] = self._values(self.sampler.final_observations())
-        cut = record.cut == 1
-        afters[cut] = self._values(record.after[cut])
-        return self.sampler.sum_up(record, values, afters, self.settings())
-
     def settings(self) -> Reals:
         """Return the discount, the cost of a step, of a wrong answer, and the worth of a gain of the score."""
-        config = self.config
-        return np.array(
-            [config.discount, config.step_cost, config.wrong_cost, self.task.reward.progress + config.shaping]
-        )
-
-    def loss_terms(self, record: Record) -> tuple[dict[str, Tensor], Sums]:
-        """Return the terms of the loss, each a mean over all steps of a batch, and the sums they are made of."""
-        known = self.sampler.known
-        first = np.flatnonzero(known.slots == 0)
-        weight = self.config.imitation_weight_after(self.updates)
-        told = np.full(len(known.slots), -1, np.int64)
-        if self.teacher is not None and weight > 0:
-            answers = self._teach(known.observations[first])
-            answered = answers != NO_ACTION
-            told = self.sampler.follow(first[answered], answers[answered])
-            known = self.sampler.known
-        sums = self._sum_up(record)
-        steps = record.rows.size
-        policy, evenness, imitation = decision_losses(self.network, self.sampler, sums, told)
-        terms = {"policy": policy / steps, "entropy": self.config.entropy_weight * evenness / steps}
-        if self.config.baseline == "network":
-            inputs = self.network.encode(known.observations[first])
-            counts = torch.from_numpy(sums.counts[first]).float()
-            mean = torch.from_numpy(sums.returns[first] / sums.counts[first]).float()
-            spread = torch.from_numpy(sums.squares[first]).float() - counts * mean**2
-            squares = counts * (mean - self.value(inputs)[:, 0]) ** 2 + spread
-            terms["baseline"] = self.config.baseline_weight * squares.sum() / steps
-        if self.teacher is not None and weight > 0:
-            terms["imitation"] = weight * imitation / steps
-        return terms, sums
-
-    def _teach(self, observations: Ints) -> Ints:
-        """Return the teacher's actions [m] for observations [m], asking it once for each."""
-        assert self.teacher is not None
-        new = np.array([o for o in observations.tolist() if o not in self._answers], np.int64)
-        self._answers.update(zip(new.tolist(), self.teacher.actions(new).tolist(), strict=True))
-        return np.array([self._answers[o] for o in observations.tolist()], np.int64)
+        config, worth = self.config, self.task.reward.progress + self.config.shaping
+        return np.array([config.discount, config.step_cost, config.wrong_cost, worth])
 
     # State
 
     def save_state(self) -> tuple[Tensors, dict[str, Any]]:
         """Return everything that `load_state` needs to go on exactly from here."""
         episodes, counters = self.sampler.save()
-        tensors = {
-            **network_tensors(self.network),
-            **{f"value.{name}": tensor.detach().numpy().copy() for name, tensor in self.value.state_dict().items()},
-            **optimizer_tensors(self.optimizer),
-            "scalar": self.scalar.detach().numpy().reshape(1).copy(),
-            **episodes,
-        }
+        scalar = self.scalar.detach().numpy().reshape(1).copy()
+        tensors = {**self.network_state(), "scalar": scalar, **episodes}
         return tensors, {"updates": self.updates, "grown": self.grown, "sampler": counters}
 
     def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
         """Go back to a saved state in place."""
-        fill_network(self.network, tensors, "the checkpoint")
-        given = {n.removeprefix("value."): torch.from_numpy(t.copy()) for n, t in tensors.items() if n[:6] == "value."}
-        self.value.load_state_dict(given)
-        load_optimizer(self.optimizer, tensors)
+        self.load_network_state(tensors)
         with torch.no_grad():
             self.scalar.copy_(torch.from_numpy(tensors["scalar"].copy())[0])
         self.updates, self.grown = record["updates"], record["grown"]
@@ -325,16 +293,10 @@ class PolicyGradient(UpdateLearner):
 def _value_network(task: Task, seed: int) -> nn.Sequential:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed + 1)
-        inputs = task.interface.input_size
-        return nn.Sequential(
-            nn.Linear(inputs, 64),
-            nn.ReLU(),
-            nn.Linear(64, 64),
-            nn.ReLU(),
-            nn.Linear(64, 64),
-            nn.ReLU(),
-            nn.Linear(64, 1),
-        )
+        layers: list[nn.Module] = []
+        for inputs in (task.interface.input_size, 64, 64):
+            layers += [nn.Linear(inputs, 64), nn.ReLU()]
+        return nn.Sequential(*layers, nn.Linear(64, 1))
 
 
 def _check_sizes(kind: str, low: int, high: int) -> None:

@@ -61,7 +61,7 @@ class Decisions:
 
 
 class Sampler:
-    """Episodes of a task, going on from one batch to the next, and the decisions that they met in the last one."""
+    """Episodes of a task, going on from one batch to the next, and the decisions of the last one."""
 
     def __init__(self, task: Task, source: InstanceSource, *, episodes: int, steps: int, seed: int) -> None:
         self.task, self.source = task, source
@@ -85,12 +85,12 @@ class Sampler:
 
     @property
     def count(self) -> int:
-        """How many distinct decisions are known."""
+        """How many distinct decisions came up in the last batch, or were followed since."""
         return int(self.plan.used[0])
 
     @property
-    def known(self) -> Decisions:
-        """The decisions that the last batch met, and those followed since."""
+    def decisions(self) -> Decisions:
+        """The decisions of the last batch, and those followed since."""
         plan, count = self.plan, self.count
         nodes = plan.nodes[:count]
         return Decisions(
@@ -129,7 +129,7 @@ class Sampler:
         self.kernels.tabulate(tree, self._parameters)
         size = _enough(self.count)
         workers = min(core_count(), PARTS)
-        # One worker needs no table for each part: one after the other they meet decisions in the order of `_unite`.
+        # One worker needs no plan for each part: one after the other they add decisions in the order of `_unite`.
         plans = [_emptied(self._spare.pop() if self._spare else None, size, self.width) for _ in range(workers)]
         if workers == 1:
             for part in parts:
@@ -224,21 +224,21 @@ class Sampler:
     def follow(self, rows: Ints, actions: Ints) -> Ints:
         """Return the choice [R] that an action [m] for the observation of each of some rows [m] makes at every row.
 
-        It is -1 at rows that no action passes through. Decisions that the batch did not meet become rows, in place.
+        It is -1 at rows that no action passes through. Decisions that the batch did not come to become rows, in place.
         """
         more = len(rows) * self.tree.weights.shape[1]
         self.plan = self._with_room(self.plan, _enough(self.count + more))
         self._spare[0] = self.plan
-        told = np.full(self.count + more, -1, np.int64)
-        self.kernels.follow(self.tree, self._parameters, self.plan, rows, actions, told)
-        return told[: self.count]
+        taught = np.full(self.count + more, -1, np.int64)
+        self.kernels.follow(self.tree, self._parameters, self.plan, rows, actions, taught)
+        return taught[: self.count]
 
     # The losses
 
-    def losses(self, sums: Sums, told: Ints) -> Reals:
+    def losses(self, sums: Sums, taught: Ints) -> Reals:
         """Return the losses [3] of policy, entropy and imitation, summed over all steps; see `backward`."""
         losses = np.zeros(3)
-        self.kernels.lose(self.tree, self.plan, sums, told, losses)
+        self.kernels.lose(self.tree, self.plan, sums, taught, losses)
         return losses
 
     def sum_up(self, record: Record, values: Reals, afters: Reals, settings: Reals) -> Sums:

@@ -1,4 +1,4 @@
-"""How the actions of an interface are chosen, and what networks are told, as arrays for the kernels."""
+"""How the actions of an interface are chosen, and which inputs of the networks that sets, as arrays for the kernels."""
 
 from __future__ import annotations
 
