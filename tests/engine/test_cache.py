@@ -251,7 +251,7 @@ def test_kernels_typed_in_at_a_prompt_are_told_apart_by_the_names_in_them(
 
 @pytest.mark.parametrize(
     ("file", "old", "new"),
-    [("calls.py", "1000", "2000"), ("state.py", "BAD_OBSERVATION = 6", "BAD_OBSERVATION = 16")],
+    [("calls.py", "1000", "2000"), ("state.py", "BAD_OBSERVATION = -5", "BAD_OBSERVATION = -15")],
     ids=["the stack limit", "the number of an outcome"],
 )
 def test_another_version_of_the_package_gets_another_folder(workshop: Workshop, file: str, old: str, new: str) -> None:
