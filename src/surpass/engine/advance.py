@@ -53,16 +53,17 @@ def advance(
             _make(calls(batch), pool, batch.outcomes, progress)
             if not np.count_nonzero(waits < RUNNING):  # quicker than `any` for the one episode of an environment
                 return batch
-            _raise_bad_observations(task, batch, waits)
-            lacking = waits == Outcome.UNKNOWN_OBSERVATION
-            if answer is not None and lacking.any():
-                answer(np.unique(batch.pending[lacking]))
-            if (waits == Outcome.STACK_FULL).any():
-                batch = grow_stack(batch, 2 * batch.stack.shape[1] + task.frame_size)
-            for outcome, serve in (others or {}).items():
-                if (episodes := np.flatnonzero(waits == outcome)).size:
-                    serve(episodes)
-            waits[waits < RUNNING] = RUNNING
+            for number in np.unique(waits[waits < RUNNING]).tolist():
+                episodes = np.flatnonzero(waits == number)
+                if number == Outcome.BAD_OBSERVATION:
+                    _raise_bad_observation(task, batch, episodes)
+                elif number == Outcome.STACK_FULL:
+                    batch = grow_stack(batch, 2 * batch.stack.shape[1] + task.frame_size)
+                elif number == Outcome.UNKNOWN_OBSERVATION and answer is not None:
+                    answer(np.unique(batch.pending[episodes]))
+                else:
+                    (others or {})[Outcome(number)](episodes)
+                waits[episodes] = RUNNING
 
 
 def _make(calls: Sequence[Call], pool: ThreadPoolExecutor | None, outcomes: Ints, progress: Progress | None) -> None:
@@ -82,14 +83,12 @@ def _make(calls: Sequence[Call], pool: ThreadPoolExecutor | None, outcomes: Ints
             progress(int((outcomes > RUNNING).sum()))
 
 
-def _raise_bad_observations(task: Task, batch: Batch, waits: Ints) -> None:
-    """Raise `ObservationError` if an episode stopped because `observe` returned a value out of range."""
-    bad = waits == Outcome.BAD_OBSERVATION
-    if bad.any():
-        digits = np.zeros((len(batch.steps), len(task.interface.features)), np.int64)
-        specialise(task).look(batch, digits)
-        task.interface.pack_digits(digits[bad])
-        raise ObservationError(f"observe of task {task.name!r} does not return one value for each feature")
+def _raise_bad_observation(task: Task, batch: Batch, episodes: Ints) -> None:
+    """Raise `ObservationError` about episodes that stopped because `observe` returned a value out of range."""
+    digits = np.zeros((len(batch.steps), len(task.interface.features)), np.int64)
+    specialise(task).look(batch, digits)
+    task.interface.pack_digits(digits[episodes])
+    raise ObservationError(f"observe of task {task.name!r} does not return one value for each feature")
 
 
 class Player:
