@@ -257,7 +257,7 @@ SAMPLER = "specialise(task.TOY, TEMPLATE)"
     ("file", "old", "new", "loops", "another"),
     [
         ("machine/calls.py", "1000", "2000", ENGINE, True),
-        ("machine/state.py", "BAD_OBSERVATION = 6", "BAD_OBSERVATION = 16", ENGINE, True),
+        ("machine/state.py", "BAD_OBSERVATION = -5", "BAD_OBSERVATION = -15", ENGINE, True),
         ("table.py", "0x9E3779B1", "0x9E3779B3", ENGINE, True),
         ("engine/kernels.py", "> stack_limit", ">= stack_limit", SAMPLER, True),
         ("learning/policy_gradient/forward.py", "np.exp(", "1 * np.exp(", SAMPLER, True),

@@ -180,17 +180,21 @@ def advance(
 
 @numba.njit(nogil=True, cache=True)
 def step(batch: Batch, actions: Ints, rows: Ints, limits: Ints) -> None:
-    """Execute one given action in each running episode in place.
+    """Execute one given action in each running episode in place; if one has to wait for a larger stack, in none.
 
     `actions` [B] are the numbers that become the previous actions, `rows` [B, 1 + operands] say what to execute.
     """
+    is_waiting = False
+    for b in range(len(actions)):
+        if batch.outcomes[b] == RUNNING:
+            batch.outcomes[b] = check_stack(State(batch.registers[b], batch.items[b], batch.reals[b], batch.stack[b]))
+            is_waiting |= batch.outcomes[b] == STACK_FULL
+    if is_waiting:
+        return
     for b in range(len(actions)):
         if batch.outcomes[b] != RUNNING:
             continue
         state = State(batch.registers[b], batch.items[b], batch.reals[b], batch.stack[b])
-        batch.outcomes[b] = check_stack(state)
-        if batch.outcomes[b] != RUNNING:
-            continue
         state.registers[PREVIOUS] = actions[b] + 1
         outcome = act(state, rows[b, 0], operands_of(rows, b))
         batch.steps[b] += 1

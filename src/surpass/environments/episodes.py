@@ -107,8 +107,9 @@ class Episodes:
     def _judge(self, running: Flags) -> None:
         """Turn claimed solutions that do not hold into wrong answers, in place."""
         batch = self.batch
-        claimed = np.flatnonzero(running & self.solved)
-        if claimed.size:
+        is_claimed = running & self.solved
+        if np.count_nonzero(is_claimed):
+            claimed = np.flatnonzero(is_claimed)
             before = pick(self.instances, claimed)
             after = batch.registers[claimed], batch.items[claimed], batch.reals[claimed]
             batch.outcomes[claimed[self.settings.task.find_wrong(before, *after)]] = WRONG
