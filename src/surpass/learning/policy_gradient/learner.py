@@ -179,13 +179,12 @@ class PolicyGradient(UpdateLearner):
 
     def advance(self) -> dict[str, float]:
         """Make a round of updates and measure the greedy policy on fresh instances."""
-        steps = episodes = episode_steps = solved = 0
+        episodes = taken = solved = 0
         losses: dict[str, float] = {}
         for _ in range(min(self.config.updates_per_round, self.config.updates - self.updates)):
             record, losses = self._update()
-            steps += record.rows.size
             episodes += int(record.episodes.sum())
-            episode_steps += int(record.episode_steps.sum())
+            taken += int(record.episode_steps.sum())
             solved += int(record.solved.sum())
         size = self.config.sizes(self.task, self.grown)[1]
         request = Request(
@@ -198,7 +197,7 @@ class PolicyGradient(UpdateLearner):
             "updates": self.updates,
             "steps": self.updates * self.config.unroll * self.config.episodes,
             "size": size,
-            "sampled_steps": episode_steps / max(1, episodes),
+            "sampled_steps": taken / max(1, episodes),
             "sampled_solved": solved / max(1, episodes),
             "solved": float(results.solved.mean()),
             "mean_steps": float(results.steps.mean()),
