@@ -219,17 +219,16 @@ class PolicyGradient(UpdateLearner):
         self.step_down()
         if self.config.baseline == "scalar":
             # It approaches the minimum of its squared loss at its own rate: mu scales that loss, not where it lies.
-            mean = sums.returns[self.sampler.decisions.slots == 0].sum() / record.rows.size
+            mean = sums.returns[self.sampler.first].sum() / record.rows.size
             with torch.no_grad():
                 self.scalar.add_(0.1 * (float(mean) - self.scalar))
         return record, {name: term.item() for name, term in terms.items()}
 
     def loss_terms(self, record: Record) -> tuple[dict[str, Tensor], Sums]:
         """Return the terms of the loss, each a mean over all steps of a batch, and the sums they are made of."""
-        decisions, steps = self.sampler.decisions, record.rows.size
-        first = np.flatnonzero(decisions.slots == 0)
-        observations = decisions.observations[first]
-        taught = np.full(len(decisions.slots), -1, np.int64)
+        steps, first = record.rows.size, self.sampler.first
+        observations = self.sampler.plan.observations[first]
+        taught = np.full(self.sampler.count, -1, np.int64)
         weight = self.config.imitation_weight_after(self.updates) if self.answers is not None else 0.0
         if self.answers is not None and weight > 0:
             actions = self.answers.actions(observations)
