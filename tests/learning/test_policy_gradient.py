@@ -185,7 +185,8 @@ def test_a_loss_that_is_no_number_stops_with_the_update() -> None:
 def rates_of(learner: UpdateLearner) -> list[float]:
     """Return the learning rate of each update, and after the last one."""
     rates = []
-    for learner.updates in range(learner.config.updates + 1):
+    for updates in range(learner.config.updates + 1):
+        learner.updates = updates
         rates.append(learner.learning_rate)
     return rates
 
