@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -64,6 +65,24 @@ def new_network(name: str) -> StructuredPolicy:
     return network
 
 
+class Decisions(NamedTuple):
+    """Rows of a plan: observations, slots and the operands chosen before, with the row of the choice of instruction."""
+
+    observations: npt.NDArray[np.int64]
+    owners: npt.NDArray[np.int64]
+    slots: npt.NDArray[np.int64]
+    prefixes: npt.NDArray[np.int64]
+
+
+def decisions_of(sampler: Sampler) -> Decisions:
+    """Return the decisions that came up in a sampler's last batch, and those followed since."""
+    plan, tree = sampler.plan, sampler.tree
+    nodes = plan.nodes[: sampler.count]
+    return Decisions(
+        plan.observations[: sampler.count], plan.owners[: sampler.count], tree.slots[nodes], tree.prefixes[nodes]
+    )
+
+
 def differences(cumulative: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return the probabilities of cumulative ones."""
     return np.diff(np.minimum(cumulative, 1.0), prepend=0.0)
@@ -77,7 +96,7 @@ def test_the_compiled_networks_have_the_shape_of_the_others() -> None:
 def test_every_row_has_the_probabilities_of_the_network(name: str) -> None:
     sampler, network = new_sampler(name), new_network(name)
     sampler.sample(parameter_rows(network))
-    known = sampler.decisions
+    known = decisions_of(sampler)
     assert len(known.slots) > 10
     slots = sampler.task.interface.slots
     for row in range(len(known.slots)):
@@ -163,7 +182,7 @@ def test_the_record_is_what_happened(name: str) -> None:
     record = sampler.sample(parameter_rows(network))
     whole = (record.used == 0) & (before.outcomes == Outcome.RUNNING)  # one episode from the first step to the last
     assert whole.any()
-    known = sampler.decisions
+    known = decisions_of(sampler)
     decisions = np.column_stack([known.observations, known.slots, known.prefixes])
     assert len(np.unique(decisions, axis=0)) == len(decisions), "a decision has two rows"
     found = seen_again(sampler, record, before)
@@ -180,8 +199,8 @@ def test_a_plan_that_grows_on_the_way_makes_no_difference(name: str, monkeypatch
     record = [tight.sample(parameter_rows(network)) for _ in range(2)][1]
     for name_, array, other in zip(Record._fields, record, expected, strict=True):
         np.testing.assert_array_equal(array, other, err_msg=name_)
-    np.testing.assert_array_equal(tight.decisions.observations, wide.decisions.observations)
-    np.testing.assert_array_equal(tight.decisions.prefixes, wide.decisions.prefixes)
+    np.testing.assert_array_equal(decisions_of(tight).observations, decisions_of(wide).observations)
+    np.testing.assert_array_equal(decisions_of(tight).prefixes, decisions_of(wide).prefixes)
 
 
 @pytest.mark.parametrize("name", TEACHERS)
@@ -190,11 +209,12 @@ def test_followed_actions_are_told_choice_by_choice(name: str) -> None:
     assert isinstance(teacher, Teacher)
     sampler.sample(parameter_rows(new_network(name)))
     met = sampler.count
-    first = np.flatnonzero(sampler.decisions.slots == 0)
-    actions = teacher.actions(sampler.decisions.observations[first])
+    first = sampler.first
+    assert first.tolist() == np.flatnonzero(decisions_of(sampler).slots == 0).tolist()
+    actions = teacher.actions(sampler.plan.observations[first])
     first, actions = first[actions >= 0], actions[actions >= 0]
     told = sampler.follow(first, actions)
-    known = sampler.decisions
+    known = decisions_of(sampler)
     assert len(told) == len(known.slots) >= met
     rows = {
         (int(owner), int(slot), tuple(prefix)): row

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from typing import Any
 
 import torch
 from torch import nn
@@ -11,29 +11,14 @@ from torch import nn
 from surpass.agents.networks.files import fill_network, network_tensors
 from surpass.learning.state import Tensors, load_optimizer, optimizer_tensors, tensors_under
 
-__all__ = ["UpdateConfig", "UpdateLearner"]
-
-
-class UpdateConfig(Protocol):
-    """How many updates to make, and how large."""
-
-    @property
-    def updates(self) -> int:
-        """How many updates to make."""
-
-    @property
-    def learning_rate(self) -> float:
-        """The learning rate at first."""
-
-    @property
-    def final_learning_rate(self) -> float:
-        """The learning rate falls to this along a half cosine; it stays if 0."""
+__all__ = ["UpdateLearner"]
 
 
 class UpdateLearner:
     """A learner that is done after a number of updates, and whose network is worth keeping at any time."""
 
-    config: UpdateConfig
+    config: Any
+    """Its settings: `updates` in number, and a `learning_rate` that falls to `final_learning_rate` unless this is 0."""
     network: nn.Module
     value: nn.Module | None = None
     """A network for the value of a state, if the learner has one."""
@@ -48,7 +33,7 @@ class UpdateLearner:
     @property
     def done(self) -> bool:
         """Whether all updates have been made."""
-        return self.updates >= self.config.updates
+        return bool(self.updates >= self.config.updates)
 
     @property
     def finished(self) -> bool:
@@ -58,7 +43,7 @@ class UpdateLearner:
     @property
     def learning_rate(self) -> float:
         """The learning rate of the next update."""
-        first, last = self.config.learning_rate, self.config.final_learning_rate
+        first, last = float(self.config.learning_rate), float(self.config.final_learning_rate)
         if not last:
             return first
         return last + (first - last) * (1 + math.cos(math.pi * self.updates / self.config.updates)) / 2

@@ -7,7 +7,7 @@ from typing import Any
 from numba import float32, float64, int64, types
 
 from surpass.engine.specialise import BATCH, Template
-from surpass.learning.policy_gradient import arrays, backward, forward, kernels
+from surpass.learning.policy_gradient import arrays, forward, kernels
 from surpass.learning.policy_gradient.arrays import DecisionPlan, Pool, Record, Sums, Tree
 
 __all__ = ["TEMPLATE"]
@@ -51,5 +51,5 @@ TEMPLATE = Template(
         "slope": _types("tree plan sums i1 f1 i1 s2 s3"),
         "spread": _types("tree plan i1 s2 s2 s2"),
     },
-    (arrays, forward, backward),
+    (arrays, forward),
 )

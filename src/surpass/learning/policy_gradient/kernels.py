@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from surpass.engine.batch import Batch
 from surpass.learning.policy_gradient.arrays import DecisionPlan, Pool, Record, Sums, Tree
-from surpass.learning.policy_gradient.backward import add_inputs, add_losses, write_slopes
 from surpass.learning.policy_gradient.forward import ONE, WIDTH, ZERO, add_row, fill_row, new_workspace, write_tables
 from surpass.machine.state import PREVIOUS, SCORE, Outcome, State
 from surpass.table import EMPTY, find
@@ -282,10 +281,29 @@ def accumulate(
                 sums.counts[decision] += 1
 
 
+# The losses
+#
+# A row of a plan has three losses: of the policy, minus the sum of each choice's weight times its log-probability;
+# minus the entropy, times how often the row came up; and of imitation, minus the log-probability of the teacher's
+# choice, times how often its observation came up.
+
+
 @numba.njit(nogil=True, cache=True)
 def lose(tree: Tree, plan: DecisionPlan, sums: Sums, taught: Ints, losses: RealList) -> None:
-    """Add the losses of all rows to `losses`, in place; see `backward.add_losses`."""
-    add_losses(tree, plan, sums, taught, losses)
+    """Add the losses of all rows to `losses` [3], in place.
+
+    `taught` [R] is the choice that a teacher makes at each row, or -1.
+    """
+    for row in range(plan.used[0]):
+        policy, entropy = 0.0, 0.0
+        for c in range(tree.choice_counts[tree.slots[plan.nodes[row]]]):
+            option = plan.options[row, c]
+            policy += sums.weights[row, c] * option
+            entropy += np.exp(option) * option
+        losses[0] -= policy
+        losses[1] += sums.counts[row] * entropy
+        if taught[row] >= 0:
+            losses[2] -= sums.counts[plan.owners[row]] * plan.options[row, taught[row]]
 
 
 @numba.njit(nogil=True, cache=True)
@@ -299,17 +317,41 @@ def slope(
     slopes: Floats,
     layers: Floats,
 ) -> None:
-    """Write the slopes of some rows, in place; see `backward.write_slopes`.
+    """Write the slopes [m, C] of the losses of `rows` [m] by the outputs of their networks, in place.
 
-    Copy their hidden layers into `layers` [hidden layers, m, WIDTH].
+    The losses are multiplied by `scales` [3] and added. With p the probabilities and H the entropy, a loss
+    -sum(w log p) has the slopes sum(w) p - w, and sum(p log p) has p (log p + H).
+    The hidden layers of the rows are copied into `layers` [hidden layers, m, WIDTH].
     """
-    write_slopes(tree, plan, sums, taught, scales, rows, slopes)
     for k in range(len(rows)):
         row = rows[k]
+        slot = tree.slots[plan.nodes[row]]
+        choices = tree.choice_counts[slot]
+        weight, entropy = 0.0, 0.0
+        for c in range(choices):
+            weight += sums.weights[row, c]
+            entropy -= np.exp(plan.options[row, c]) * plan.options[row, c]
+        pull = scales[2] * sums.counts[plan.owners[row]] if taught[row] >= 0 else 0.0
+        even = scales[1] * sums.counts[row]
+        without = choices - tree.output_counts[slot]
+        for c in range(without, choices):
+            option = plan.options[row, c]
+            slope = np.exp(option) * (scales[0] * weight + pull + even * (option + entropy))
+            slope -= scales[0] * sums.weights[row, c]
+            if c == taught[row]:
+                slope -= pull
+            slopes[k, c - without] = slope
         for depth in range(len(layers)):
             for j in range(WIDTH):
                 # They are never below 0. A loop that only copies would become a call, which takes much longer.
                 layers[depth, k, j] = max(plan.layers[row, depth, j], ZERO)
+
+
+@numba.njit(forceinline=True)
+def add_inputs(gradient: Floats, tree: Tree, value: int, slopes: Floats, k: int) -> None:
+    """Add what the inputs that `value` sets contribute to the gradient [inputs, WIDTH] of a first layer, in place."""
+    for entry in range(tree.input_starts[value], tree.input_starts[value + 1]):
+        add_row(gradient, tree.inputs[entry], tree.strengths[entry], slopes, k)
 
 
 @numba.njit(nogil=True, cache=True)

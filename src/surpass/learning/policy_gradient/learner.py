@@ -179,13 +179,12 @@ class PolicyGradient(UpdateLearner):
 
     def advance(self) -> dict[str, float]:
         """Make a round of updates and measure the greedy policy on fresh instances."""
-        steps = episodes = episode_steps = solved = 0
+        episodes = taken = solved = 0
         losses: dict[str, float] = {}
         for _ in range(min(self.config.updates_per_round, self.config.updates - self.updates)):
             record, losses = self._update()
-            steps += record.rows.size
             episodes += int(record.episodes.sum())
-            episode_steps += int(record.episode_steps.sum())
+            taken += int(record.episode_steps.sum())
             solved += int(record.solved.sum())
         size = self.config.sizes(self.task, self.grown)[1]
         request = Request(
@@ -198,7 +197,7 @@ class PolicyGradient(UpdateLearner):
             "updates": self.updates,
             "steps": self.updates * self.config.unroll * self.config.episodes,
             "size": size,
-            "sampled_steps": episode_steps / max(1, episodes),
+            "sampled_steps": taken / max(1, episodes),
             "sampled_solved": solved / max(1, episodes),
             "solved": float(results.solved.mean()),
             "mean_steps": float(results.steps.mean()),
@@ -220,17 +219,16 @@ class PolicyGradient(UpdateLearner):
         self.step_down()
         if self.config.baseline == "scalar":
             # It approaches the minimum of its squared loss at its own rate: mu scales that loss, not where it lies.
-            mean = sums.returns[self.sampler.decisions.slots == 0].sum() / record.rows.size
+            mean = sums.returns[self.sampler.first].sum() / record.rows.size
             with torch.no_grad():
                 self.scalar.add_(0.1 * (float(mean) - self.scalar))
         return record, {name: term.item() for name, term in terms.items()}
 
     def loss_terms(self, record: Record) -> tuple[dict[str, Tensor], Sums]:
         """Return the terms of the loss, each a mean over all steps of a batch, and the sums they are made of."""
-        decisions, steps = self.sampler.decisions, record.rows.size
-        first = np.flatnonzero(decisions.slots == 0)
-        observations = decisions.observations[first]
-        taught = np.full(len(decisions.slots), -1, np.int64)
+        steps, first = record.rows.size, self.sampler.first
+        observations = self.sampler.plan.observations[first]
+        taught = np.full(self.sampler.count, -1, np.int64)
         weight = self.config.imitation_weight_after(self.updates) if self.answers is not None else 0.0
         if self.answers is not None and weight > 0:
             actions = self.answers.actions(observations)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -22,7 +24,7 @@ from surpass.machine.state import Outcome
 from surpass.table import EMPTY, put
 from surpass.tasks.task import Limit, Request, Task
 
-__all__ = ["Decisions", "InstanceSource", "Sampler"]
+__all__ = ["InstanceSource", "Sampler"]
 
 Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
@@ -44,20 +46,6 @@ class InstanceSource:
     """The distributions, separated by commas: each size takes them in turn, one in each batch."""
     queries: str
     limit: str
-
-
-@dataclass(frozen=True)
-class Decisions:
-    """Rows of the plan: an observation, a slot, and the operands chosen before it."""
-
-    observations: Ints
-    """[R]"""
-    owners: Ints
-    """[R] the row of the choice of instruction for the same observation."""
-    slots: Ints
-    """[R]"""
-    prefixes: Ints
-    """[R, operands] padded with 0."""
 
 
 class Sampler:
@@ -89,13 +77,9 @@ class Sampler:
         return int(self.plan.used[0])
 
     @property
-    def decisions(self) -> Decisions:
-        """The decisions of the last batch, and those followed since."""
-        plan, count = self.plan, self.count
-        nodes = plan.nodes[:count]
-        return Decisions(
-            plan.observations[:count], plan.owners[:count], self.tree.slots[nodes], self.tree.prefixes[nodes]
-        )
+    def first(self) -> Ints:
+        """The rows of the plan that are choices of an instruction, one for each observation."""
+        return np.flatnonzero(self.plan.origins[: self.count] < 0)
 
     # State
 
@@ -236,7 +220,7 @@ class Sampler:
     # The losses
 
     def losses(self, sums: Sums, taught: Ints) -> Reals:
-        """Return the losses [3] of policy, entropy and imitation, summed over all steps; see `backward`."""
+        """Return the losses [3] of policy, entropy and imitation, summed over all steps; see `kernels.lose`."""
         losses = np.zeros(3)
         self.kernels.lose(self.tree, self.plan, sums, taught, losses)
         return losses
@@ -251,14 +235,21 @@ class Sampler:
             (self.tree, self.plan, record, values, afters, settings, sums, *part)
             for sums, part in zip(parts, _split(self.episodes, PARTS), strict=True)
         ]
-        if core_count() == 1:
-            for call in calls:
-                self.kernels.accumulate(*call)
-        else:
-            with ThreadPoolExecutor(PARTS) as executor:
-                for job in [executor.submit(self.kernels.accumulate, *call) for call in calls]:
-                    job.result()
+        with ThreadPoolExecutor(PARTS) if core_count() > 1 else nullcontext() as executor:
+            _do_all(executor, self.kernels.accumulate, calls)
         return Sums(*(sum(columns[1:], columns[0]) for columns in zip(*parts, strict=True)))
+
+
+def _do_all(
+    executor: ThreadPoolExecutor | None, kernel: Callable[..., None], calls: Sequence[tuple[object, ...]]
+) -> None:
+    """Call a kernel with each of some arguments, in threads if there are any."""
+    if executor is None:
+        for call in calls:
+            kernel(*call)
+    else:
+        for job in [executor.submit(kernel, *call) for call in calls]:
+            job.result()
 
 
 def _enough(rows: int) -> int:
