@@ -20,7 +20,7 @@ from surpass.engine.advance import Player
 from surpass.engine.batch import Batch, allocate
 from surpass.engine.specialise import specialise
 from surpass.programs.extract import write_program
-from surpass.programs.program import Function, Leaf, Location, Program, place_features
+from surpass.programs.program import Function, Place, Program, Rule, place_features
 from surpass.table import Agent, Table
 from surpass.tasks.task import Instances, Limit, Task
 
@@ -50,16 +50,20 @@ def forever(task: Task, action: str) -> Program:
     function_feature, previous_feature = place_features(task.interface)
     after = () if previous_feature is None else (0, number + 1)
     ids = () if function_feature is None else (0, 1, 2)
-    table = Table(task)
-    return Program("forever", task, (Function(ids, (Location(after, Leaf(number, 0)),)),), table)
+    return Program("forever", task, (Function(ids, (Place(after, (Rule((), number),)),)),))
 
 
 def program_from(agent: Agent, *instances: Instances) -> Program:
     """Return the program that an agent follows on some instances."""
+    return write_program(agent.name, table_from(agent, *instances))
+
+
+def table_from(agent: Agent, *instances: Instances) -> Table:
+    """Return what occurs to an agent on some instances, with its actions."""
     table = Table(agent.task, agent)
     for part in instances:
         run_to_the_end(table, part)
-    return write_program(agent.name, table, agent)
+    return table
 
 
 @cache

@@ -17,9 +17,9 @@ from surpass.engine.batch import Batch
 from surpass.engine.record import Episode
 from surpass.machine.state import SCORE, Outcome
 from surpass.programs.export import export_program
-from surpass.programs.extract import extract
+from surpass.programs.extract import extract, write_program
 from surpass.programs.program import Program
-from surpass.table import Agent
+from surpass.table import Agent, Table
 from surpass.tasks.enumeration import ordered_lists, weak_orders
 from surpass.tasks.search import ANSWER, SEARCH
 from surpass.tasks.sort_bubble import SORT_BUBBLE
@@ -42,6 +42,7 @@ from tests.programs.exported import (
     load_python,
     program_from,
     run_to_the_end,
+    table_from,
     taught,
 )
 
@@ -172,16 +173,16 @@ def test_exported_files_do_what_the_agent_does(name: str, tmp_path: Path) -> Non
 def test_a_hundred_thousand_instances(name: str, tmp_path: Path) -> None:
     """The files do what the program does, and what the agent does; if not, they have counted something unmet."""
     agent = agent_of(name)
-    program = extract(agent)
-    alone = Program(program.name, program.task, program.functions, program.table)
-    exported, counting = Exported(program, tmp_path), Exported(program, tmp_path, count_unmet=True)
+    program, table, _ = extract(agent)
+    met = None if table is None else table.observations
+    exported, counting = Exported(program, tmp_path), Exported(program, tmp_path, met=met)
     others = 0
     for seed, kind in enumerate(("i64", "f64")):
         for batch in range(20):
             parts = draw(agent, MANY // 40, kind, 200, 1000 * seed + batch)
             instances = as_instances(agent.task, parts)
             ends = copy_of(run_to_the_end(agent, instances))
-            own = run_to_the_end(alone, instances)
+            own = run_to_the_end(program, instances)
             # Python takes a thousand times as long.
             exported.check(parts[100:], ends_of(own, 100), kind, with_python=False)
             exported.check(parts[:100], own, kind)
@@ -215,16 +216,15 @@ def test_what_was_never_met_goes_by_the_rules_and_is_counted(name: str, tmp_path
     agent = agent_of(name)
     few = draw(agent, 3, "i64", 4, 0)
     parts = draw(agent, 20, "i64", 12, 1) + every_small(agent)[:100]
-    program = program_from(agent, as_instances(agent.task, few))
-    alone = Program(program.name, program.task, program.functions, program.table)
-    exported, counting = Exported(program, tmp_path), Exported(program, tmp_path, count_unmet=True)
+    table = table_from(agent, as_instances(agent.task, few))
+    program = write_program(agent.name, table)
+    exported, counting = Exported(program, tmp_path), Exported(program, tmp_path, met=table.observations)
     instances = as_instances(agent.task, parts)
-    ends = run_to_the_end(alone, instances)
-    assert alone.unmet
+    ends = run_to_the_end(program, instances)
     assert (ends.outcomes != Outcome.SOLVED).any()
     exported.check(parts, ends, "i64")
     counting.check(parts, ends, "i64")
-    steps, stops = count_unmet(alone, parts)
+    steps, stops = count_unmet(program, table, parts)
     assert steps > stops
     assert (stops > 0) == (agent.task.name != "search"), "only a task with functions has places that may be missing"
     assert exported.python["unmet"]() == stops
@@ -234,7 +234,7 @@ def test_what_was_never_met_goes_by_the_rules_and_is_counted(name: str, tmp_path
         assert unmet_in_c(counting.library, agent) == steps
 
 
-def count_unmet(program: Program, parts: Parts) -> tuple[int, int]:
+def count_unmet(program: Program, table: Table, parts: Parts) -> tuple[int, int]:
     """Return how many steps a program takes or ends on observations that are new to it, and how many at no place."""
     steps = stops = 0
     limit, rows = Limit.parse(program.task.limit), program.task.interface.action_rows
@@ -246,7 +246,7 @@ def count_unmet(program: Program, parts: Parts) -> tuple[int, int]:
             seen = episode.observe()
             if seen not in known:
                 one = np.array([seen])
-                known[seen] = bool(program.table.holds(one)[0]), int(program.follow(one)[0])
+                known[seen] = bool(table.holds(one)[0]), int(program.actions(one)[0])
             is_met, action = known[seen]
             steps += not is_met
             if action < 0:

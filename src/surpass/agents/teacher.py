@@ -14,7 +14,7 @@ from surpass.full_view.agent import FullViewTeacher
 from surpass.machine.features import PreviousAction
 from surpass.machine.instructions import Action
 from surpass.machine.interface import Interface
-from surpass.table import NO_ACTION
+from surpass.table import NO_ACTION, Agent
 from surpass.tasks.task import Task
 
 __all__ = ["AnyTeacher", "Do", "See", "Teacher", "find_teacher", "known_teachers", "teacher", "teacher_of"]
@@ -123,7 +123,16 @@ def known_teachers(task: Task | None = None) -> tuple[AnyTeacher, ...]:
     return tuple(t for t in _TEACHERS.values() if task is None or t.task is task)
 
 
-def teacher_of(task: Task, name: str, kind: type[Kind]) -> Kind:
+def teacher_of(task: Task, name: str) -> Agent:
+    """Return the teacher of a name, or the program of a file, which must teach `task` by its table."""
+    if name.endswith(".rules"):
+        from surpass.programs.text import read_program
+
+        return read_program(name, task=task)
+    return teacher_of_kind(task, name, Teacher)
+
+
+def teacher_of_kind(task: Task, name: str, kind: type[Kind]) -> Kind:
     """Return the teacher of a name, which must teach `task` and be of a kind."""
     found = find_teacher(name)
     if found.task is not task or not isinstance(found, kind):

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from surpass.agents.teacher import teacher_of
+from surpass.agents.teacher import teacher_of_kind
 from surpass.engine.run import run
 from surpass.errors import SettingError
 from surpass.full_view.agent import FullViewTeacher
@@ -68,7 +68,7 @@ class FullViewImitation(UpdateLearner):
     def __init__(self, task: Task, config: FullViewImitationConfig) -> None:
         torch.set_num_threads(1)
         self.task, self.config = task, config
-        self.teacher = teacher_of(task, config.teacher, FullViewTeacher)
+        self.teacher = teacher_of_kind(task, config.teacher, FullViewTeacher)
         self.network = GraphPolicy(seed=config.seed)
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=config.learning_rate, fused=True)
         self.random = np.random.default_rng([config.seed, 1])

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from surpass.agents.teacher import teacher_of
+from surpass.agents.teacher import teacher_of_kind
 from surpass.engine.run import run
 from surpass.errors import DivergedError, SettingError
 from surpass.full_view.agent import FullViewTeacher
@@ -67,7 +67,7 @@ class FullViewPolicyGradient(UpdateLearner):
     def __init__(self, task: Task, config: PolicyGradientConfig) -> None:
         torch.set_num_threads(1)
         self.task, self.config = task, config
-        self.teacher = teacher_of(task, config.teacher, FullViewTeacher) if config.teacher else None
+        self.teacher = teacher_of_kind(task, config.teacher, FullViewTeacher) if config.teacher else None
         self.sizes = config.last_sizes(task)
         if min(self.sizes[0], config.first_smallest or self.sizes[0]) < 2:
             raise SettingError(f"sizes begin at 1; {task.name} learns on lists of 2 or more")

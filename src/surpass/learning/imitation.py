@@ -19,7 +19,7 @@ import torch
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.files import fill_network, network_tensors
 from surpass.agents.networks.structured import StructuredPolicy
-from surpass.agents.teacher import Teacher, teacher_of
+from surpass.agents.teacher import teacher_of
 from surpass.engine.run import run
 from surpass.errors import SettingError
 from surpass.learning.state import Tensors, load_optimizer, load_random, optimizer_tensors, random_state
@@ -76,7 +76,7 @@ class Imitation:
     def __init__(self, task: Task, config: ImitationConfig, *, teacher: Agent | None = None) -> None:
         torch.set_num_threads(1)
         self.task, self.config = task, config
-        self.teacher: Agent = teacher or teacher_of(task, config.teacher, Teacher)
+        self.teacher: Agent = teacher or teacher_of(task, config.teacher)
         self.network = StructuredPolicy(task.interface, seed=config.seed)
         # One fused update for all parameters: with some hundred small tensors the loop over them would dominate.
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=config.learning_rate, fused=True)

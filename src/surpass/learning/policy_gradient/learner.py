@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.structured import StructuredPolicy
-from surpass.agents.teacher import Teacher, teacher_of
+from surpass.agents.teacher import teacher_of
 from surpass.engine.run import run
 from surpass.errors import DivergedError, SettingError, UnknownNameError
 from surpass.learning.policy_gradient.arrays import Record, Sums
@@ -25,7 +25,7 @@ from surpass.learning.policy_gradient.gradient import decision_losses, parameter
 from surpass.learning.policy_gradient.sampler import InstanceSource, Sampler
 from surpass.learning.state import Tensors
 from surpass.learning.updates import UpdateLearner
-from surpass.table import NO_ACTION, Table
+from surpass.table import NO_ACTION, Agent, Table
 from surpass.tasks.task import Limit, Request, Task
 
 __all__ = ["PolicyGradient", "PolicyGradientConfig"]
@@ -152,7 +152,7 @@ class PolicyGradient(UpdateLearner):
     def __init__(self, task: Task, config: PolicyGradientConfig) -> None:
         torch.set_num_threads(1)
         self.task, self.config = task, config
-        self.teacher = teacher_of(task, config.teacher, Teacher) if config.teacher else None
+        self.teacher: Agent | None = teacher_of(task, config.teacher) if config.teacher else None
         self.answers = Table.of(self.teacher) if self.teacher else None
         self.network = StructuredPolicy(task.interface, seed=config.seed)
         self.scalar = nn.Parameter(torch.zeros(()))

@@ -257,5 +257,5 @@ def _limit(limit: Limit) -> str:
 
 
 def _table(plan: Plan) -> str:
-    numbers = [f"INT64_C({number})," for number in plan.program.table.observations.tolist()]
+    numbers = [f"INT64_C({number})," for number in ([] if plan.met is None else plan.met.tolist())]
     return "\n".join("        " + " ".join(numbers[at : at + 4]) for at in range(0, len(numbers), 4))

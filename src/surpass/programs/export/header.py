@@ -25,13 +25,12 @@ def describe(plan: Plan, calls: list[str], unsolved: str, unmet: str) -> list[st
     `unmet` is how the counter of new observations is called.
     """
     program, task = plan.program, plan.program.task
-    rules, places = len(program.rules), sum(len(function.locations) for function in program.functions)
+    rules, places = len(program.rules), len(program.places)
     paragraphs = [
         f"To {task.summary}: {program.name}, written out by surpass {version('surpass')}.",
         *calls,
-        f"The program has {_count(rules, 'rule')} at {_count(places, 'place')}, taken from"
-        f" {_count(len(program.table.observations), 'observation')} that the agent met. A step is one executed"
-        " instruction; a comment above each names it. A place in the program is a place in the code: it stands for the"
+        f"The program has {_count(rules, 'rule')} at {_count(places, 'place')}. A step is one executed instruction; a"
+        " comment above each names it. A place in the program is a place in the code: it stands for the"
         f" function and the instruction before. {_ENDS.get(plan.entry.shape, '')}".rstrip(),
         "What the program does with an observation that the agent never met: it follows its rules as they are. Where it"
         f" has no rule at all, {unsolved}. " + _counting(plan, unmet),

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from surpass.engine.batch import allocate
 from surpass.engine.specialise import specialise
@@ -60,18 +61,19 @@ from surpass.programs.export.entries import Entry
 from surpass.programs.export.names import RESERVED, SEEN, name_memory
 from surpass.programs.export.translate import OPEN, Finish, NeedsFunctionError, Translator, written_registers
 from surpass.programs.export.values import Memory, Path, Value
-from surpass.programs.program import START, Leaf, Location, Node, Program, Test, place_features
+from surpass.programs.program import START, Place, Program, Test, place_features
+from surpass.programs.tree import Leaf, Node, as_tree
 from surpass.programs.words import show_action
 from surpass.tasks.task import Task
 
-__all__ = ["Place", "Plan", "plan_program"]
+__all__ = ["Plan", "Section", "plan_program"]
 
 RUNNING = Const(int(Outcome.RUNNING), Outcome.RUNNING.name)
 
 
 @dataclass(frozen=True)
-class Place:
-    """A place in the code."""
+class Section:
+    """The code of a place."""
 
     title: str
     """How the program comes here."""
@@ -87,7 +89,7 @@ class Plan:
     names: dict[Expr, str]
     """What registers and reals are called."""
     start: Block
-    places: dict[int, Place]
+    places: dict[int, Section]
     """By their numbers, in order."""
     sites: tuple[Site, ...]
     functions: tuple[Function, ...]
@@ -99,8 +101,13 @@ class Plan:
     """How many calls may be open, if the program opens any."""
     reals: tuple[int, ...] | None
     """The reals that are variables; None if they are an array, since the place of some depends on the run."""
-    counts_unmet: bool
-    """Whether the code looks up every observation among those that the program has met."""
+    met: npt.NDArray[np.int64] | None
+    """The observations among which the code looks up each that occurs, if it does."""
+
+    @property
+    def counts_unmet(self) -> bool:
+        """Whether the code looks up every observation."""
+        return self.met is not None
 
     @property
     def blocks(self) -> list[Block]:
@@ -108,12 +115,12 @@ class Plan:
         return [self.start, *(place.code for place in self.places.values())]
 
 
-def plan_program(program: Program, entry: Entry, *, count_unmet: bool = False) -> Plan:
-    """Return a program as code; `count_unmet` if it looks up every observation among those that it has met."""
+def plan_program(program: Program, entry: Entry, *, met: npt.NDArray[np.int64] | None = None) -> Plan:
+    """Return a program as code; with `met` it looks up every observation among these."""
     try:
-        return _Planner(program, entry, by_place=True, count_unmet=count_unmet).plan()
+        return _Planner(program, entry, by_place=True, met=met).plan()
     except _PlaceUnknownError:
-        return _Planner(program, entry, by_place=False, count_unmet=count_unmet).plan()
+        return _Planner(program, entry, by_place=False, met=met).plan()
 
 
 class _PlaceUnknownError(Exception):
@@ -123,9 +130,9 @@ class _PlaceUnknownError(Exception):
 class _Planner:
     """Writes the code of a program; `by_place` if it goes from place to place without looking where it is."""
 
-    def __init__(self, program: Program, entry: Entry, *, by_place: bool, count_unmet: bool) -> None:
+    def __init__(self, program: Program, entry: Entry, *, by_place: bool, met: npt.NDArray[np.int64] | None) -> None:
         self.program, self.task, self.entry = program, program.task, entry
-        self.by_place, self.count_unmet = by_place, count_unmet
+        self.by_place, self.met = by_place, met
         self.interface: Interface = program.task.interface
         self.function_feature, self.previous_feature = place_features(self.interface)
         self.names = name_memory(self.task)
@@ -136,7 +143,7 @@ class _Planner:
             reserved=RESERVED | set(self.names.values()),
         )
         self.sites: list[Site] = []
-        self.locations = [(f, place) for f, function in enumerate(program.functions) for place in function.locations]
+        self.locations = [(f, place) for f, function in enumerate(program.functions) for place in function.places]
         self.observation = self._look()
 
     def plan(self) -> Plan:
@@ -152,7 +159,7 @@ class _Planner:
             blocks = drop_needless_limits(blocks, range(FIRST, self.task.register_count), self.sites)
         start, *codes = map(tidy, blocks)
         titles = [self._title(f, place) for f, place in self.locations] + ["at the start and after every action"]
-        places = {k: Place(titles[k], code) for k, code in enumerate(codes)}
+        places = {k: Section(titles[k], code) for k, code in enumerate(codes)}
         if self.by_place:
             start, places = self._join_straight(start, places)
         elif dispatch in places:
@@ -176,7 +183,7 @@ class _Planner:
             tuple(index for index in saved if index in registers),
             self._stack_limit() if pushes else None,
             self._reals(code),
-            self.count_unmet,
+            self.met,
         )
 
     def _registers(self, code: list[Block], kept: list[Expr]) -> tuple[int, ...]:
@@ -203,10 +210,10 @@ class _Planner:
         zero = {index: Const(0) for index in range(self.task.register_count) if index != SIZE}
         return tuple(self.translator.translate(self.task.start, [Memory()], Path(zero), self._finish(None)))
 
-    def _place(self, function: int, location: Location) -> Block:
+    def _place(self, function: int, location: Place) -> Block:
         self.translator.begin_scope()
-        looks = (Look(self._observer()),) if self.count_unmet else ()
-        return (Step(), *looks, *self._tree(function, location.code))
+        looks = (Look(self._observer()),) if self.met is not None else ()
+        return (Step(), *looks, *self._tree(function, as_tree(location.rules)))
 
     def _tree(self, function: int, node: Node) -> Block:
         if isinstance(node, Leaf):
@@ -285,7 +292,7 @@ class _Planner:
         """Return the number of the place after an action in a function."""
         if function is None or function >= len(self.program.functions):
             return None
-        location = self.program.functions[function].location_after(previous)
+        location = self.program.functions[function].place_after(previous)
         for number, (f, place) in enumerate(self.locations):
             if f == function and place is location:
                 return number
@@ -376,7 +383,7 @@ class _Planner:
 
     # Words
 
-    def _title(self, function: int, location: Location) -> str:
+    def _title(self, function: int, location: Place) -> str:
         if not location.after:
             return "after every action"
         words = [
@@ -394,9 +401,9 @@ class _Planner:
 
     # Straight code
 
-    def _join_straight(self, start: Block, places: dict[int, Place]) -> tuple[Block, dict[int, Place]]:
+    def _join_straight(self, start: Block, places: dict[int, Section]) -> tuple[Block, dict[int, Section]]:
         """Return the code with places of one action, to which one way leads, written where that way comes from."""
-        straight = {k for k, (_, location) in enumerate(self.locations) if isinstance(location.code, Leaf)}
+        straight = {k for k, (_, location) in enumerate(self.locations) if isinstance(as_tree(location.rules), Leaf)}
         while True:
             blocks = [start, *(place.code for place in places.values())]
             ways = Counter(jump for block in blocks for jump in _targets(block))
@@ -415,7 +422,7 @@ class _Planner:
         reached = self._reached(start, places)
         return start, {k: place for k, place in places.items() if k in reached}
 
-    def _reached(self, start: Block, places: dict[int, Place]) -> set[int]:
+    def _reached(self, start: Block, places: dict[int, Section]) -> set[int]:
         found: set[int] = set()
         waiting = list(_targets(start))
         while waiting:

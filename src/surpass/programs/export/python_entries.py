@@ -156,7 +156,7 @@ def write_entry(plan: Plan, *, needs_math: bool) -> list[str]:
     text += "\n" + _ENTRIES[entry.shape].format(**words)
     if plan.counts_unmet:
         text += "\n_MET = frozenset(\n    (\n" + "".join(
-            f"        {observation},\n" for observation in plan.program.table.observations.tolist()
+            f"        {observation},\n" for observation in ([] if plan.met is None else plan.met.tolist())
         )
         text += "    )\n)\n"
     return [
