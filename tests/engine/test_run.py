@@ -11,12 +11,12 @@ import pytest
 import surpass.agents.teachers  # noqa: F401 - makes the teachers known
 from surpass.agents.teacher import Teacher, find_teacher
 from surpass.engine import run as run_module
-from surpass.engine.lookup import Lookup
 from surpass.engine.run import Results, core_count, run
 from surpass.errors import InstanceError, SettingError, SurpassError
 from surpass.full_view.agent import FullViewTeacher
 from surpass.machine import Outcome, State, kernel
 from surpass.machine.calls import stack_limit
+from surpass.table import Table
 from surpass.tasks.knapsack import KNAPSACK
 from surpass.tasks.lists import from_lists
 from surpass.tasks.search import SEARCH
@@ -161,11 +161,11 @@ def test_an_agent_is_asked_once_about_each_observation() -> None:
             return teacher.actions(observations)
 
     noted = Noted()
-    lookup, instances = Lookup(noted), SORT_QUICK.draw(Request(size=20, count=50))
-    first = run(noted, instances, lookup=lookup)
+    table, instances = Table.of(noted), SORT_QUICK.draw(Request(size=20, count=50))
+    first = run(table, instances)
     count = len(asked)
-    assert count == len(set(asked)) == lookup.count
-    assert same(first, run(noted, instances, lookup=lookup))
+    assert count == len(set(asked)) == len(table)
+    assert same(first, run(table, instances))
     assert len(asked) == count
     assert same(first, run(teacher, instances))
 
@@ -302,12 +302,6 @@ def test_the_stack_limit_of_an_instance_does_not_depend_on_the_others_in_its_bat
 def test_instances_without_the_memory_of_the_task_are_refused() -> None:
     with pytest.raises(InstanceError, match="memory that task search needs for size 5"):
         run(find_teacher("linear_search"), SORT_BUBBLE.draw(Request(size=5, count=2)))
-
-
-def test_the_table_of_another_agent_is_refused() -> None:
-    lookup = Lookup(find_teacher("bubble_sort"))
-    with pytest.raises(SettingError, match="belongs to teacher:bubble_sort, not to teacher:insertion_sort"):
-        run(find_teacher("insertion_sort"), SORT_BUBBLE.draw(Request(size=5, count=2)), lookup=lookup)
 
 
 @pytest.mark.parametrize("threads", [0, -1])

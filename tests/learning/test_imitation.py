@@ -12,13 +12,13 @@ import torch
 import surpass
 from surpass.agents.networks.structured import HIDDEN, StructuredPolicy
 from surpass.agents.teacher import find_teacher
-from surpass.engine.lookup import Lookup
 from surpass.engine.run import run
 from surpass.errors import SettingError, SurpassError, UnknownNameError
 from surpass.evaluation.scores import evaluate
 from surpass.learning.imitation import Imitation, ImitationConfig
 from surpass.learning.methods import METHODS, new_learner
 from surpass.learning.runs import train
+from surpass.table import Table
 from surpass.tasks.knapsack import KNAPSACK
 from surpass.tasks.search import SEARCH
 from surpass.tasks.sort_bubble import SORT_BUBBLE
@@ -40,13 +40,13 @@ def small_imitation(task: Task, teacher: str, **settings: str) -> Imitation:
 def check_agrees_on_all_it_met(learner: Imitation, seed: int) -> int:
     """Raise AssertionError unless the network answers all that either meets like its teacher; return how much it is."""
     agent, teacher = learner.agent(), learner.teacher
-    lookups = Lookup(agent), Lookup(teacher)
+    tables = Table.of(agent), Table.of(teacher)
     for size in learner.config.sizes:
         for data in learner.task.data:
             instances = learner.task.draw(Request(size=size, count=5, seed=seed, data=data))
-            for lookup in lookups:
-                run(lookup.agent, instances, lookup=lookup)
-    met = np.union1d(learner.observations, np.union1d(lookups[0].entries()[0], lookups[1].entries()[0]))
+            for table in tables:
+                run(table, instances)
+    met = np.union1d(learner.observations, np.union1d(tables[0].observations, tables[1].observations))
     expected = teacher.actions(met)
     differing = int((agent.actions(met) != expected).sum())
     assert differing == 0, f"{differing} of {len(met)} answers differ"

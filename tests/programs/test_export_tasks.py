@@ -21,7 +21,7 @@ from surpass.machine.state import FIRST, FUNCTION, PREVIOUS, SCORE, SIZE, Outcom
 from surpass.programs.export import export_program
 from surpass.programs.extract import write_program
 from surpass.programs.program import Program
-from surpass.programs.table import Table
+from surpass.table import Table
 from surpass.tasks.lists import list_data, read_list, write_list
 from surpass.tasks.task import Instances, Request, Task
 from surpass.tasks.user_file import load_task_file

@@ -10,12 +10,12 @@ import pytest
 from surpass.agents.teacher import find_teacher
 from surpass.engine.run import run
 from surpass.errors import SettingError, WrongAnswerError
+from surpass.programs.collect import Collector
 from surpass.programs.extract import check_program, extract, write_program
 from surpass.programs.listing import list_program
 from surpass.programs.program import Branch, Function, Leaf, Location, Program
 from surpass.programs.rules import code_size
-from surpass.programs.table import Collector, Table
-from surpass.table import NO_ACTION
+from surpass.table import NO_ACTION, Table
 from surpass.tasks.enumeration import weak_orders
 from surpass.tasks.lists import from_lists
 from surpass.tasks.sort_bubble import SORT_BUBBLE
@@ -128,7 +128,7 @@ def test_an_agent_that_meets_nothing_has_an_empty_program():
 
 
 def test_an_agent_without_an_action_is_told_as_it_is():
-    table = Table(SORT_BUBBLE, np.arange(10), np.array([NO_ACTION, *[3] * 9]))
+    table = Table.holding(SORT_BUBBLE, np.arange(10), np.array([NO_ACTION, *[3] * 9]))
     program = write_program("stuck", table)
     assert (program.actions(np.arange(10)) == table.actions).all()
     assert any("no action" in line.text for line in list_program(program))
@@ -243,8 +243,8 @@ def test_rules_that_fresh_instances_refute_are_written_again(monkeypatch):
     odd = interface.parse_action("AssignVar(3, 3)")
     agent = Scripted(SORT_BUBBLE, lambda seen: np.where(np.isin(seen, rare), odd, teacher.actions(seen)))
     monkeypatch.setattr(Collector, "collect_small", lambda self, progress: None)
-    monkeypatch.setattr("surpass.programs.table.MOST_DRAWN", 3)
-    monkeypatch.setattr("surpass.programs.table.MOST_ITEMS", 20)
+    monkeypatch.setattr("surpass.programs.collect.MOST_DRAWN", 3)
+    monkeypatch.setattr("surpass.programs.collect.MOST_ITEMS", 20)
     program = extract(agent)
     assert any(one.wrong for one in program.evidence.rounds)
     assert (program.follow(program.table.observations) == agent.actions(program.table.observations)).all()

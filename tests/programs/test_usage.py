@@ -11,8 +11,8 @@ import pytest
 from surpass.engine.record import record
 from surpass.programs.extract import write_program
 from surpass.programs.record import comparison_as_json, program_as_json, table_as_json, usage_as_json
-from surpass.programs.table import Table
 from surpass.programs.usage import find_partings, match_rules, measure_use, steps_by_instruction
+from surpass.table import Table
 from surpass.tasks.task import Request
 from tests.programs.extracted import Scripted, program_of, without_agent
 

@@ -8,13 +8,12 @@ import torch
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.teacher import find_teacher
 from surpass.agents.zoo import find_resident, load_resident, residents
-from surpass.engine.lookup import Lookup
 from surpass.engine.run import run
-from surpass.programs import table as collection
+from surpass.programs import collect as collection
 from surpass.programs.extract import extract, write_program
 from surpass.programs.listing import list_program
 from surpass.programs.program import Program
-from surpass.programs.table import Table
+from surpass.table import Table
 from surpass.tasks.enumeration import enumeration_of
 from surpass.tasks.task import Request
 from tests.long import LONG, long_test
@@ -31,19 +30,19 @@ def load(name: str) -> NetworkAgent:
     return agent
 
 
-def met_on_fresh_instances(agent: NetworkAgent, sizes, count: int, largest: int) -> Lookup:
+def met_on_fresh_instances(agent: NetworkAgent, sizes, count: int, largest: int) -> Table:
     """Return what an agent meets on every small instance and on drawn ones that no extraction draws."""
-    task, lookup = agent.task, Lookup(agent)
+    task, table = agent.task, Table.of(agent)
     small = enumeration_of(task)
     for size in range(min(small.largest, largest) + 1):
         for batch in small.instances(size):
-            run(agent, batch, lookup=lookup)
+            run(table, batch)
     for size in sizes:
         for data in list(task.data)[:2]:
             for queries in task.queries or ("",):
                 request = Request(size=size, count=count, seed=987_654, data=data, queries=queries)
-                run(agent, task.draw(request), lookup=lookup)
-    return lookup
+                run(table, task.draw(request))
+    return table
 
 
 def check_listing(program: Program) -> None:

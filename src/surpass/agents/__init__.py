@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from surpass.agents import teachers
-from surpass.agents.teacher import find_teacher, known_teachers, teacher
+from surpass.agents.teacher import Do, See, find_teacher, known_teachers, teacher
 from surpass.engine.run import AnyAgent
 from surpass.errors import SavedFileError, SettingError
 from surpass.table import NO_ACTION, Agent
 
-__all__ = ["NO_ACTION", "Agent", "find_agent", "find_teacher", "known_teachers", "teacher", "teachers"]
+__all__ = ["NO_ACTION", "Agent", "Do", "See", "find_agent", "find_teacher", "known_teachers", "teacher", "teachers"]
 
 
 def find_agent(text: str) -> AnyAgent:

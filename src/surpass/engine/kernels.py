@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from surpass.engine.batch import Batch
-from surpass.machine.calls import stack_limit
-from surpass.machine.state import DEPTH, PREVIOUS, SIZE, Outcome, State
+from surpass.machine.calls import FRAME, stack_limit
+from surpass.machine.state import DEPTH, LOCALS, PREVIOUS, SIZE, Outcome, State
+from surpass.table import EMPTY, find
 
 if TYPE_CHECKING:  # ---------------------------------------------------------- what `specialise` fills in
     from surpass.engine.declared import FRAME_SIZE, act, in_range, observe, operands_of, pack, start
@@ -34,10 +35,6 @@ STEP_LIMIT, STACK_LIMIT, NO_ACTION, BAD_OBSERVATION = (
     int(Outcome.NO_ACTION),
     int(Outcome.BAD_OBSERVATION),
 )
-EMPTY = -1
-"""Marks a free place in a table, whose keys are observations and so never negative."""
-ANY = -2
-"""Stands for whatever action there is; actions and `NO_ACTION` of agents are other numbers."""
 
 
 @numba.njit(forceinline=True)
@@ -45,6 +42,7 @@ def start_one(batch: Batch, b: int, sizes: Ints, items: Ints, reals: Reals, k: i
     """Start episode `b` on instance `k`, in place."""
     batch.registers[b, :] = 0
     batch.registers[b, SIZE] = sizes[k]
+    batch.registers[b, LOCALS] = FRAME_SIZE - FRAME
     batch.items[b, : items.shape[1]] = items[k]
     batch.reals[b, : reals.shape[1]] = reals[k]
     batch.steps[b] = 0
@@ -56,26 +54,6 @@ def reset(batch: Batch, sizes: Ints, items: Ints, reals: Reals, rows: Ints) -> N
     """Start episode `rows[k]` on instance `k`, in place."""
     for k in range(len(rows)):
         start_one(batch, rows[k], sizes, items, reals, k)
-
-
-@numba.njit(forceinline=True)
-def find(keys: Ints, observation: int) -> int:
-    """Return the place of an observation in a table, or the free place where it belongs."""
-    mask = len(keys) - 1
-    # Fold to 31 bits and multiply by 2**32 over the golden ratio: neighbours land far apart and nothing overflows.
-    place = ((((observation ^ (observation >> 31)) & 0x7FFFFFFF) * 0x9E3779B1) >> 20) & mask
-    while keys[place] != observation and keys[place] != EMPTY:
-        place = (place + 1) & mask
-    return place
-
-
-@numba.njit(nogil=True, cache=True)
-def insert(keys: Ints, values: Ints, observations: Ints, actions: Ints) -> None:
-    """Put observations and their actions into a table in place; it must have room."""
-    for k in range(len(observations)):
-        place = find(keys, observations[k])
-        keys[place] = observations[k]
-        values[place] = actions[k]
 
 
 @numba.njit(forceinline=True)
@@ -119,10 +97,10 @@ def copy_state(state: State, other: State) -> None:
 
 
 @numba.njit(forceinline=True)
-def run_one(
+def advance_one(
     batch: Batch, keys: Ints, values: Ints, action_rows: Ints, limit: int, counts: Ints, kept: State, b: int
 ) -> None:
-    """Run episode `b` by a table in place until it ends or has to wait.
+    """Advance episode `b` by a table in place until it ends or has to wait.
 
     `counts` is empty, or counts in place how often each place of the table was used.
     `kept` is empty, or holds an earlier state that is compared with every later one: if it comes back, the episode is a
@@ -173,41 +151,31 @@ def run_one(
 
 
 @numba.njit(nogil=True, cache=True)
-def run(batch: Batch, keys: Ints, values: Ints, action_rows: Ints, limits: Ints, first: int, last: int) -> None:
-    """Run episodes `first` to `last - 1` by a table in place, until each ends or has to wait."""
-    nothing = limits[:0]
-    kept = State(nothing, nothing, np.empty(0), nothing)
-    for b in range(first, last):
-        if batch.outcomes[b] <= RUNNING:
-            run_one(batch, keys, values, action_rows, limits[b], nothing, kept, b)
-
-
-@numba.njit(nogil=True, cache=True)
-def run_finding_loops(
-    batch: Batch, keys: Ints, values: Ints, action_rows: Ints, limits: Ints, first: int, last: int
+def advance(
+    batch: Batch,
+    keys: Ints,
+    values: Ints,
+    action_rows: Ints,
+    limits: Ints,
+    counts: Ints,
+    find_loops: bool,
+    first: int,
+    last: int,
 ) -> None:
-    """Run episodes as `run` does, and end those whose whole state comes back: they would go round for ever."""
+    """Advance episodes `first` to `last - 1`, or to the end, by a table in place, until each ends or has to wait.
+
+    `counts` [places] counts in place how often each place of the table is used, unless it is empty. With `find_loops`
+    an episode ends when its whole state comes back: it would go round for ever.
+    """
     kept = State(
-        np.empty(batch.registers.shape[1], np.int64),
-        np.empty(batch.items.shape[1], np.int64),
-        np.empty(batch.reals.shape[1]),
-        np.empty(batch.stack.shape[1], np.int64),
+        np.empty(find_loops * batch.registers.shape[1], np.int64),
+        np.empty(find_loops * batch.items.shape[1], np.int64),
+        np.empty(find_loops * batch.reals.shape[1]),
+        np.empty(find_loops * batch.stack.shape[1], np.int64),
     )
-    for b in range(first, last):
+    for b in range(first, min(last, len(limits))):
         if batch.outcomes[b] <= RUNNING:
-            run_one(batch, keys, values, action_rows, limits[b], limits[:0], kept, b)
-
-
-@numba.njit(nogil=True, cache=True)
-def tally(
-    batch: Batch, keys: Ints, values: Ints, action_rows: Ints, limits: Ints, counts: Ints, first: int, last: int
-) -> None:
-    """Run episodes as `run` does, and add to `counts` [places] in place how often each place of the table was used."""
-    nothing = limits[:0]
-    kept = State(nothing, nothing, np.empty(0), nothing)
-    for b in range(first, last):
-        if batch.outcomes[b] <= RUNNING:
-            run_one(batch, keys, values, action_rows, limits[b], counts, kept, b)
+            advance_one(batch, keys, values, action_rows, limits[b], counts, kept, b)
 
 
 @numba.njit(nogil=True, cache=True)
@@ -241,21 +209,3 @@ def look(batch: Batch, digits: Ints) -> None:
         seen = observe(state)
         for k in range(min(len(seen), digits.shape[1])):
             digits[b, k] = seen[k]
-
-
-@numba.njit(nogil=True, cache=True)
-def amend(keys: Ints, values: Ints, digits: Ints, strides: Ints, radices: Ints, old: int, new: int) -> None:
-    """Make `new` of each action `old` (of any, if `old` is `ANY`) in a table, in place, at certain observations.
-
-    `digits` [k] are those wanted, `strides` [k] and `radices` [k] say where in the observation they stand.
-    """
-    for place in range(len(keys)):
-        if (values[place] != old and old != ANY) or keys[place] == EMPTY:
-            continue
-        holds = True
-        for k in range(len(digits)):
-            if keys[place] // strides[k] % radices[k] != digits[k]:
-                holds = False
-                break
-        if holds:
-            values[place] = new

@@ -8,14 +8,15 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from surpass.engine.advance import advance
 from surpass.engine.batch import Batch, allocate
-from surpass.engine.run import AnyAgent, make_room
+from surpass.engine.run import AnyAgent
 from surpass.engine.specialise import specialise
 from surpass.errors import TraceError
 from surpass.machine.instructions import Action
 from surpass.machine.state import DEPTH, FIRST, FUNCTION, Outcome
 from surpass.machine.trace import Change, Trace, TraceStep
-from surpass.table import NO_ACTION, Agent
+from surpass.table import NO_ACTION, Agent, Table
 from surpass.tasks.task import Instances, Limit, Task
 
 __all__ = ["Episode", "record", "replay"]
@@ -76,12 +77,8 @@ class Episode:
     def step(self, number: int, row: Ints) -> tuple[Change, ...]:
         """Execute an action in place, given by its number and its row of indices, and return what it changed."""
         before = self._snapshot()
-        while True:
-            self._kernels.step(self._batch, np.array([number]), row[None, :], self._limits)
-            if self.outcome != Outcome.STACK_FULL:
-                break
-            self._batch = make_room(self.task, self._batch)
-            self._batch.outcomes[0] = Outcome.RUNNING
+        chosen = (np.array([number]), row[None, :], self._limits)
+        self._batch = advance(self.task, self._batch, lambda batch: [(self._kernels.step, (batch, *chosen))])
         if self.outcome == Outcome.STEP_LIMIT and self.task.measure == "reward":
             self._batch.outcomes[0] = Outcome.SOLVED
         return self._changes(before)
@@ -130,7 +127,8 @@ def record(
     start, labels = task.parse_instance(instance)
     most = int((limit or Limit.parse(task.limit)).steps(start.sizes)[0])
     episode = Episode(task, start, most, labels)
-    answers: dict[int, int] = {}
+    if isinstance(agent, Agent):
+        agent = Table.of(agent)
     met: set[bytes] = set()
     steps: list[TraceStep] = []
     while episode.is_running:
@@ -147,13 +145,12 @@ def record(
             changes = episode.step(NO_ACTION, row)
         else:
             seen = episode.observe()
-            if seen not in answers:
-                answers[seen] = int(agent.actions(np.array([seen]))[0])
-            if answers[seen] == NO_ACTION:
+            number = int(agent.actions(np.array([seen]))[0])
+            if number == NO_ACTION:
                 episode.end(Outcome.NO_ACTION)
                 break
-            action = task.interface.actions[answers[seen]]
-            changes = episode.step(answers[seen], task.interface.action_rows[answers[seen]])
+            action = task.interface.actions[number]
+            changes = episode.step(number, task.interface.action_rows[number])
         if episode.outcome == Outcome.STACK_LIMIT:
             break
         steps.append(TraceStep(depth, seen, str(action), changes))

@@ -65,13 +65,9 @@ _ENGINE = Template(
     kernels,
     {
         "reset": (BATCH, _I1, _I2, _F2, _I1),
-        "insert": (_I1, _I1, _I1, _I1),
-        "run": (BATCH, _I1, _I1, _I2, _I1, int64, int64),
-        "tally": (BATCH, _I1, _I1, _I2, _I1, _I1, int64, int64),
-        "run_finding_loops": (BATCH, _I1, _I1, _I2, _I1, int64, int64),
+        "advance": (BATCH, _I1, _I1, _I2, _I1, _I1, numba.boolean, int64, int64),
         "step": (BATCH, _I1, _I2, _I1),
         "look": (BATCH, _I2),
-        "amend": (_I1, _I1, _I1, _I1, _I1, int64, int64),
     },
     (Batch, Table),
 )
@@ -134,7 +130,7 @@ def _load(task: Task, template: Template) -> types.ModuleType:
     folder = cache_folder() / f"{task.name}-{_fingerprint_of(task, template, unrolled)}"
     path = folder / "kernels.py"
     if not path.exists() or path.read_text() != text:
-        _count_observed(task)
+        _check_observed(task)
         folder.mkdir(parents=True, exist_ok=True)
         fresh = path.with_suffix(f".{os.getpid()}")
         fresh.write_text(text)
@@ -154,20 +150,21 @@ def _load(task: Task, template: Template) -> types.ModuleType:
     return module
 
 
-def _count_observed(task: Task) -> None:
-    """Raise `DeclarationError` unless `observe` returns one value for each feature; its compiled type tells."""
+def _check_observed(task: Task) -> None:
+    """Raise `DeclarationError` unless every feature's kernel returns a whole number or a truth; compiled types tell."""
     if task.observe is None or _interpreted():
         return
     try:
         task.observe.compile((_STATE,))  # type: ignore[attr-defined]
         returned = task.observe.overloads[(_STATE,)].signature.return_type  # type: ignore[attr-defined]
     except NumbaError as error:
-        raise DeclarationError(f"observe of task {task.name!r} does not compile: {_gist(error)}") from error
-    count = len(returned) if isinstance(returned, numba.types.BaseTuple) else 1
-    if count != len(task.interface.features):
-        raise DeclarationError(
-            f"observe of task {task.name!r} returns {count} values for {len(task.interface.features)} features"
-        )
+        raise DeclarationError(f"a feature of task {task.name!r} does not compile: {_gist(error)}") from error
+    for feature, kind in zip(task.interface.features, returned, strict=True):
+        if not isinstance(kind, numba.types.Integer | numba.types.Boolean):
+            raise DeclarationError(
+                f"the kernel of feature {feature.name!r} of task {task.name!r} returns {kind}; "
+                "it must return the number of a value"
+            )
 
 
 def _declare(task: Task, written: str) -> dict[str, Any]:

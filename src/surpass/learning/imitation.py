@@ -20,11 +20,10 @@ from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.files import fill_network, network_tensors
 from surpass.agents.networks.structured import StructuredPolicy
 from surpass.agents.teacher import Teacher, teacher_of
-from surpass.engine.lookup import Lookup
 from surpass.engine.run import run
 from surpass.errors import SettingError
 from surpass.learning.state import Tensors, load_optimizer, load_random, optimizer_tensors, random_state
-from surpass.table import NO_ACTION, Agent
+from surpass.table import NO_ACTION, Agent, Table
 from surpass.tasks.task import Limit, Request, Task
 
 __all__ = ["Imitation", "ImitationConfig"]
@@ -86,7 +85,7 @@ class Imitation:
         self.answers: Ints = np.zeros(0, np.int64)
         self.rounds = 0
         self.calm = 0
-        self._teacher_lookup = Lookup(self.teacher)
+        self._seen_by_teacher = Table(self.task, self.teacher)
 
     @property
     def has_network(self) -> bool:
@@ -134,7 +133,7 @@ class Imitation:
 
     def _gather(self) -> float:
         """Keep what teacher and learner see on fresh instances, with the teacher's answers; return the solve rate."""
-        learner, limit = Lookup(self.agent()), Limit.parse(self.config.limit or self.task.limit)
+        learner, limit = Table.of(self.agent()), Limit.parse(self.config.limit or self.task.limit)
         learner.extend(self.observations)
         solved = total = 0
         for size in self.config.sizes:
@@ -143,12 +142,12 @@ class Imitation:
                 seed = self.config.seed * 1_000_000 + self.rounds
                 request = Request(size=size, count=count, seed=seed, data=name, queries=self._queries())
                 instances = self.task.draw(request)
-                run(self.teacher, instances, lookup=self._teacher_lookup, limit=limit)
+                run(self._seen_by_teacher, instances, limit=limit)
                 if number < 2 and (size <= self.config.own_sizes or self.calm):
-                    results = run(learner.agent, instances, lookup=learner, limit=limit)
+                    results = run(learner, instances, limit=limit)
                     solved += int(results.solved.sum())
                     total += count
-        seen = np.union1d(self._teacher_lookup.entries()[0], learner.entries()[0])
+        seen = np.union1d(self._seen_by_teacher.observations, learner.observations)
         fresh = np.setdiff1d(seen, self.observations, assume_unique=True)
         answers = self.teacher.actions(fresh)
         fresh, answers = fresh[answers != NO_ACTION], answers[answers != NO_ACTION]
@@ -199,7 +198,7 @@ class Imitation:
             **optimizer_tensors(self.optimizer),
             "observations": self.observations,
             "answers": self.answers,
-            "teacher": self._teacher_lookup.entries()[0],
+            "teacher": self._seen_by_teacher.observations,
         }
         return tensors, {"rounds": self.rounds, "calm": self.calm, "random": random_state(self.random)}
 
@@ -208,7 +207,7 @@ class Imitation:
         fill_network(self.network, tensors, "the checkpoint")
         load_optimizer(self.optimizer, tensors)
         self.observations, self.answers = tensors["observations"], tensors["answers"]
-        self._teacher_lookup = Lookup(self.teacher)
-        self._teacher_lookup.extend(tensors["teacher"])
+        self._seen_by_teacher = Table(self.task, self.teacher)
+        self._seen_by_teacher.extend(tensors["teacher"])
         self.rounds, self.calm = record["rounds"], record["calm"]
         load_random(self.random, record["random"])

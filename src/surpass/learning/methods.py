@@ -15,7 +15,7 @@ from surpass.learning.improvement import Improvement, ImprovementConfig
 from surpass.learning.policy_gradient.learner import PolicyGradient, PolicyGradientConfig
 from surpass.tasks.task import Task
 
-__all__ = ["METHODS", "AnyLearner", "default_teacher", "new_learner", "task_settings"]
+__all__ = ["METHODS", "AnyLearner", "default_teacher", "new_learner"]
 
 AnyLearner = Imitation | FullViewImitation | PolicyGradient | FullViewPolicyGradient | Improvement
 
@@ -31,39 +31,6 @@ _FULL_VIEW: dict[str, tuple[Any, Any]] = {
     "rl+imitation": (FullViewPolicyGradient, PolicyGradientConfig),
 }
 METHODS = tuple(_WITH_TABLE)
-
-_SORTING: dict[str, Any] = {
-    "data": "repeats",
-    "step_cost": 0.01,
-    "limit": "10n^2",
-    "first_smallest": 3,
-    "first_largest": 6,
-    "growth": 20,
-    "updates": 1400,
-}
-_SEARCHING: dict[str, Any] = {"unroll": 50, "episodes": 1024}
-_PACKING: dict[str, Any] = {"unroll": 50, "episodes": 256, "step_cost": 0.0, "updates": 3000, "limit": "200"}
-
-FAVOURED: dict[tuple[str, str], dict[str, Any]] = {
-    ("sort-bubble", "rl"): _SORTING,
-    ("sort-bubble", "rl+imitation"): _SORTING,
-    ("sort-quick", "rl"): _SORTING,
-    ("sort-quick", "rl+imitation"): {**_SORTING, "unroll": 160},
-    ("search", "rl"): {
-        **_SEARCHING,
-        "baseline": "network",
-        "wrong_cost": 1.0,
-        "entropy_weight": 3e-3,
-        "first_smallest": 2,
-        "first_largest": 8,
-        "growth": 8,
-        "updates": 5000,
-    },
-    ("search", "rl+imitation"): {**_SEARCHING, "step_cost": 0.005, "wrong_cost": 0.5, "entropy_weight": 5e-4},
-    ("knapsack", "rl"): _PACKING,
-    ("knapsack", "rl+imitation"): _PACKING,
-}
-"""Settings of reinforcement learning that suit a task better than the general ones, by task and method."""
 
 
 def new_learner(
@@ -82,7 +49,7 @@ def new_learner(
     learner, config = kinds[method]
     chosen: dict[str, Any] = {"task": task.name, "seed": seed}
     chosen["teacher"] = "" if method == "rl" else teacher or default_teacher(task)
-    chosen.update(task_settings(task, method))
+    chosen.update(task.learning.get(method, {}))
     for name, text in (settings or {}).items():
         chosen[name] = _parse_setting(config, name, text)
     if method == "rl":
@@ -91,20 +58,12 @@ def new_learner(
     return found
 
 
-def task_settings(task: Task, method: str) -> Mapping[str, Any]:
-    """Return the settings with which a method learns a task, where they are not the method's own."""
-    return FAVOURED.get((task.name, method), {})
-
-
-PAPER_TEACHERS = ("selection_sort", "insertion_sort", "quick_sort", "binary_search", "depth_first")
-
-
 def default_teacher(task: Task) -> str:
-    """Return the teacher that the paper learns a task from, or the first one of a user's own task."""
+    """Return the teacher that a task names to learn from, or its first one."""
     names = [t.name.partition(":")[2] for t in known_teachers(task)]
     if not names:
         raise SettingError(f"task {task.name} has no teacher to learn from")
-    return next((name for name in names if name in PAPER_TEACHERS), names[0])
+    return task.default_teacher or names[0]
 
 
 def _parse_setting(config: Any, name: str, text: str) -> Any:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from surpass.machine.kernel import kernel
-from surpass.machine.state import DEPTH, FIRST, FUNCTION, PREVIOUS, State
+from surpass.machine.state import DEPTH, FIRST, FUNCTION, LOCALS, PREVIOUS, State
 
-__all__ = ["FRAME", "enter", "leave", "stack_limit"]
+__all__ = ["FRAME", "NO_RECEIVER", "enter", "leave", "stack_limit"]
 
 FRAME = 3
 """The words of a frame beside its locals."""
 
 NO_RECEIVER = -1
+"""Stands for the register that receives the result of a call, where none does."""
 
 
 @kernel
@@ -23,17 +24,18 @@ def stack_limit(size: int) -> int:
 
 
 @kernel
-def enter(state: State, function: int, local_count: int, receiver: int) -> None:
-    """Open a call in place: save the scope and its first `local_count` registers, forget the previous action.
+def enter(state: State, function: int, receiver: int) -> None:
+    """Open a call in place: save the scope and its local registers, forget the previous action.
 
-    The saved previous action is the call itself, since `act` runs with it in the register already.
+    The saved previous action is the call itself, since an instruction runs with it in the register already. `receiver`
+    is the register that the result of the call goes to, or `NO_RECEIVER`.
     """
     registers, stack = state.registers, state.stack
-    base = registers[DEPTH] * (FRAME + local_count)
+    base = registers[DEPTH] * (FRAME + registers[LOCALS])
     stack[base] = registers[FUNCTION]
     stack[base + 1] = registers[PREVIOUS]
     stack[base + 2] = receiver
-    for k in range(local_count):
+    for k in range(registers[LOCALS]):
         stack[base + FRAME + k] = registers[FIRST + k]
     registers[DEPTH] += 1
     registers[FUNCTION] = function
@@ -41,18 +43,17 @@ def enter(state: State, function: int, local_count: int, receiver: int) -> None:
 
 
 @kernel
-def leave(state: State, local_count: int, result: int) -> bool:
+def leave(state: State, result: int) -> bool:
     """Close the newest call in place and write `result` to its receiver; return False when no call is open."""
     registers, stack = state.registers, state.stack
     if registers[DEPTH] == 0:
         return False
     registers[DEPTH] -= 1
-    base = registers[DEPTH] * (FRAME + local_count)
+    base = registers[DEPTH] * (FRAME + registers[LOCALS])
     registers[FUNCTION] = stack[base]
     registers[PREVIOUS] = stack[base + 1]
-    for k in range(local_count):
+    for k in range(registers[LOCALS]):
         registers[FIRST + k] = stack[base + FRAME + k]
-    receiver = stack[base + 2]
-    if receiver >= 0:
-        registers[FIRST + receiver] = result
+    if stack[base + 2] >= 0:
+        registers[stack[base + 2]] = result
     return True

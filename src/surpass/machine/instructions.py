@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from surpass.errors import DeclarationError
 
-__all__ = ["Action", "Instruction", "Operand", "binary", "integer", "pointer", "variables"]
+__all__ = ["STEPS", "Action", "Instruction", "Operand", "Step", "binary", "integer", "pointer", "variable"]
 
 
 @dataclass(frozen=True)
@@ -18,9 +18,18 @@ class Operand:
     name: str
     kind: Literal["binary", "integer", "pointer"]
     values: tuple[Hashable, ...] = ()
+    codes: tuple[int, ...] = ()
+    """The whole number that the instruction's kernel is given for each value; if left out, the value itself, or its
+    position where values are no whole numbers."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", tuple(self.values))
+        if not self.codes:
+            whole = all(isinstance(value, int) for value in self.values)
+            codes = self.values if whole else range(len(self.values))
+            object.__setattr__(self, "codes", tuple(map(int, codes)))  # type: ignore[arg-type]
+        if len(self.codes) != len(self.values):
+            raise DeclarationError(f"operand {self.name!r} has {len(self.codes)} codes for {len(self.values)} values")
         if self.kind == "pointer":
             if self.values:
                 raise DeclarationError(
@@ -50,9 +59,9 @@ def integer(name: str, values: tuple[Hashable, ...]) -> Operand:
     return Operand(name, "integer", values)
 
 
-def variables(name: str, count: int) -> Operand:
-    """Return an operand that names one of `count` index variables, 1 to `count`."""
-    return Operand(name, "integer", tuple(range(1, count + 1)))
+def variable(name: str, *registers: int) -> Operand:
+    """Return an operand that names one of some registers, counted from 1; a kernel is given the register."""
+    return Operand(name, "integer", tuple(range(1, len(registers) + 1)), registers)
 
 
 def pointer(name: str) -> Operand:
@@ -62,14 +71,17 @@ def pointer(name: str) -> Operand:
 
 @dataclass(frozen=True)
 class Instruction:
-    """A named operation and its operands."""
+    """A named operation, its operands, and the kernel that executes it."""
 
     name: str
     operands: tuple[Operand, ...] = ()
+    does: Callable[..., Any] | None = None
+    """Called as `does(state, *operands)`, each operand given as its code; returns an outcome."""
 
-    def __init__(self, name: str, *operands: Operand) -> None:
+    def __init__(self, name: str, *operands: Operand, does: Callable[..., Any] | None = None) -> None:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "operands", operands)
+        object.__setattr__(self, "does", does)
         if not name.isidentifier():
             raise DeclarationError(f"instruction name {name!r} is not a plain word")
         names = [operand.name for operand in operands]

@@ -6,13 +6,28 @@ a task's own registers follow, in the order of its declaration, from `FIRST` on.
 
 from __future__ import annotations
 
+from collections import namedtuple
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["DEPTH", "FIRST", "FUNCTION", "PREVIOUS", "SCORE", "SIZE", "Outcome", "State"]
+__all__ = [
+    "DEPTH",
+    "FIRST",
+    "FUNCTION",
+    "LOCALS",
+    "PREVIOUS",
+    "RUNNING",
+    "SCORE",
+    "SIZE",
+    "SOLVED",
+    "WRONG",
+    "Outcome",
+    "State",
+    "registers",
+]
 
 SIZE = 0
 """Register: the size n of the instance."""
@@ -22,7 +37,9 @@ FUNCTION = 2
 """Register: the current function, 0 for the outermost scope."""
 DEPTH = 3
 """Register: how many calls are open."""
-FIRST = 4
+LOCALS = 4
+"""Register: how many of the task's registers, from the first, a call saves and a return restores."""
+FIRST = 5
 """The task's first own register."""
 
 SCORE = 0
@@ -62,3 +79,12 @@ class Outcome(IntEnum):
     def reason(self) -> str:
         """Return the outcome in words."""
         return self.name.lower().replace("_", " ")
+
+
+RUNNING, SOLVED, WRONG = int(Outcome.RUNNING), int(Outcome.SOLVED), int(Outcome.WRONG_ANSWER)
+"""What kernels return: the episode goes on, is solved, or ended with a wrong answer."""
+
+
+def registers(*names: str) -> Any:
+    """Return the numbers of a task's own registers under their names, so that a kernel says `state.registers[R.v1]`."""
+    return namedtuple("Registers", names)(*range(FIRST, FIRST + len(names)))

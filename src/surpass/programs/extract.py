@@ -12,6 +12,7 @@ import numpy.typing as npt
 from surpass.engine.run import AnyAgent
 from surpass.errors import WrongAnswerError
 from surpass.machine.interface import Interface
+from surpass.programs.collect import Collector, Progress, need_table
 from surpass.programs.program import (
     START,
     Branch,
@@ -28,8 +29,7 @@ from surpass.programs.program import (
     place_features,
 )
 from surpass.programs.rules import Effort, code_size, write_code
-from surpass.programs.table import Collector, Progress, Table, need_table
-from surpass.table import Agent
+from surpass.table import Agent, Table
 
 __all__ = ["check_program", "extract", "write_program"]
 
@@ -61,16 +61,16 @@ def extract(agent: AnyAgent, *, seed: int = 0, progress: Progress | None = None)
     history: list[Round] = []
     is_stale, effort = False, 1
     while len(history) < MOST_ROUNDS and (len(history) < CALM_ROUNDS or any(r.wrong for r in history[-CALM_ROUNDS:])):
-        known, before = collector.table, collector.instances
+        known, before = collector.table.observations, collector.instances
         collector.collect(progress, effort=effort)
-        table = collector.table
-        new = ~known.holds(table.observations)
-        wrong = int((program.follow(table.observations[new]) != table.actions[new]).sum())
+        observations, actions = collector.table.entries()
+        new = np.isin(observations, known, invert=True)
+        wrong = int((program.follow(observations[new]) != actions[new]).sum())
         history.append(Round(collector.instances - before, int(new.sum()), wrong))
         is_stale = is_stale or wrong > 0
         effort = min(MOST_EFFORT, 2 * effort) if wrong else effort
         if is_stale and len(program.rules) <= LONG_PROGRAM:
-            program, is_stale = write_program(agent.name, table, agent, progress), False
+            program, is_stale = write_program(agent.name, collector.table, agent, progress), False
     if is_stale:
         program = write_program(agent.name, collector.table, agent, progress)
     program = replace(program, table=collector.table, evidence=Evidence(collector.instances, tuple(history)))
@@ -80,10 +80,11 @@ def extract(agent: AnyAgent, *, seed: int = 0, progress: Progress | None = None)
 
 def check_program(program: Program, table: Table) -> None:
     """Raise `WrongAnswerError` unless the rules of a program give every observation of a table its action."""
-    given = program.follow(table.observations)
-    wrong = np.flatnonzero(given != table.actions)
+    observations, actions = table.entries()
+    given = program.follow(observations)
+    wrong = np.flatnonzero(given != actions)
     if wrong.size:
-        seen, interface = int(table.observations[wrong[0]]), program.task.interface
+        seen, interface = int(observations[wrong[0]]), program.task.interface
         raise WrongAnswerError(
             f"{program.name} answers {wrong.size} of {len(given)} observations otherwise than its table;"
             f" the first is {seen}: {interface.describe(seen)}"
@@ -142,10 +143,9 @@ class _Writer:
 
     def write(self, table: Table) -> list[_Scope]:
         """Return the functions of a table."""
-        digits = self.interface.digits(table.observations)
-        scopes = [
-            self._write_scope(ids, digits[rows], table.actions[rows]) for ids, rows in _split(digits, self.function)
-        ]
+        observations, actions = table.entries()
+        digits = self.interface.digits(observations)
+        scopes = [self._write_scope(ids, digits[rows], actions[rows]) for ids, rows in _split(digits, self.function)]
         return sorted(self._merge_scopes(scopes), key=lambda scope: scope.ids)
 
     def _write_scope(self, ids: tuple[int, ...], digits: Ints, actions: Ints) -> _Scope:

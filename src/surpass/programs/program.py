@@ -24,8 +24,7 @@ import numpy.typing as npt
 
 from surpass.machine.features import PreviousAction
 from surpass.machine.interface import Interface
-from surpass.programs.table import Table
-from surpass.table import NO_ACTION, Agent
+from surpass.table import NO_ACTION, Agent, Table
 from surpass.tasks.task import Task
 
 __all__ = [

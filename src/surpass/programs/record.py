@@ -84,7 +84,8 @@ def table_as_json(program: Program, usage: Usage) -> list[dict[str, Any]]:
     """Return every observation of a program's table with its action, its rule and how often it was met."""
     interface, table = program.task.interface, program.table
     steps = dict(zip(usage.met.observations.tolist(), usage.met.counts.tolist(), strict=True))
-    rules = program.rules_for(table.observations)
+    observations, actions = table.entries()
+    rules = program.rules_for(observations)
     return [
         {
             "observation": observation,
@@ -93,9 +94,7 @@ def table_as_json(program: Program, usage: Usage) -> list[dict[str, Any]]:
             "rule": rule + 1,
             "steps": steps.get(observation, 0),
         }
-        for observation, action, rule in zip(
-            table.observations.tolist(), table.actions.tolist(), rules.tolist(), strict=True
-        )
+        for observation, action, rule in zip(observations.tolist(), actions.tolist(), rules.tolist(), strict=True)
     ]
 
 

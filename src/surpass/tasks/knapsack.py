@@ -9,26 +9,24 @@ import numpy as np
 import numpy.typing as npt
 
 from surpass.errors import InstanceError
-from surpass.machine.calls import enter, leave
+from surpass.machine.calls import NO_RECEIVER, enter, leave
 from surpass.machine.features import PREVIOUS_ACTION, Feature, flag
 from surpass.machine.instructions import STEPS, Instruction, binary
 from surpass.machine.interface import Interface
 from surpass.machine.kernel import kernel
-from surpass.machine.state import FIRST, PREVIOUS, SCORE, SIZE, Outcome, State
-from surpass.tasks.task import Enumeration, Instances, Number, Request, Reward, Task
+from surpass.machine.state import RUNNING, SCORE, SIZE, SOLVED, State, registers
+from surpass.tasks.task import Enumeration, Inputs, Instances, Memory, Number, Request, Reward, Task
 
 __all__ = ["KNAPSACK"]
 
 Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
 
-RUNNING, SOLVED = int(Outcome.RUNNING), int(Outcome.SOLVED)
-
 LARGEST = 1e300
 """The largest weight, value or capacity that is read: a million of them still add up."""
 
-INDEX = FIRST
-"""Register: the current item i, 0 to n."""
+R = registers("i")
+"""The current item, 0 to n."""
 CAPACITY, LOAD, VALUE = 1, 2, 3
 """Reals: the weight W that may be packed; the weight w and the value v of the current solution."""
 LOAD_REST, VALUE_REST = 4, 5
@@ -57,27 +55,52 @@ def start(state: State) -> int:
 
 
 @kernel
-def observe(state: State) -> tuple[int, ...]:
-    """Return the value numbers of the features."""
-    registers, reals = state.registers, state.reals
-    size, i = registers[SIZE], registers[INDEX]
-    is_taken = i < size and state.items[i] == 1
-    rest = i + 1 if is_taken else i
-    value_rest, weight_rest, weight_min = (
-        reals[WEIGHTS + 2 * size + rest],
-        reals[WEIGHTS + 3 * size + 1 + rest],
-        reals[WEIGHTS + 4 * size + 2 + rest],
-    )
-    return (
-        (i > 0) * 1,
-        (i == size) * 1,
-        is_taken * 1,
-        (reals[LOAD] <= reals[CAPACITY]) * 1,
-        (reals[VALUE] + value_rest > reals[SCORE]) * 1,
-        (reals[LOAD] + weight_rest <= reals[CAPACITY]) * 1,
-        (reals[LOAD] + weight_min <= reals[CAPACITY]) * 1,
-        registers[PREVIOUS],
-    )
+def is_taken(state: State) -> bool:
+    """Tell whether the current item is in the solution."""
+    return state.registers[R.i] < state.registers[SIZE] and state.items[state.registers[R.i]] == 1
+
+
+@kernel
+def is_past_first(state: State) -> bool:
+    """Tell whether there are items before the current one."""
+    return state.registers[R.i] > 0
+
+
+@kernel
+def is_at_end(state: State) -> bool:
+    """Tell whether all items lie before."""
+    return state.registers[R.i] == state.registers[SIZE]
+
+
+@kernel
+def fits(state: State) -> bool:
+    """Tell whether the solution is within the capacity."""
+    return state.reals[LOAD] <= state.reals[CAPACITY]
+
+
+@kernel
+def _rest(state: State, sums: int) -> float:
+    """Return one of the sums from the current item on, or from the next on if it is taken."""
+    size = state.registers[SIZE]
+    return state.reals[WEIGHTS + (2 + sums) * size + sums + state.registers[R.i] + is_taken(state)]
+
+
+@kernel
+def can_become_best(state: State) -> bool:
+    """Tell whether all that is left would make the solution the best one."""
+    return state.reals[VALUE] + _rest(state, 0) > state.reals[SCORE]
+
+
+@kernel
+def all_fit(state: State) -> bool:
+    """Tell whether all that is left fits."""
+    return state.reals[LOAD] + _rest(state, 1) <= state.reals[CAPACITY]
+
+
+@kernel
+def lightest_fits(state: State) -> bool:
+    """Tell whether the lightest of what is left fits."""
+    return state.reals[LOAD] + _rest(state, 2) <= state.reals[CAPACITY]
 
 
 @kernel
@@ -94,7 +117,7 @@ def _add(reals: Reals, place: int, rest: int, amount: float) -> None:
 @kernel
 def _change(state: State, sign: int) -> None:
     """Put (+1) or pop (-1) the current item in place, and keep the solution if it is the best that fits."""
-    size, i, reals = state.registers[SIZE], state.registers[INDEX], state.reals
+    size, i, reals = state.registers[SIZE], state.registers[R.i], state.reals
     if i == size or state.items[i] == (sign == 1):
         return
     state.items[i] = sign == 1
@@ -107,20 +130,39 @@ def _change(state: State, sign: int) -> None:
 
 
 @kernel
-def act(state: State, instruction: int, operands: tuple[int, ...]) -> int:
-    """Execute an action in place."""
-    if instruction == 0:
-        _change(state, 1)
-    elif instruction == 1:
-        _change(state, -1)
-    elif instruction == 2:
-        moved = state.registers[INDEX] + 2 * operands[0] - 1
-        state.registers[INDEX] = min(max(moved, 0), state.registers[SIZE])
-    elif instruction == 3:
-        enter(state, 1, 0, -1)
-    elif not leave(state, 0, 0):
-        return SOLVED
+def put(state: State) -> int:
+    """Put the current item into the solution in place, unless it is there."""
+    _change(state, 1)
     return RUNNING
+
+
+@kernel
+def pop(state: State) -> int:
+    """Take the current item out of the solution in place, if it is there."""
+    _change(state, -1)
+    return RUNNING
+
+
+@kernel
+def move(state: State, step: int) -> int:
+    """Go to the next or the previous item in place."""
+    state.registers[R.i] = min(max(state.registers[R.i] + step, 0), state.registers[SIZE])
+    return RUNNING
+
+
+@kernel
+def call(state: State) -> int:
+    """Call the function itself, in place."""
+    enter(state, 1, NO_RECEIVER)
+    return RUNNING
+
+
+@kernel
+def give_back(state: State) -> int:
+    """Return from a call in place; without one the episode ends."""
+    if leave(state, 0):
+        return RUNNING
+    return SOLVED
 
 
 def find_wrong(before: Instances, registers: Ints, items: Ints, reals: Reals) -> npt.NDArray[np.bool_]:
@@ -226,51 +268,57 @@ def write(instance: Instances) -> str:
     return ":".join(",".join(map(repr, part)) for part in parts)
 
 
+_SETTINGS = {"unroll": 50, "episodes": 256, "step_cost": 0.0, "updates": 3000, "limit": "200"}
+
 KNAPSACK = Task(
     name="knapsack",
     summary="pack the most valuable items within a weight, in a limited number of steps",
     interface=Interface(
         [
-            Feature("sign(i)", (0, 1), "number", labels=("i = 0", "i > 0")),
-            Feature("sign(i-n)", (-1, 0), "number", labels=("i < n", "i = n")),
-            flag("i in solution"),
-            flag("w <= W"),
-            flag("v + v_rest > v_best"),
-            flag("w + w_rest <= W"),
-            flag("w + w_min <= W"),
+            Feature("sign(i)", (0, 1), is_past_first, encoding="number", labels=("i = 0", "i > 0")),
+            Feature("sign(i-n)", (-1, 0), is_at_end, encoding="number", labels=("i < n", "i = n")),
+            flag("i in solution", is_taken),
+            flag("w <= W", fits),
+            flag("v + v_rest > v_best", can_become_best),
+            flag("w + w_rest <= W", all_fit),
+            flag("w + w_min <= W", lightest_fits),
             PREVIOUS_ACTION,
         ],
         [
-            Instruction("Put"),
-            Instruction("Pop"),
-            Instruction("MoveVar", binary("direction", STEPS)),
-            Instruction("Knapsack"),
-            Instruction("Return"),
+            Instruction("Put", does=put),
+            Instruction("Pop", does=pop),
+            Instruction("MoveVar", binary("direction", STEPS), does=move),
+            Instruction("Knapsack", does=call),
+            Instruction("Return", does=give_back),
         ],
     ),
     start=start,
-    observe=observe,
-    act=act,
-    registers=("i",),
-    has_calls=True,
-    real_names=("best", "W", "w", "v"),
-    item_width=lambda size: 2 * size,
-    real_width=lambda size: WEIGHTS + 5 * size + 3,
-    item_name=lambda index, size: f"taken[{index}]" if index < size else None,
-    data={"uniform": draw_uniform, "correlated": draw_correlated, "whole": draw_whole, "wide": draw_wide},
-    small=Enumeration(
-        what=f"n items with weights and values 0 to {GRID - 1}, with every whole capacity up to their total weight",
-        instances=every_packing,
-        count=lambda size: GRID ** (2 * size) * (size * (GRID - 1) // 2 + 1),
-        largest=4,
+    memory=Memory(
+        registers=R,
+        saved=0,
+        reals=("best", "W", "w", "v"),
+        item_width=lambda size: 2 * size,
+        real_width=lambda size: WEIGHTS + 5 * size + 3,
+        item_name=lambda index, size: f"taken[{index}]" if index < size else None,
     ),
-    read=read,
-    write=write,
-    written="weights, values and, if wanted, a capacity, such as 0.2,0.7:0.5,0.9:0.8",
+    inputs=Inputs(
+        draw={"uniform": draw_uniform, "correlated": draw_correlated, "whole": draw_whole, "wide": draw_wide},
+        small=Enumeration(
+            what=f"n items with weights and values 0 to {GRID - 1}, with every whole capacity up to their total weight",
+            instances=every_packing,
+            count=lambda size: GRID ** (2 * size) * (size * (GRID - 1) // 2 + 1),
+            largest=4,
+        ),
+        read=read,
+        write=write,
+        written="weights, values and, if wanted, a capacity, such as 0.2,0.7:0.5,0.9:0.8",
+    ),
     find_wrong=find_wrong,
     limit="20n",
     reward=Reward(step_cost=0.0, progress=1.0),
     measure="reward",
     sizes=(2, 4, 6, 8, 10, 20, 40, 80, 160, 320, 640),
     training_sizes=(4, 8),
+    learning={"rl": _SETTINGS, "rl+imitation": _SETTINGS},
+    default_teacher="depth_first",
 )

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from surpass.errors import InstanceError
-from surpass.tasks.task import Instances, Number, Request
+from surpass.tasks.task import Enumeration, Inputs, Instances, Number, Request
 
-__all__ = ["LISTS", "from_lists", "list_data", "rank", "read_list", "write_list", "wrongly_sorted"]
+__all__ = ["LISTS", "from_lists", "list_inputs", "rank", "wrongly_sorted"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -89,13 +89,14 @@ LISTS: dict[str, Callable[[Request], Ints]] = {
 """Every named distribution of lists: a request gives lists [count, size] of small integers."""
 
 
-def list_data() -> dict[str, Callable[[Request], Instances]]:
-    """Return every named distribution as the data of a task whose instance is one list."""
+def list_inputs(small: Enumeration | None = None) -> Inputs:
+    """Return the inputs of a task whose instance is one list, drawn from every named distribution."""
 
     def wrap(draw: Callable[[Request], Ints]) -> Callable[[Request], Instances]:
         return lambda request: from_lists(draw(request))
 
-    return {name: wrap(draw) for name, draw in LISTS.items()}
+    draw = {name: wrap(draw) for name, draw in LISTS.items()}
+    return Inputs(draw=draw, small=small, read=read_list, write=write_list)
 
 
 def from_lists(lists: Ints) -> Instances:

@@ -9,41 +9,22 @@ import numpy as np
 import numpy.typing as npt
 
 from surpass.errors import InstanceError
-from surpass.machine.features import PREVIOUS_ACTION, comparison
+from surpass.machine.features import PREVIOUS_ACTION, comparison, value
 from surpass.machine.instructions import Instruction
-from surpass.machine.instructions import variables as variable
 from surpass.machine.interface import Interface
 from surpass.machine.kernel import kernel
-from surpass.machine.state import FIRST, PREVIOUS, SIZE, Outcome, State
+from surpass.machine.state import RUNNING, SIZE, SOLVED, WRONG, State, registers
 from surpass.tasks.enumeration import ordered_lists
 from surpass.tasks.lists import LISTS, rank
-from surpass.tasks.task import Enumeration, Instances, Number, Request, Reward, Task
-from surpass.tasks.variables import (
-    ASSIGN_VAR,
-    COUNT,
-    MOVE_VAR,
-    VARIABLES,
-    assign,
-    compare,
-    look,
-    move,
-    variable_features,
-)
+from surpass.tasks.task import Enumeration, Inputs, Instances, Memory, Number, Request, Reward, Task
+from surpass.tasks.variables import ASSIGN_VAR, MOVE_VAR, NAMES, V, item, one_of, variable_features
 
 __all__ = ["SEARCH"]
 
 Ints = npt.NDArray[np.int64]
 
-ASSIGN_MID = Instruction("AssignMid", *(variable(name, COUNT) for name in ("i", "j", "k")))
-FOUND = Instruction("Found", variable("i", COUNT))
-NOT_FOUND = Instruction("NotFound")
-
-RUNNING, SOLVED, WRONG = int(Outcome.RUNNING), int(Outcome.SOLVED), int(Outcome.WRONG_ANSWER)
-
-ANSWER = FIRST + COUNT
-"""Register: the reported position, or -1."""
-IS_PRESENT = FIRST + COUNT + 1
-"""Register: whether the query is in the list; the agent cannot see it."""
+R = registers(*NAMES, "answer", "is_present")
+"""Beside the variables the reported position, or -1, and whether the query is in the list, which no agent sees."""
 
 
 @kernel
@@ -54,11 +35,11 @@ def start(state: State) -> int:
     """
     registers, items = state.registers, state.items
     size = registers[SIZE]
-    registers[ANSWER] = -1
+    registers[R.answer] = -1
     if size == 0:
         return SOLVED
-    registers[FIRST + 2] = size - 1
-    registers[FIRST + 3] = size - 1
+    registers[R.v3] = size - 1
+    registers[R.v4] = size - 1
     low, high = 0, size
     while low < high:
         middle = (low + high) // 2
@@ -66,51 +47,50 @@ def start(state: State) -> int:
             low = middle + 1
         else:
             high = middle
-    registers[IS_PRESENT] = low < size and items[low] == items[size]
+    registers[R.is_present] = low < size and items[low] == items[size]
     return RUNNING
 
 
 @kernel
-def observe(state: State) -> tuple[int, ...]:
-    """Return the value numbers of the features."""
-    registers, items = state.registers, state.items
-    query = items[registers[SIZE]]
-    return look(state) + (
-        compare(query, items[registers[FIRST]]),
-        compare(query, items[registers[FIRST + 1]]),
-        compare(query, items[registers[FIRST + 2]]),
-        compare(query, items[registers[FIRST + 3]]),
-        registers[PREVIOUS],
-    )
+def query(state: State) -> int:
+    """Return what is searched for."""
+    return state.items[state.registers[SIZE]]
 
 
 @kernel
-def act(state: State, instruction: int, operands: tuple[int, ...]) -> int:
-    """Execute an action in place."""
-    registers = state.registers
-    if instruction == 0:
-        move(state, operands[0], operands[1])
-    elif instruction == 1:
-        assign(state, operands[0], operands[1])
-    elif instruction == 2:
-        registers[FIRST + operands[0]] = (registers[FIRST + operands[1]] + registers[FIRST + operands[2]]) // 2
-    elif instruction == 3:
-        registers[ANSWER] = registers[FIRST + operands[0]]
-        if state.items[registers[ANSWER]] == state.items[registers[SIZE]]:
-            return SOLVED
-        return WRONG
-    else:
-        if registers[IS_PRESENT] == 0:
-            return SOLVED
-        return WRONG
+def assign_middle(state: State, v: int, i: int, j: int) -> int:
+    """Set a variable in place to the middle of two others."""
+    state.registers[v] = (state.registers[i] + state.registers[j]) // 2
     return RUNNING
+
+
+@kernel
+def report(state: State, v: int) -> int:
+    """Report where a variable stands as the position of the query, in place."""
+    state.registers[R.answer] = state.registers[v]
+    if item(state, v) == query(state):
+        return SOLVED
+    return WRONG
+
+
+@kernel
+def report_absent(state: State) -> int:
+    """Report that the query is not in the list."""
+    if state.registers[R.is_present] == 0:
+        return SOLVED
+    return WRONG
+
+
+ASSIGN_MID = Instruction("AssignMid", *one_of, does=assign_middle)
+FOUND = Instruction("Found", one_of[0], does=report)
+NOT_FOUND = Instruction("NotFound", does=report_absent)
 
 
 def find_wrong(
     before: Instances, registers: Ints, items: Ints, reals: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.bool_]:
     """Tell which reports are wrong: a position without the query, or none although the query is in the list."""
-    rows, answers = np.arange(before.count), registers[:, ANSWER]
+    rows, answers = np.arange(before.count), registers[:, R.answer]
     queries = before.items[rows, before.sizes]
     is_present = np.zeros(before.count, np.bool_)
     for size in np.unique(before.sizes):
@@ -204,35 +184,61 @@ def complete(values: Sequence[Number], kind: str, random: np.random.Generator) -
     return [[2 * r + 1 for r in ranks], [query]]
 
 
+_Q = value("q", query)
+_SETTINGS = {"unroll": 50, "episodes": 1024}
+
 SEARCH = Task(
     name="search",
     summary="find a query in an ordered list, or report that it is not there",
     interface=Interface(
-        [*variable_features(), *(comparison("q", f"A[{v}]") for v in VARIABLES), PREVIOUS_ACTION],
+        [
+            *variable_features(),
+            *(comparison(_Q, value(f"A[{v}]", item, i)) for v, i in zip(NAMES, V, strict=True)),
+            PREVIOUS_ACTION,
+        ],
         [MOVE_VAR, ASSIGN_VAR, ASSIGN_MID, FOUND, NOT_FOUND],
     ),
     start=start,
-    observe=observe,
-    act=act,
-    registers=(*VARIABLES, "answer", "_is_present"),
-    item_width=lambda size: size + 1,
-    item_name=lambda index, size: f"A[{index}]" if index < size else "q",
-    data={name: _draw_ordered(name) for name in ("uniform", "repeats", "few-distinct", "some-distinct", "all-equal")},
-    small=Enumeration(
-        what=f"ordered lists of n distinct values, and with every pattern of ties up to n = {LARGEST_TIED},"
-        " with every query: each value, and each gap before, between and after values",
-        instances=every_query,
-        count=query_count,
-        largest=2000,
+    memory=Memory(
+        registers=R,
+        hidden=("is_present",),
+        item_width=lambda size: size + 1,
+        item_name=lambda index, size: f"A[{index}]" if index < size else "q",
     ),
-    queries=("mixed", "present", "absent"),
-    read=read,
-    write=write,
-    complete=complete,
-    written="an ordered list, a colon and a query, such as 1,3,5,9:5",
+    inputs=Inputs(
+        draw={
+            name: _draw_ordered(name) for name in ("uniform", "repeats", "few-distinct", "some-distinct", "all-equal")
+        },
+        queries=("mixed", "present", "absent"),
+        small=Enumeration(
+            what=f"ordered lists of n distinct values, and with every pattern of ties up to n = {LARGEST_TIED},"
+            " with every query: each value, and each gap before, between and after values",
+            instances=every_query,
+            count=query_count,
+            largest=2000,
+        ),
+        read=read,
+        write=write,
+        complete=complete,
+        written="an ordered list, a colon and a query, such as 1,3,5,9:5",
+    ),
     find_wrong=find_wrong,
     limit="20n",
     reward=Reward(step_cost=1.0, wrong_cost=10_000.0),
     sizes=(5, 10, 20, 30, 50, 100, 200, 500, 1000),
     training_sizes=(30, 50),
+    learning={
+        "rl": {
+            **_SETTINGS,
+            "baseline": "network",
+            "wrong_cost": 1.0,
+            "entropy_weight": 3e-3,
+            "first_smallest": 2,
+            "first_largest": 8,
+            "growth": 8,
+            "updates": 5000,
+        },
+        "rl+imitation": {**_SETTINGS, "step_cost": 0.005, "wrong_cost": 0.5, "entropy_weight": 5e-4},
+    },
+    default_teacher="binary_search",
 )

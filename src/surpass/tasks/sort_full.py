@@ -7,20 +7,12 @@ import numpy.typing as npt
 
 from surpass.machine.instructions import Instruction, pointer
 from surpass.machine.interface import Interface
-from surpass.machine.kernel import kernel
-from surpass.machine.state import State
 from surpass.tasks.enumeration import every_list
-from surpass.tasks.lists import list_data, read_list, write_list, wrongly_sorted
+from surpass.tasks.lists import list_inputs, wrongly_sorted
 from surpass.tasks.sorting import start_sorting, swap
-from surpass.tasks.task import Task
+from surpass.tasks.task import Memory, Task
 
 __all__ = ["SORT_FULL", "edge_features"]
-
-
-@kernel
-def act(state: State, instruction: int, operands: tuple[int, ...]) -> int:
-    """Swap two positions in place."""
-    return swap(state, operands[0], operands[1])
 
 
 def edge_features(lists: npt.NDArray[np.int64]) -> npt.NDArray[np.int8]:
@@ -34,16 +26,14 @@ def edge_features(lists: npt.NDArray[np.int64]) -> npt.NDArray[np.int8]:
 SORT_FULL = Task(
     name="sort-full",
     summary="sort a list by swapping any two positions, seeing all of it",
-    interface=Interface([], [Instruction("Swap", pointer("i"), pointer("j"))]),
+    interface=Interface([], [Instruction("Swap", pointer("i"), pointer("j"), does=swap)]),
     start=start_sorting,
-    act=act,
-    real_names=("in_order",),
-    data=list_data(),
-    small=every_list(largest=6),  # a network that sees whole lists runs some thousand lists a second
-    read=read_list,
-    write=write_list,
+    memory=Memory(reals=("in_order",)),
+    # A network that sees whole lists runs some thousand lists a second.
+    inputs=list_inputs(small=every_list(largest=6)),
     find_wrong=wrongly_sorted,
     limit="n^2",
     sizes=(5, 10, 20, 30, 40, 50),
     training_sizes=(10, 20),
+    default_teacher="selection_sort",
 )

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from surpass.machine.instructions import Instruction
 from surpass.machine.kernel import kernel
-from surpass.machine.state import FIRST, SCORE, SIZE, Outcome, State
+from surpass.machine.state import RUNNING, SCORE, SIZE, SOLVED, State
+from surpass.tasks.variables import V, one_of
 
-__all__ = ["start_sorting", "start_variables", "swap", "swap_with_next"]
+__all__ = ["FROM_SMALL_LISTS", "SWAP_WITH_NEXT", "start_sorting", "start_variables", "swap"]
 
-RUNNING, SOLVED = int(Outcome.RUNNING), int(Outcome.SOLVED)
+FROM_SMALL_LISTS = {
+    "data": "repeats",
+    "step_cost": 0.01,
+    "limit": "10n^2",
+    "first_smallest": 3,
+    "first_largest": 6,
+    "growth": 20,
+    "updates": 1400,
+}
+"""Settings of reinforcement learning that begin with short lists and go on to longer ones."""
 
 
 @kernel
@@ -27,8 +38,8 @@ def start_sorting(state: State) -> int:
 def start_variables(state: State) -> int:
     """Set v1 and v3 to the first position and v2 and v4 to the last, in place, and count the neighbours in order."""
     last = state.registers[SIZE] - 1
-    state.registers[FIRST + 1] = last
-    state.registers[FIRST + 3] = last
+    state.registers[V.v2] = last
+    state.registers[V.v4] = last
     return start_sorting(state)
 
 
@@ -64,9 +75,12 @@ def swap(state: State, i: int, j: int) -> int:
 
 
 @kernel
-def swap_with_next(state: State, i: int) -> int:
-    """Swap the position of variable `i` and the next one in place; at the last position do nothing."""
-    position = state.registers[FIRST + i]
+def swap_with_next(state: State, v: int) -> int:
+    """Swap the value under a variable and the next one in place; at the last position do nothing."""
+    position = state.registers[v]
     if position + 1 == state.registers[SIZE]:
         return RUNNING
     return swap(state, position, position + 1)
+
+
+SWAP_WITH_NEXT = Instruction("SwapWithNext", one_of[0], does=swap_with_next)

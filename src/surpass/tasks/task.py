@@ -6,6 +6,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -13,10 +14,12 @@ import numpy.typing as npt
 
 from surpass.errors import DeclarationError, InstanceError, SettingError, UnknownNameError
 from surpass.machine.calls import FRAME
+from surpass.machine.dispatch import join_features, join_instructions
+from surpass.machine.features import Feature
 from surpass.machine.interface import Interface
 from surpass.machine.state import FIRST
 
-__all__ = ["Enumeration", "Instances", "Limit", "Request", "Reward", "Task"]
+__all__ = ["Enumeration", "Inputs", "Instances", "Limit", "Memory", "Request", "Reward", "Task"]
 
 Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
@@ -127,31 +130,17 @@ class Reward:
     wrong_cost: float = 0.0
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Task:
-    """A question that agents answer, with everything that the engine, Gymnasium and the learners derive theirs from.
+@dataclass(frozen=True, kw_only=True)
+class Memory:
+    """What an episode remembers beside its instance."""
 
-    `start`, `observe` and `act` are kernels (see `surpass.kernel`) on a `State`:
-
-    - `start(state) -> Outcome` completes the memory of a fresh instance; it returns `SOLVED` if there is nothing to do.
-    - `observe(state) -> tuple` returns the value number of each feature, in the order of the declaration.
-    - `act(state, instruction, operands) -> Outcome` executes an action, given as indices into the declaration.
-    """
-
-    name: str
-    summary: str
-    interface: Interface
-    start: Callable[..., Any]
-    act: Callable[..., Any]
-    observe: Callable[..., Any] | None = None
-    """Absent for a full view, whose observation is the whole list."""
-    registers: tuple[str, ...] = ()
-    """The task's own registers, from register `FIRST` on. A name that starts with `_` is kept out of traces."""
-    local_count: int = 0
-    """How many of them, from the first, a call saves and a return restores."""
-    has_calls: bool = False
-    """Whether `act` opens calls, so that episodes need a stack."""
-    real_names: tuple[str, ...] = ("score",)
+    registers: Any = ()
+    """The task's own registers, as `registers(...)` returns them."""
+    hidden: tuple[str, ...] = ()
+    """The names of those that are kept out of traces and exported results."""
+    saved: int | None = None
+    """How many of them, from the first, a call saves and a return restores; None for a task without calls."""
+    reals: tuple[str, ...] = ("score",)
     """The leading real numbers, the score first, as traces call them."""
     item_width: Callable[[int], int] = lambda size: size
     """How many integers an instance of a size needs."""
@@ -159,12 +148,36 @@ class Task:
     """How many real numbers an instance of a size needs."""
     item_name: Callable[[int, int], str | None] = lambda index, _: f"A[{index}]"
     """What traces call integer `index` of an instance of a size; None keeps it out."""
-    data: Mapping[str, Draw] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the registers; those that are hidden begin with `_`."""
+        fields = getattr(self.registers, "_fields", ())
+        return tuple(f"_{name}" if name in self.hidden else name for name in fields)
+
+    def check(self, task: str) -> None:
+        """Raise `DeclarationError` unless the parts fit each other."""
+        if len(self.names) != len(self.registers):
+            raise DeclarationError(f"the registers of task {task!r} have no names; make them with surpass.registers")
+        odd = set(self.hidden) - set(getattr(self.registers, "_fields", ()))
+        if odd:
+            raise DeclarationError(f"task {task!r} hides {sorted(odd)[0]!r}, which is none of its registers")
+        if self.saved is not None and not 0 <= self.saved <= len(self.registers):
+            raise DeclarationError(
+                f"task {task!r} saves {self.saved} registers in a call but has {len(self.registers)}"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inputs:
+    """How the instances of a task are drawn, enumerated, written and read."""
+
+    draw: Mapping[str, Draw]
     """How to draw instances, by the name of the distribution; the first is the default."""
+    queries: tuple[str, ...] = ()
+    """For tasks that ask for something in a list: the kinds of query that `draw` knows, the default first."""
     small: Enumeration | None = None
     """How to enumerate small instances for checks; a task that reads lists need not say it, and has `every_list`."""
-    queries: tuple[str, ...] = ()
-    """For tasks that ask for something in a list: the kinds of query that `data` can draw, the default first."""
     read: Callable[[Sequence[Sequence[Number]]], tuple[Instances, tuple[str, ...]]] | None = None
     """Turns a written instance (its parts, lists of numbers) into one instance and the texts of its items."""
     write: Callable[[Instances], str] | None = None
@@ -173,6 +186,20 @@ class Task:
     """Adds a drawn query of a kind to a list that comes without one."""
     written: str = "a list such as 5,2,9,1"
     """How a written instance looks, for messages."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Task:
+    """A question that agents answer, with everything that the engine, Gymnasium and the learners derive theirs from."""
+
+    name: str
+    summary: str
+    interface: Interface
+    start: Callable[..., Any]
+    """A kernel that completes the memory of a fresh instance: `start(state)` returns `RUNNING`, or `SOLVED` if there is
+    nothing to do."""
+    memory: Memory = Memory()
+    inputs: Inputs
     find_wrong: Callable[[Instances, Ints, Ints, Reals], npt.NDArray[np.bool_]]
     """Tells for each instance, from the final registers, items and reals, whether a claimed solution is wrong."""
     limit: str = "10n^2"
@@ -184,31 +211,59 @@ class Task:
     """The sizes of a default evaluation."""
     training_sizes: tuple[int, int] = (10, 20)
     """The smallest and largest size to learn on."""
+    learning: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The settings with which each method learns this task best, by the name of the method."""
+    default_teacher: str = ""
+    """The teacher to learn from unless another is named; the first one if empty."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9-]*", self.name):
             raise DeclarationError(f"task name {self.name!r} is not of lower-case letters, digits and dashes")
-        if self.interface.is_full_view != (self.observe is None):
-            raise DeclarationError(f"task {self.name!r} needs `observe` unless its interface has pointer operands")
-        if len(set(self.registers)) < len(self.registers):
-            raise DeclarationError(f"task {self.name!r} names a register twice: {', '.join(self.registers)}")
-        if not 0 <= self.local_count <= len(self.registers):
-            raise DeclarationError(
-                f"task {self.name!r} saves {self.local_count} registers in a call but has {len(self.registers)}"
-            )
-        if not self.data:
-            raise DeclarationError(f"task {self.name!r} has no data: it needs at least one way to draw instances")
+        for feature in self.interface.features:
+            if type(feature) is Feature and feature.kernel is None:
+                raise DeclarationError(f"task {self.name!r} needs a kernel for its feature {feature.name!r}")
+        for instruction in self.interface.instructions:
+            if instruction.does is None:
+                raise DeclarationError(f"task {self.name!r} needs a kernel for its instruction {instruction.name}")
+        self.memory.check(self.name)
+        if not self.inputs.draw:
+            raise DeclarationError(f"task {self.name!r} needs at least one way to draw instances")
         Limit.parse(self.limit)
+
+    @cached_property
+    def observe(self) -> Callable[..., Any] | None:
+        """The kernel that gives the value number of each feature; a full view, which shows the whole list, has none."""
+        return None if self.interface.is_full_view else join_features(self.interface.features, self.name)
+
+    @cached_property
+    def act(self) -> Callable[..., Any]:
+        """The kernel that executes an action, given as indices into the declaration."""
+        return join_instructions(self.interface.instructions, self.name)
 
     @property
     def register_count(self) -> int:
         """All registers: the machine's and the task's."""
-        return FIRST + len(self.registers)
+        return FIRST + len(self.memory.registers)
 
     @property
     def frame_size(self) -> int:
         """The words that an open call takes, or 0 if the task has no calls."""
-        return FRAME + self.local_count if self.has_calls else 0
+        return 0 if self.memory.saved is None else FRAME + self.memory.saved
+
+    data = property(lambda self: self.inputs.draw)
+    queries = property(lambda self: self.inputs.queries)
+    small = property(lambda self: self.inputs.small)
+    read = property(lambda self: self.inputs.read)
+    write = property(lambda self: self.inputs.write)
+    complete = property(lambda self: self.inputs.complete)
+    written = property(lambda self: self.inputs.written)
+    registers = property(lambda self: self.memory.names)
+    local_count = property(lambda self: self.memory.saved or 0)
+    has_calls = property(lambda self: self.memory.saved is not None)
+    real_names = property(lambda self: self.memory.reals)
+    item_width = property(lambda self: self.memory.item_width)
+    real_width = property(lambda self: self.memory.real_width)
+    item_name = property(lambda self: self.memory.item_name)
 
     def draw(self, request: Request) -> Instances:
         """Return the instances that `request` asks for."""

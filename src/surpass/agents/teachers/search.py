@@ -5,13 +5,13 @@ from __future__ import annotations
 from surpass.agents.teacher import Do, See, teacher
 from surpass.machine.instructions import Action
 from surpass.tasks.search import SEARCH
-from surpass.tasks.variables import VARIABLES
+from surpass.tasks.variables import NAMES
 
 
 @teacher(SEARCH)
 def linear_search(see: See, do: Do) -> Action:
     """Walk from the first position on; answer as soon as any variable shows the query."""
-    for number, v in enumerate(VARIABLES, 1):
+    for number, v in enumerate(NAMES, 1):
         if see(f"q = A[{v}]"):
             return do.Found(number)
     if see("q < A[v1]") or see("v1 = high"):
@@ -42,7 +42,7 @@ def binary_search(see: See, do: Do) -> Action | None:
 @teacher(SEARCH)
 def bracket_search(see: See, do: Do) -> Action:
     """Halve the bracket that the variables themselves show, one instruction per halving."""
-    numbers = range(1, len(VARIABLES) + 1)
+    numbers = range(1, len(NAMES) + 1)
     for k in numbers:
         if see(f"q = A[v{k}]"):
             return do.Found(k)

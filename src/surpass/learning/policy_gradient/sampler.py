@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -12,8 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from surpass.engine.advance import Call, advance
 from surpass.engine.batch import Batch, allocate
-from surpass.engine.run import core_count, make_room, raise_bad_observation
+from surpass.engine.run import core_count
 from surpass.engine.specialise import specialise
 from surpass.learning.policy_gradient.arrays import DecisionPlan, Pool, Record, Sums
 from surpass.learning.policy_gradient.compiled import TEMPLATE
@@ -116,11 +115,10 @@ class Sampler:
         plans = [_emptied(self._spare.pop() if self._spare else None, size, self.width) for _ in range(workers)]
         if workers == 1:
             for part in parts:
-                plans, pool = self._fill(plans, [part], pool, record, None)
+                plans, pool = self._fill(plans, [part], pool, record)
             self.plan, self._spare = plans[0], plans
         else:
-            with ThreadPoolExecutor(workers) as executor:
-                plans, _ = self._fill(plans, parts, pool, record, executor)
+            plans, _ = self._fill(plans, parts, pool, record)
             self.plan = self._unite(plans, parts, record)
             self._spare = [self.plan, *plans[1:]]
         self.batches += 1
@@ -128,28 +126,31 @@ class Sampler:
         return record
 
     def _fill(
-        self,
-        plans: list[DecisionPlan],
-        parts: list[tuple[int, int]],
-        pool: Pool,
-        record: Record,
-        executor: ThreadPoolExecutor | None,
+        self, plans: list[DecisionPlan], parts: list[tuple[int, int]], pool: Pool, record: Record
     ) -> tuple[list[DecisionPlan], Pool]:
         """Fill the record of each part by its own plan, in place; return the plans and the pool as they grew."""
-        while any((record.filled[slice(*part)] < self.steps).any() for part in parts):
+        plans = list(plans)
+
+        def calls(batch: Batch) -> list[Call]:
             shared = (pool, self.random, self.limits, record)
-            calls = [
-                (self.batch, self.tree, self._parameters, plan, *shared, *part)
+            return [
+                (self.kernels.sample, (batch, self.tree, self._parameters, plan, *shared, *part))
                 for plan, part in zip(plans, parts, strict=True)
             ]
-            _do_all(executor, self.kernels.sample, calls)
-            pool = self._serve(record, pool)
-            plans = [
-                self._with_room(plan, 2 * len(plan.nodes))
-                if (record.waits[slice(*part)] == Outcome.TABLE_FULL).any()
-                else plan
-                for plan, part in zip(plans, parts, strict=True)
-            ]
+
+        def enlarge(waiting: Ints) -> None:
+            for k, (first, last) in enumerate(parts):
+                if ((first <= waiting) & (waiting < last)).any():
+                    plans[k] = self._with_room(plans[k], 2 * len(plans[k].nodes))
+
+        def draw_more(waiting: Ints) -> None:
+            nonlocal pool
+            self._instances_per_episode = 2 * len(pool.sizes) // self.episodes
+            fresh = self._draw()
+            pool = Pool(*(np.concatenate([old, new_one[len(old) :]]) for old, new_one in zip(pool, fresh, strict=True)))
+
+        others = {Outcome.TABLE_FULL: enlarge, Outcome.NEEDS_INSTANCE: draw_more}
+        self.batch = advance(self.task, self.batch, calls, waits=record.waits, others=others, threads=len(parts))
         return plans, pool
 
     def _with_room(self, plan: DecisionPlan, rows: int) -> DecisionPlan:
@@ -196,18 +197,6 @@ class Sampler:
                 reals[places, : drawn.reals.shape[1]] = drawn.reals
         return Pool(pool_sizes, items, reals, Limit.parse(self.source.limit).steps(pool_sizes))
 
-    def _serve(self, record: Record, pool: Pool) -> Pool:
-        """Give waiting episodes the stack they wait for, in place; return the pool, larger if it ran out."""
-        self.batch.outcomes[record.waits == Outcome.BAD_OBSERVATION] = Outcome.BAD_OBSERVATION
-        raise_bad_observation(self.task, self.batch)
-        if (record.waits == Outcome.STACK_FULL).any():
-            self.batch = make_room(self.task, self.batch)
-        if (record.waits == Outcome.NEEDS_INSTANCE).any():
-            self._instances_per_episode = 2 * len(pool.sizes) // self.episodes
-            fresh = self._draw()
-            pool = Pool(*(np.concatenate([old, new_one[len(old) :]]) for old, new_one in zip(pool, fresh, strict=True)))
-        return pool
-
     def final_observations(self) -> Ints:
         """Return what each episode shows now, packed; of an ended one it has no meaning."""
         digits = np.zeros((self.episodes, len(self.task.interface.features)), np.int64)
@@ -244,21 +233,10 @@ class Sampler:
             (self.tree, self.plan, record, values, afters, settings, sums, *part)
             for sums, part in zip(parts, _split(self.episodes, PARTS), strict=True)
         ]
-        with ThreadPoolExecutor(PARTS) if core_count() > 1 else nullcontext() as executor:
-            _do_all(executor, self.kernels.accumulate, calls)
+        accumulate = self.kernels.accumulate
+        with ThreadPoolExecutor(min(core_count(), PARTS)) as executor:
+            list(executor.map(lambda call: accumulate(*call), calls))
         return Sums(*(sum(columns[1:], columns[0]) for columns in zip(*parts, strict=True)))
-
-
-def _do_all(
-    executor: ThreadPoolExecutor | None, kernel: Callable[..., None], calls: Sequence[tuple[object, ...]]
-) -> None:
-    """Call a kernel with each of some arguments, in threads if there are any."""
-    if executor is None:
-        for call in calls:
-            kernel(*call)
-    else:
-        for job in [executor.submit(kernel, *call) for call in calls]:
-            job.result()
 
 
 def _enough(rows: int) -> int:

@@ -10,7 +10,7 @@ from surpass.programs.export.code import Const
 from surpass.programs.export.names import name_task
 from surpass.tasks.enumeration import reads_lists
 from surpass.tasks.knapsack import KNAPSACK
-from surpass.tasks.search import ANSWER, IS_PRESENT, SEARCH
+from surpass.tasks.search import SEARCH, R
 from surpass.tasks.sort_bubble import SORT_BUBBLE
 from surpass.tasks.sort_quick import SORT_QUICK
 from surpass.tasks.task import Task
@@ -44,7 +44,7 @@ class Entry:
 
 _SORT = Entry("sort", "sort")
 # To know whether a query that is reported absent is absent takes another search, so that report is taken on trust.
-_SEARCH = Entry("search", "search", (ANSWER,), ((IS_PRESENT, Const(0)),))
+_SEARCH = Entry("search", "search", (R.answer,), ((R.is_present, Const(0)),))
 _ENTRIES = {SORT_BUBBLE: _SORT, SORT_QUICK: _SORT, SEARCH: _SEARCH, KNAPSACK: Entry("knapsack", "knapsack")}
 
 

@@ -293,7 +293,7 @@ class _Planner:
 
     def _site(self, function: int, action: int, receiver: int) -> int:
         place = self._number(function, action + 1) if self.by_place else len(self.locations)
-        site = Site(place, FIRST + receiver if receiver >= 0 else None, action + 1)
+        site = Site(place, receiver if receiver >= 0 else None, action + 1)
         if site not in self.sites:
             self.sites.append(site)
         return self.sites.index(site)

@@ -363,11 +363,9 @@ class Translator(Evaluator):
         self, call: ast.Call, arguments: list[Value], frame: Frame, path: Path, go_on: Finish
     ) -> list[Statement]:
         numbers = [a.value for a in arguments[1:] if isinstance(a, Const)]
-        if self._make_site is None or path.in_loop or len(numbers) != 3 or numbers[1] != self._local_count:
-            raise frame.source.refuse(
-                call, f"must open a known function and save the {self._local_count} locals while an action is executed"
-            )
-        function, receiver = int(numbers[0]), int(numbers[2])
+        if self._make_site is None or path.in_loop or len(numbers) != 2:
+            raise frame.source.refuse(call, "must open a known function while an action is executed")
+        function, receiver = int(numbers[0]), int(numbers[1])
         site = self._make_site(receiver)
         path.registers |= {FUNCTION: Const(function), PREVIOUS: Const(0)}
         path.registers.pop(DEPTH, None)
@@ -377,12 +375,9 @@ class Translator(Evaluator):
     def _leave(
         self, call: ast.Call, arguments: list[Value], frame: Frame, path: Path, go_on: Finish
     ) -> list[Statement]:
-        result = arguments[2]
-        is_all = arguments[1] == Const(self._local_count)
-        if self._make_site is None or path.in_loop or not is_all or not isinstance(result, Expr):
-            raise frame.source.refuse(
-                call, f"must close a call and restore the {self._local_count} locals while an action is executed"
-            )
+        result = arguments[1]
+        if self._make_site is None or path.in_loop or not isinstance(result, Expr):
+            raise frame.source.refuse(call, "must close a call while an action is executed")
         returned = path.copy()
         returned.registers |= {FUNCTION: OPEN, PREVIOUS: OPEN}
         if go_on(Const(True), returned) != []:

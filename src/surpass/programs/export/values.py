@@ -212,6 +212,10 @@ class Evaluator:
         raise frame.source.refuse(node, "has no value here")
 
     def _attribute(self, node: ast.Attribute, frame: Frame, path: Path) -> Value:
+        if isinstance(node.value, ast.Name):
+            thing = frame.source.names.get(node.value.id)
+            if node.attr in getattr(thing, "_fields", ()) and node.value.id not in frame.names:
+                return _lift(getattr(thing, node.attr), node.attr)
         owner = self.value(node.value, frame, path)
         if isinstance(owner, Memory) and node.attr in State._fields:
             return ArrayName(node.attr)

@@ -1,23 +1,18 @@
-"""Tables: the observations that an agent meets, and its action for each."""
+"""Run an agent on instances of every kind, and keep what it sees and does in a table."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-import numpy as np
-import numpy.typing as npt
-
-from surpass.engine.lookup import Lookup
 from surpass.engine.run import AnyAgent, Results, run
 from surpass.errors import SettingError
-from surpass.table import Agent
+from surpass.table import Agent, Table
 from surpass.tasks.enumeration import enumeration_of
-from surpass.tasks.task import Instances, Request, Task
+from surpass.tasks.task import Instances, Request
 
-__all__ = ["Collector", "Table", "need_table"]
+__all__ = ["Collector", "Progress", "need_table"]
 
-Ints = npt.NDArray[np.int64]
 Progress = Callable[[str, int, int | None], None]
 
 MOST_ENUMERATED = 600_000
@@ -33,25 +28,6 @@ MOST_DRAWN = 2000
 """How many there are at most."""
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
-    """The observations that an agent met, and its action for each."""
-
-    task: Task
-    observations: Ints
-    """[m] in ascending order."""
-    actions: Ints
-    """[m]"""
-
-    def holds(self, observations: Ints) -> npt.NDArray[np.bool_]:
-        """Tell for each observation [k] whether it is in the table."""
-        if not len(self.observations):
-            return np.zeros(len(observations), np.bool_)
-        places = np.minimum(np.searchsorted(self.observations, observations), len(self.observations) - 1)
-        holds: npt.NDArray[np.bool_] = self.observations[places] == observations
-        return holds
-
-
 def need_table(agent: AnyAgent) -> Agent:
     """Return the agent if it is one with a table; a full view has none."""
     if not isinstance(agent, Agent):
@@ -60,20 +36,15 @@ def need_table(agent: AnyAgent) -> Agent:
 
 
 class Collector:
-    """Runs an agent on instances of every kind and keeps what it meets."""
+    """Runs an agent on instances of every kind and keeps what it sees."""
 
     def __init__(self, agent: Agent, seed: int = 0) -> None:
-        self.agent, self.task = agent, agent.task
-        self.seed = seed
+        self.task, self.seed = agent.task, seed
+        self.table = Table(agent.task, agent)
+        """Everything seen so far."""
         self.instances = 0
         """How many instances it was run on."""
         self.rounds = 0
-        self._lookup = Lookup(agent)
-
-    @property
-    def table(self) -> Table:
-        """Everything met so far."""
-        return Table(self.task, *self._lookup.entries())
 
     def collect_small(self, progress: Progress | None = None) -> None:
         """Run the agent on every small instance."""
@@ -108,8 +79,8 @@ class Collector:
     def _run(self, instances: Instances, progress: Progress | None) -> Results:
         """Run the agent on instances and return what came of them."""
         # To hand two instances over to threads takes longer than to run them.
-        results = run(self.agent, instances, lookup=self._lookup, threads=1 if instances.count <= 2 else None)
+        results = run(self.table, instances, threads=1 if instances.count <= 2 else None)
         self.instances += instances.count
         if progress:
-            progress("observations met", self._lookup.count, None)
+            progress("observations met", len(self.table), None)
         return results

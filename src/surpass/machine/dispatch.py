@@ -1,0 +1,119 @@
+"""Two kernels for the engine, made of those of an interface's features and instructions: one sees, one acts.
+
+They are written as text and compiled with everything inlined, so that a declaration in small pieces costs no speed.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from surpass.machine.features import SIGNS, Comparison, CurrentFunction, Feature, PreviousAction, Value
+from surpass.machine.instructions import Instruction, Operand
+from surpass.machine.kernel import kernel
+from surpass.machine.state import FUNCTION, PREVIOUS
+
+__all__ = ["compare", "join_features", "join_instructions"]
+
+
+@kernel
+def compare(a: float, b: float) -> int:
+    """Return 0, 1 or 2 as `a` is less than, equal to or greater than `b`."""
+    return (a >= b) * 1 + (a > b) * 1
+
+
+class _Writer:
+    """Writes the text of a kernel, and gives names to the kernels that it calls."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, Any] = {"compare": compare}
+        self._name_of: dict[int, str] = {id(compare): "compare"}
+
+    def call(self, function: Any, arguments: Sequence[object]) -> str:
+        """Return the call of a kernel with the state and some arguments."""
+        if id(function) not in self._name_of:
+            name = getattr(function, "__name__", "kernel")
+            while name in self.names:
+                name += "_"
+            self._name_of[id(function)], self.names[name] = name, function
+        return f"{self._name_of[id(function)]}({', '.join(['state', *map(str, arguments)])})"
+
+    def read(self, value: Value) -> str:
+        """Return the call that reads a value."""
+        return self.call(value.kernel, value.arguments)
+
+    def see(self, feature: Feature | PreviousAction) -> str:
+        """Return the number of a feature's value."""
+        if isinstance(feature, PreviousAction):
+            return f"state.registers[{PREVIOUS}]"
+        if isinstance(feature, CurrentFunction):
+            return f"state.registers[{FUNCTION}]"
+        if not isinstance(feature, Comparison):
+            return f"{self.call(feature.kernel, feature.arguments)} * 1"
+        seen = _renumber([feature.number(sign) for sign in SIGNS], self.compare(feature.left, feature.right))
+        if feature.edge is None:
+            return seen
+        return f"{feature.edge_number} if {self.read(feature.edge)} else {seen}"
+
+    def compare(self, left: Value, right: Value) -> str:
+        """Return the number of the sign that stands between two values."""
+        return f"compare({self.read(left)}, {self.read(right)})"
+
+    def finish(self, name: str, label: str, body: str) -> Callable[..., Any]:
+        """Return the kernel of a text; the text can be looked up like that of a file."""
+        file = f"<{name} of {label}>"
+        linecache.cache[file] = (len(body), None, body.splitlines(keepends=True), file)
+        exec(compile(body, file, "exec"), self.names)  # text made of the declaration's numbers and kernels' names only
+        return kernel(self.names[name])
+
+
+def join_features(features: Sequence[Feature | PreviousAction], label: str) -> Callable[..., Any]:
+    """Return the kernel `observe(state)` that gives the value number of each feature."""
+    writer = _Writer()
+    seen = [f"        {writer.see(feature)}," for feature in features]
+    body = [
+        "def observe(state):",
+        '    """Return the value numbers of the features."""',
+        "    return (",
+        *seen,
+        "    )",
+    ]
+    return writer.finish("observe", label, "\n".join(body) + "\n")
+
+
+def join_instructions(instructions: Sequence[Instruction], label: str) -> Callable[..., Any]:
+    """Return the kernel `act(state, instruction, operands)` that executes an action, given by its indices."""
+    writer = _Writer()
+    body = ["def act(state, instruction, operands):", '    """Execute an action in place."""']
+    for number, instruction in enumerate(instructions):
+        codes = [_renumber(_codes(o), f"operands[{k}]") for k, o in enumerate(instruction.operands)]
+        if number < len(instructions) - 1:
+            body.append(f"    if instruction == {number}:")
+        indent = "    " if number == len(instructions) - 1 else "        "
+        body.append(f"{indent}return {writer.call(instruction.does, codes)}")
+    return writer.finish("act", label, "\n".join(body) + "\n")
+
+
+def _codes(operand: Operand) -> Sequence[int]:
+    """Return what a kernel is given for each value of an operand; a pointer is given as it is."""
+    return operand.codes or (0, 1)
+
+
+def _renumber(numbers: Sequence[int], text: str) -> str:
+    """Return the number that stands at an index: reckoned where the numbers are evenly spaced, else looked up."""
+    step = numbers[1] - numbers[0] if len(numbers) > 1 else 0
+    if list(numbers) != [numbers[0] + step * k for k in range(len(numbers))]:
+        return f"({', '.join(map(str, numbers))})[{text}]"
+    if step == 0:
+        return str(numbers[0])
+    scaled = text if step == 1 else f"-{text}" if step == -1 else f"{step} * {text}"
+    if numbers[0] == 0:
+        return scaled
+    return (
+        f"{numbers[0]} + {text}"
+        if step == 1
+        else f"{numbers[0]} - {text}"
+        if step == -1
+        else f"{scaled} + {numbers[0]}"
+    )
