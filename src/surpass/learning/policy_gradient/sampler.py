@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -235,21 +233,10 @@ class Sampler:
             (self.tree, self.plan, record, values, afters, settings, sums, *part)
             for sums, part in zip(parts, _split(self.episodes, PARTS), strict=True)
         ]
-        with ThreadPoolExecutor(PARTS) if core_count() > 1 else nullcontext() as executor:
-            _do_all(executor, self.kernels.accumulate, calls)
+        accumulate = self.kernels.accumulate
+        with ThreadPoolExecutor(min(core_count(), PARTS)) as executor:
+            list(executor.map(lambda call: accumulate(*call), calls))
         return Sums(*(sum(columns[1:], columns[0]) for columns in zip(*parts, strict=True)))
-
-
-def _do_all(
-    executor: ThreadPoolExecutor | None, kernel: Callable[..., None], calls: Sequence[tuple[object, ...]]
-) -> None:
-    """Call a kernel with each of some arguments, in threads if there are any."""
-    if executor is None:
-        for call in calls:
-            kernel(*call)
-    else:
-        for job in [executor.submit(kernel, *call) for call in calls]:
-            job.result()
 
 
 def _enough(rows: int) -> int:
