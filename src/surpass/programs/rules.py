@@ -5,8 +5,8 @@ with them, which is what keeps it short. Its size is one for each branch and one
 
 `write_code` is exact on all rows. Where the code is short it is also the smallest: `_Search` finds the smallest code
 for a few rows, the rows that this code gets wrong are added, and so on until none is left; code for fewer rows is never
-larger, so the last one is smallest for all. Where the code is long, or an `SearchEffort` is spent, the rows are split by the
-test that leaves the least code by a quick estimate, and each part is written in the same way.
+larger, so the last one is smallest for all. Where the code is long, or the `SearchEffort` is spent, the rows are split
+by the test that leaves the least code by a quick estimate, and each part is written in the same way.
 """
 
 from __future__ import annotations
