@@ -414,10 +414,12 @@ class Translator(Evaluator):
             for i in given:
                 values[i] = var = self.fresh(source.parameters[i])
                 parameters.append(var)
-            body = self._run(source.body, enter_frame(source, values), Path(), _return)
-            self._taken, self._varying, self._make_site = outside
+            try:
+                body = self._run(source.body, enter_frame(source, values), Path(), _return)
+            finally:
+                self._taken, self._varying, self._make_site = outside
+                self._open.remove(key)
             self.functions[key] = Function(name, source.summary, tuple(parameters), tidy(tuple(body)))
-            self._open.remove(key)
         return self.functions[key], tuple(given.values())
 
     def _function_name(self, source: Source) -> str:
