@@ -31,13 +31,6 @@ def export_command(
     task: Annotated[
         str | None, typer.Option(help="Its task: a name, or a Python file that registers one.", metavar="NAME|FILE")
     ] = None,
-    count_unmet: Annotated[
-        bool,
-        typer.Option(
-            "--count-unmet",
-            help="Have the file count every observation that the agent never met; it is then larger and slower.",
-        ),
-    ] = False,
     seed: Annotated[int, typer.Option(help="Draws other instances to collect what the agent meets.")] = 0,
     json: Annotated[
         Path | None, typer.Option(help="Also write what was exported to this file (- for the output).")
@@ -63,7 +56,7 @@ def export_command(
     found = resolve_agent(agent, task)
     with show_progress() as progress:
         program = extract(found, seed=seed, progress=progress)
-    text = export_program(program, language, count_unmet=count_unmet)
+    text = export_program(program, language)
     source.write_text(text)
     record = _describe(program, language, text)
     if not source.is_stdout and not output.is_stdout:
