@@ -24,6 +24,7 @@ from surpass.tasks.sort_full import SORT_FULL
 from surpass.tasks.sort_quick import SORT_QUICK
 from surpass.tasks.task import Instances, Limit, Request, Task
 from tests import reference
+from tests.kernels import with_kernels
 from tests.reference import check_agent, random_instances
 
 TABLE_TEACHERS = (
@@ -216,7 +217,7 @@ def test_a_wrong_report_ends_unsolved_and_costs_the_penalty() -> None:
 
 
 @kernel
-def claim(state: State, instruction: int, operands: tuple[int, ...]) -> int:
+def claim(state: State, *operands: int) -> int:
     """Claim at the first step that the list is sorted; sort it only if it is of two values."""
     if state.registers[0] == 2:
         state.items[0], state.items[1] = state.items[1], state.items[0]
@@ -224,7 +225,7 @@ def claim(state: State, instruction: int, operands: tuple[int, ...]) -> int:
 
 
 def test_a_claim_that_does_not_hold_is_a_wrong_answer() -> None:
-    liar = dataclasses.replace(SORT_BUBBLE, name="liar", act=claim)
+    liar = with_kernels(SORT_BUBBLE, "liar", every=claim)
     agent = Teacher("teacher:liar", liar, lambda _see, do: do.MoveVar(1, +1), "")
     lists = np.array([[2, 1, 0], [1, 0, 0], [0, 1, 2]])
     results = run(agent, Instances(np.array([3, 2, 3]), lists, np.zeros((3, 1))))

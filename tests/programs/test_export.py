@@ -21,7 +21,7 @@ from surpass.programs.extract import extract
 from surpass.programs.program import Program
 from surpass.table import Agent
 from surpass.tasks.enumeration import ordered_lists, weak_orders
-from surpass.tasks.search import ANSWER, SEARCH
+from surpass.tasks.search import SEARCH, R
 from surpass.tasks.sort_bubble import SORT_BUBBLE
 from surpass.tasks.sort_quick import SORT_QUICK
 from surpass.tasks.task import Limit, Task
@@ -85,13 +85,13 @@ class Exported:
         steps, n, outcome = int(ends.steps[k]), len(part[0]), Outcome(int(ends.outcomes[k]))
         if self.task.name == "knapsack" and outcome == Outcome.STEP_LIMIT:
             outcome = Outcome.SOLVED
-        if self.task.name == "search" and ends.registers[k, ANSWER] == -1 and outcome == Outcome.WRONG_ANSWER:
+        if self.task.name == "search" and ends.registers[k, R.answer] == -1 and outcome == Outcome.WRONG_ANSWER:
             outcome = Outcome.SOLVED  # a report of absence is taken on trust
         if outcome != Outcome.SOLVED:
             return ("no rule" if outcome == Outcome.NO_ACTION else outcome.reason,)
         if self.task.name == "knapsack":
             return np.flatnonzero(ends.items[k, n : 2 * n]).tolist(), float(ends.reals[k, SCORE]), steps
-        return (int(ends.registers[k, ANSWER]), steps) if self.task.name == "search" else (sorted(part[0]), steps)
+        return (int(ends.registers[k, R.answer]), steps) if self.task.name == "search" else (sorted(part[0]), steps)
 
     def unmet(self) -> int:
         """Return what the Python file has counted so far."""

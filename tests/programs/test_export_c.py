@@ -12,7 +12,7 @@ import pytest
 from surpass.programs.export import export_program
 from surpass.programs.program import Program
 from surpass.tasks.lists import from_lists
-from surpass.tasks.search import ANSWER
+from surpass.tasks.search import R
 from surpass.tasks.sort_quick import SORT_QUICK
 from tests.programs.exported import (
     CLEAN,
@@ -155,7 +155,7 @@ def test_sanitizers_find_nothing_in_searches(kind: str, tmp_path: Path) -> None:
         for items, query in parts
     )
     found = run_sanitized(program_from(agent, as_instances(agent.task, parts)), "search", kind, inputs, tmp_path)
-    assert found.reshape(-1, 2).tolist() == np.stack([ends.registers[:, ANSWER], ends.steps], axis=1).tolist()
+    assert found.reshape(-1, 2).tolist() == np.stack([ends.registers[:, R.answer], ends.steps], axis=1).tolist()
 
 
 def test_sanitizers_find_nothing_in_packings(tmp_path: Path) -> None:

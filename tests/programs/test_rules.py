@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from surpass.machine.features import Feature, comparison, flag
+from surpass.machine.features import Feature, flag
 from surpass.machine.instructions import Instruction, integer
 from surpass.machine.interface import Interface
 from surpass.programs.program import Branch, Leaf, follow_code, leaves
@@ -17,8 +17,8 @@ from surpass.programs.words import show_test
 
 INTERFACE = Interface(
     [
-        comparison("a", "b"),
-        comparison("c", "d"),
+        Feature("a ? b", ("<", "=", ">")),
+        Feature("c ? d", ("<", "=", ">")),
         flag("last"),
         Feature("n ? m", ("low", ">", "=", "<"), labels=("n = low", "n > m", "n = m", "n < m")),
         Feature("shade", ("red", "green", "blue", "grey", "black")),
