@@ -63,7 +63,7 @@ def measure(rounds: int) -> Report:
 
 def _extract(name: str) -> Program:
     agent = find_agent(name)
-    return extract(agent)
+    return extract(agent).program
 
 
 def _compile(compiler: str, folder: Path, name: str, program: Program, *more: Path) -> ctypes.CDLL:

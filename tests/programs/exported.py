@@ -21,9 +21,8 @@ from surpass.engine.lookup import Lookup
 from surpass.engine.run import make_room
 from surpass.machine.state import Outcome
 from surpass.programs.extract import write_program
-from surpass.programs.program import Function, Leaf, Location, Program, place_features
-from surpass.programs.table import Table
-from surpass.table import Agent
+from surpass.programs.program import Function, Place, Program, Rule, place_features
+from surpass.table import Agent, Table
 from surpass.tasks.task import Instances, Limit, Task
 
 COMPILERS = tuple(found for name in ("gcc", "cc", "clang") if (found := shutil.which(name)))[:3]
@@ -52,16 +51,20 @@ def forever(task: Task, action: str) -> Program:
     function_feature, previous_feature = place_features(task.interface)
     after = () if previous_feature is None else (0, number + 1)
     ids = () if function_feature is None else (0, 1, 2)
-    table = Table(task, np.zeros(0, np.int64), np.zeros(0, np.int64))
-    return Program("forever", task, (Function(ids, (Location(after, Leaf(number, 0)),)),), table)
+    return Program("forever", task, (Function(ids, (Place(after, (Rule((), number),)),)),))
 
 
 def program_from(agent: Agent, *instances: Instances) -> Program:
     """Return the program that an agent follows on some instances."""
+    return write_program(agent.name, table_from(agent, *instances))
+
+
+def table_from(agent: Agent, *instances: Instances) -> Table:
+    """Return what occurs to an agent on some instances, with its actions."""
     lookup = Lookup(agent)
     for part in instances:
         run_to_the_end(agent, part, lookup=lookup)
-    return write_program(agent.name, Table(agent.task, *lookup.entries()), agent)
+    return Table.holding(agent.task, *lookup.entries())
 
 
 @cache

@@ -10,9 +10,9 @@ import pytest
 from surpass.machine.features import Feature, flag
 from surpass.machine.instructions import Instruction, integer
 from surpass.machine.interface import Interface
-from surpass.programs.program import Branch, Leaf, follow_code, leaves
 from surpass.programs.program import Test as OneTest
 from surpass.programs.rules import Effort, code_size, write_code
+from surpass.programs.tree import Branch, Leaf, follow_code, leaves
 from surpass.programs.words import show_test
 
 INTERFACE = Interface(

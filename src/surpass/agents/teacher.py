@@ -13,7 +13,7 @@ from surpass.errors import DeclarationError, SettingError, UnknownNameError
 from surpass.machine.features import PreviousAction
 from surpass.machine.instructions import Action
 from surpass.machine.interface import Interface
-from surpass.table import NO_ACTION
+from surpass.table import NO_ACTION, Agent
 from surpass.tasks.task import Task
 
 __all__ = ["Do", "FullViewTeacher", "See", "Teacher", "find_teacher", "known_teachers", "teacher", "teacher_of"]
@@ -130,8 +130,12 @@ def known_teachers(task: Task | None = None) -> tuple[Teacher | FullViewTeacher,
     return tuple(t for t in _TEACHERS.values() if task is None or t.task is task)
 
 
-def teacher_of(task: Task, name: str) -> Teacher:
-    """Return the teacher of a name, which must teach `task` by its table."""
+def teacher_of(task: Task, name: str) -> Agent:
+    """Return the teacher of a name, or the program of a file, which must teach `task` by its table."""
+    if name.endswith(".rules"):
+        from surpass.programs.text import read_program
+
+        return read_program(name, task=task)
     found = find_teacher(name)
     if found.task is not task or not isinstance(found, Teacher):
         raise _no_teacher_of(task, name)

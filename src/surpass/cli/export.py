@@ -21,7 +21,10 @@ SUFFIXES = {".py": "python", ".c": "c"}
 
 def export_command(
     agent: Annotated[
-        str, typer.Argument(help="The agent: teacher:NAME, zoo:NAME, a run's folder or a checkpoint.", metavar="AGENT")
+        str,
+        typer.Argument(
+            help="The agent: teacher:NAME, zoo:NAME, a run's folder, a checkpoint or FILE.rules.", metavar="AGENT"
+        ),
     ],
     out: Annotated[Path, typer.Option(help="The file to write (- for the output).", metavar="FILE")],
     to: Annotated[
@@ -55,7 +58,7 @@ def export_command(
         raise SettingError("--out and --json cannot both go to the output: give one of them a file")
     found = resolve_agent(agent, task)
     with show_progress() as progress:
-        program = extract(found, seed=seed, progress=progress)
+        program, _, _ = extract(found, seed=seed, progress=progress)
     text = export_program(program, language)
     source.write_text(text)
     record = _describe(program, language, text)
@@ -77,8 +80,7 @@ def _describe(program: Program, language: str, text: str) -> dict[str, Any]:
         "task": program.task.name,
         "language": language,
         "rules": len(program.rules),
-        "places": sum(len(function.locations) for function in program.functions),
-        "observations": len(program.table.observations),
+        "places": len(program.places),
         "lines": text.count("\n"),
         "sha256": sha256(text.encode()).hexdigest(),
     }

@@ -16,7 +16,10 @@ __all__ = ["trace_command"]
 
 def trace_command(
     agent: Annotated[
-        str, typer.Argument(help="The agent: teacher:NAME, zoo:NAME, a run's folder or a checkpoint.", metavar="AGENT")
+        str,
+        typer.Argument(
+            help="The agent: teacher:NAME, zoo:NAME, a run's folder, a checkpoint or FILE.rules.", metavar="AGENT"
+        ),
     ],
     instance: Annotated[
         str | None,

@@ -528,7 +528,7 @@ def _join(task: Task, parts: list[Instances]) -> Instances:
 
 def _agent_to_improve(task: Task, name: str) -> Agent:
     """Return the agent of a name, carried over if it is one of a smaller task; a bare name is a teacher's."""
-    found = find_agent(name if ":" in name or "/" in name else f"teacher:{name}")
+    found = find_agent(name if ":" in name or "/" in name or name.endswith(".rules") else f"teacher:{name}")
     if not isinstance(found, Agent) or task.interface.is_full_view:
         raise SettingError(f"{name} has a full view; only an agent with a table can be improved")
     return found if found.task is task else CarriedAgent(found, task)

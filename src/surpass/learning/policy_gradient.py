@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.files import fill_network, network_tensors
 from surpass.agents.networks.structured import StructuredPolicy
-from surpass.agents.teacher import Teacher, teacher_of
+from surpass.agents.teacher import teacher_of
 from surpass.engine.experience import Record, Sums
 from surpass.engine.run import run
 from surpass.engine.sampling import Sampler, Source
@@ -27,7 +27,7 @@ from surpass.errors import DivergedError, SettingError, UnknownNameError
 from surpass.learning.decisions import decision_losses
 from surpass.learning.state import load_optimizer, optimizer_tensors, set_learning_rate
 from surpass.learning.updates import UpdateLearner
-from surpass.table import NO_ACTION
+from surpass.table import NO_ACTION, Agent
 from surpass.tasks.task import Limit, Request, Task
 
 __all__ = ["PolicyGradient", "PolicyGradientConfig"]
@@ -160,7 +160,7 @@ class PolicyGradient(UpdateLearner):
     def __init__(self, task: Task, config: PolicyGradientConfig) -> None:
         torch.set_num_threads(1)
         self.task, self.config = task, config
-        self.teacher: Teacher | None = teacher_of(task, config.teacher) if config.teacher else None
+        self.teacher: Agent | None = teacher_of(task, config.teacher) if config.teacher else None
         self.network = StructuredPolicy(task.interface, seed=config.seed)
         self.scalar = nn.Parameter(torch.zeros(()))
         self.value = _value_network(task, config.seed)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from surpass.machine.interface import Interface
 from surpass.programs.flow import Condition, Do, If, Jump, Loop, Mark, Statement, structure
 from surpass.programs.program import Program
+from surpass.programs.tree import deep_recursion
 from surpass.programs.words import show_action, show_condition, show_function
 
 __all__ = ["Line", "list_program"]
@@ -26,12 +27,14 @@ class Line(NamedTuple):
 def list_program(program: Program) -> list[Line]:
     """Return the program as lines of pseudo-code; each rule stands on one of them."""
     interface = program.task.interface
-    lines = []
-    for function in program.functions:
-        name = show_function(interface, function)
-        if name:
-            lines.append(Line(f"{name}:", ()))
-        lines += _Listing(interface, structure(function)).lines(1 if name else 0)
+    lines, first = [], 0
+    with deep_recursion():
+        for function in program.functions:
+            name = show_function(interface, function)
+            if name:
+                lines.append(Line(f"{name}:", ()))
+            lines += _Listing(interface, structure(function, first)).lines(1 if name else 0)
+            first += sum(len(place.rules) for place in function.places)
     return lines
 
 

@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from surpass.machine.interface import Interface
-from surpass.programs.program import Branch, Leaf, Node, Test, all_hold, leaves
+from surpass.programs.program import Test
+from surpass.programs.tree import Branch, Leaf, Node, all_hold, leaves
 from surpass.programs.words import vagueness
 
 __all__ = ["Effort", "code_size", "write_code"]

@@ -17,7 +17,7 @@ WIDTH = 112
 def describe(plan: Plan, calls: list[str], unsolved: str) -> list[str]:
     """Return the heading of a file, given how its functions are called and what happens without a rule."""
     program, task = plan.program, plan.program.task
-    rules, places = len(program.rules), sum(len(function.locations) for function in program.functions)
+    rules, places = len(program.rules), len(program.places)
     paragraphs = [
         f"To {task.summary}: {program.name}, written out by surpass {version('surpass')}.",
         *calls,

@@ -48,7 +48,8 @@ from surpass.programs.export.code import (
 from surpass.programs.export.conditions import write_condition
 from surpass.programs.export.kernels import OUTCOMES, WAS_OPEN, Translator
 from surpass.programs.export.shorten import drop_needless_limits, drop_unneeded, shorten
-from surpass.programs.program import START, Leaf, Location, Node, Program, place_features
+from surpass.programs.program import START, Place, Program, place_features
+from surpass.programs.tree import Leaf, Node, as_tree
 from surpass.programs.words import show_action
 from surpass.tasks.enumeration import reads_lists
 from surpass.tasks.signature import Signature
@@ -190,13 +191,17 @@ class _Planner:
             reserved=taken - {"outcome", "k"},
         )
         self.sites: list[Site] = []
-        self.locations = [(f, place) for f, function in enumerate(program.functions) for place in function.locations]
+        self.placed = [(f, place) for f, function in enumerate(program.functions) for place in function.places]
+        self.trees = [as_tree(place.rules) for _, place in self.placed]
 
     def plan(self) -> Plan:
         """Return the whole."""
         memory, signature = self.task.memory, self.signature
         start = self._name_reals(self._end_with_outcomes(self.translator.action(self.task.start, is_start=True), None, 0, 0))
-        codes = [self._name_reals((CountStep(), *self._tree(f, place.code))) for f, place in self.locations]
+        codes = [
+            self._name_reals((CountStep(), *self._tree(f, tree)))
+            for (f, _), tree in zip(self.placed, self.trees, strict=True)
+        ]
         subroutines = {
             title: replace(found, body=self._name_reals(found.body))
             for title, found in self.translator.subroutines.items()
@@ -223,7 +228,7 @@ class _Planner:
         }
         places = {
             k: CodePlace(self._title(f, place), code)
-            for k, ((f, place), code) in enumerate(zip(self.locations, blocks[1:], strict=True))
+            for k, ((f, place), code) in enumerate(zip(self.placed, blocks[1:], strict=True))
         }
         start, places = self._join_straight(blocks[0], places)
         blocks = [start, *(found.code for found in places.values())]
@@ -369,7 +374,7 @@ class _Planner:
 
     def _number(self, function: int | None, previous: int) -> int | None:
         """Return the number of the place after an action in a function."""
-        for number, (f, place) in enumerate(self.locations):
+        for number, (f, place) in enumerate(self.placed):
             if f == function and (previous in place.after or not place.after):
                 return number
         return None
@@ -384,12 +389,12 @@ class _Planner:
 
     # Words
 
-    def _title(self, function: int, location: Location) -> str:
-        if not location.after:
+    def _title(self, function: int, place: Place) -> str:
+        if not place.after:
             return "after every action"
         words = [
             "at the start" if value == START else f"after {show_action(self.interface, value - 1)}"
-            for value in location.after
+            for value in place.after
         ]
         if self.function_feature is None:
             return " or ".join(words)
@@ -404,7 +409,7 @@ class _Planner:
 
     def _join_straight(self, start: Block, places: dict[int, CodePlace]) -> tuple[Block, dict[int, CodePlace]]:
         """Return the code with places of one action, to which one way leads, written where that way comes from."""
-        straight = [k for k, (_, location) in enumerate(self.locations) if isinstance(location.code, Leaf)]
+        straight = [k for k, tree in enumerate(self.trees) if isinstance(tree, Leaf)]
         at_site = {site.place for site in self.sites}
         for k in straight:
             ways = Counter(jump for block in (start, *(p.code for p in places.values())) for jump in _targets(block))
