@@ -29,4 +29,3 @@ def export_program(program: Program, language: str) -> str:
             plan = plan_program(program, memory_signature(task))
             kinds = Kinds(plan)
         return write_python(plan) if language == "python" else write_c(plan, kinds)
-

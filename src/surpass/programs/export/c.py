@@ -167,7 +167,9 @@ class _CWriter:
             return f"({'int64_t' if function == 'int' else 'double'})({text})", SIGN
         if function == "abs":
             return f"{'llabs' if self.kinds.of(expr.args[0], self.scope) == 'int' else 'fabs'}({text})", ATOM
-        return (f"(int64_t){function}({text})", SIGN) if function in ("floor", "ceil") else (f"{function}({text})", ATOM)
+        return (
+            (f"(int64_t){function}({text})", SIGN) if function in ("floor", "ceil") else (f"{function}({text})", ATOM)
+        )
 
     # Subroutines
 
@@ -290,7 +292,9 @@ class _CWriter:
         """Yield the declarations of variables that are first set inside a statement and read behind it."""
         if any(blocks(line)):
             own = {k for k in assigned([line]) if k in self.scope and k not in self.declared}
-            counters = {s.target.id for s in statements([line]) if isinstance(s, ast.For) and isinstance(s.target, ast.Name)}
+            counters = {
+                s.target.id for s in statements([line]) if isinstance(s, ast.For) and isinstance(s.target, ast.Name)
+            }
             both = set(assigned(line.body)) & set(assigned(line.orelse)) if isinstance(line, ast.If) else set()
             read = names_in(*rest) | (both and names_in(*(s for s in rest)))
             for k in sorted((own - counters) & read):

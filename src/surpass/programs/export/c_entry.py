@@ -201,7 +201,11 @@ def _body(plan: Plan, suffix: str) -> Lines:
     tests = [f"{signature.budget} < 1"] if signature.budget else []
     item_width, real_width = show_widths(task, size)
     words = max(1, task.memory.item_width(1), task.memory.real_width(1))
-    tests += [f"{size} > PTRDIFF_MAX / ({words} * sizeof(double))" if signature.reals else f"{size} > PTRDIFF_MAX / sizeof *items"]
+    tests += [
+        f"{size} > PTRDIFF_MAX / ({words} * sizeof(double))"
+        if signature.reals
+        else f"{size} > PTRDIFF_MAX / sizeof *items"
+    ]
     tests += [f"!in_range({given.name})" for given in signature.reals if not given.each]
     tests += [f"{signature.query} != {signature.query}"] if signature.query and suffix == "f64" else []
     yield f"if ({' || '.join(tests)}) return SURPASS_BAD_INPUT;"
@@ -217,7 +221,9 @@ def _body(plan: Plan, suffix: str) -> Lines:
         yield f"double *reals = calloc({real_width} + 1, sizeof *reals);"
     outputs = [] if signature.everything else [f", {own}" for own in plan.outputs]
     allocated = [*(["items"] if is_own else []), *(["reals"] if signature.reals else [])]
-    inner, begin = ("    ", "outcome") if allocated else ("", f"int64_t n = (int64_t){size}, taken{''.join(outputs)}, outcome")
+    inner, begin = (
+        ("    ", "outcome") if allocated else ("", f"int64_t n = (int64_t){size}, taken{''.join(outputs)}, outcome")
+    )
     if allocated:
         yield f"int64_t n = (int64_t){size}, taken = 0, outcome = SURPASS_OUT_OF_MEMORY;"
         yield f"if ({' && '.join(f'{array} != NULL' for array in allocated)}) {{"

@@ -178,7 +178,9 @@ class Translator:
         if source.is_small or opens_calls(kernel) or (is_start and not source.returns_from_loop):
             self._write_out(source, arguments, scope)
         else:
-            scope.code.append(ast.Return(self._number(self._run(source, arguments, scope, source.tree), source.tree, scope)))
+            scope.code.append(
+                ast.Return(self._number(self._run(source, arguments, scope, source.tree), source.tree, scope))
+            )
         return tuple(scope.code)
 
     # Statements
@@ -266,8 +268,10 @@ class Translator:
         nodes = [node for part in loop.body for node in ast.walk(part)]
         if not isinstance(loop.target, ast.Name) or source.assignments[loop.target.id] > 1:
             raise source.refuse(loop, "must count one variable, which nothing else sets")
-        if len(known) == 3 and len(range(*known)) <= MOST_TURNS and not any(
-            isinstance(node, ast.Break | ast.Continue) for node in nodes
+        if (
+            len(known) == 3
+            and len(range(*known)) <= MOST_TURNS
+            and not any(isinstance(node, ast.Break | ast.Continue) for node in nodes)
         ):
             for turn in range(*known):
                 scope.meanings[loop.target.id] = constant(turn)
@@ -320,12 +324,10 @@ class Translator:
                 raise scope.source.refuse(line, ALLOWED)
 
     def _set_name(self, own: str, value: Meaning, scope: _Scope) -> None:
-        is_set_once = scope.source.assignments[own] == 1
-        if is_set_once and (_is_fixed(value) or (isinstance(value, ast.Name) and value.id in self._kept)):
-            scope.meanings[own] = value
+        is_kept = _is_fixed(value) or (isinstance(value, ast.Name) and value.id in self._kept)
+        if not isinstance(value, ast.expr) or (is_kept and scope.source.assignments[own] == 1):
+            scope.meanings[own] = self._keep(own, value, scope) if isinstance(value, tuple) else value
             return
-        if not isinstance(value, ast.expr):
-            raise ExportError(f"kernel {scope.source.name!r} cannot be exported: {own!r} must be a number")
         if own not in scope.variables:
             scope.variables[own] = self._fresh(own)
         scope.meanings[own] = variable = name(scope.variables[own])
@@ -407,7 +409,9 @@ class Translator:
                         raise source.refuse(side, "must be a truth value, since it stands beside `and` or `or`")
                 return fold(ast.BoolOp(node.op, sides))
             case ast.Compare() if all(type(op) in _COMPARISONS for op in node.ops):
-                numbers = [self._number(self._meaning(side, scope), side, scope) for side in (node.left, *node.comparators)]
+                numbers = [
+                    self._number(self._meaning(side, scope), side, scope) for side in (node.left, *node.comparators)
+                ]
                 signs = [_COMPARISONS[type(op)] for op in node.ops]
                 return all_of(*(compare(s, a, b) for s, a, b in zip(signs, numbers, numbers[1:], strict=False)))
             case ast.IfExp():
@@ -465,7 +469,12 @@ class Translator:
         parts: Any = owner.what if isinstance(owner, Thing) else owner
         if owner is STATE:
             parts = tuple(StateArray(array) for array in State._fields)
-        if is_set or not isinstance(parts, tuple) or not isinstance(known, int) or not -len(parts) <= known < len(parts):
+        if (
+            is_set
+            or not isinstance(parts, tuple)
+            or not isinstance(known, int)
+            or not -len(parts) <= known < len(parts)
+        ):
             raise source.refuse(node, ALLOWED)
         return _lift(parts[known], "") if isinstance(owner, Thing) and owner is not STATE else parts[known]
 
@@ -491,7 +500,9 @@ class Translator:
             return self._enter_or_leave(thing, arguments, node, scope)
         if thing is not None and is_kernel(thing):
             source = read_source(thing)
-            return self._follow(source, arguments) if source.is_expression else self._run(source, arguments, scope, node)
+            return (
+                self._follow(source, arguments) if source.is_expression else self._run(source, arguments, scope, node)
+            )
         if len(arguments) == 1 and thing is not None and (thing is bool or thing in FUNCTIONS):
             operand = self._number(arguments[0], node, scope)
             if thing is bool:
@@ -590,7 +601,9 @@ class Translator:
         self, source: KernelSource, arguments: Sequence[Meaning], *, baked: bool
     ) -> tuple[Subroutine, list[ast.expr]]:
         given = {
-            k: a for k, a in enumerate(arguments) if isinstance(a, ast.expr) and not (baked and isinstance(a, ast.Constant))
+            k: a
+            for k, a in enumerate(arguments)
+            if isinstance(a, ast.expr) and not (baked and isinstance(a, ast.Constant))
         }
         key = (source.function, *(_identify(a) for k, a in enumerate(arguments) if k not in given))
         if key not in self._by_key:
@@ -625,7 +638,9 @@ class Translator:
 def _is_fixed(value: Meaning) -> bool:
     """Tell whether something stays what it is whatever is changed."""
     return not isinstance(value, ast.expr | tuple) or (
-        all(map(_is_fixed, value)) if isinstance(value, tuple) else isinstance(value, ast.Constant) or same(value, name("n"))
+        all(map(_is_fixed, value))
+        if isinstance(value, tuple)
+        else isinstance(value, ast.Constant) or same(value, name("n"))
     )
 
 

@@ -172,6 +172,8 @@ class _Planner:
         self.function_feature, self.previous_feature = place_features(self.interface)
         self.registers = {SIZE: "n", PREVIOUS: "previous", FUNCTION: "function", DEPTH: "depth"}
         self.real_names: list[str] = []
+        self.reals: dict[int, str] = {}
+        """The names of the single reals that are in use."""
         taken = {*RESERVED, signature.query}
         for k, given in enumerate((*memory.names, *memory.reals)):
             word = as_word(given)
@@ -197,7 +199,9 @@ class _Planner:
     def plan(self) -> Plan:
         """Return the whole."""
         memory, signature = self.task.memory, self.signature
-        start = self._name_reals(self._end_with_outcomes(self.translator.action(self.task.start, is_start=True), None, 0, 0))
+        start = self._name_reals(
+            self._end_with_outcomes(self.translator.action(self.task.start, is_start=True), None, 0, 0)
+        )
         codes = [
             self._name_reals((CountStep(), *self._tree(f, tree)))
             for (f, _), tree in zip(self.placed, self.trees, strict=True)
@@ -211,12 +215,12 @@ class _Planner:
             outputs = [self.registers[FIRST + k] for k, own in enumerate(memory.names) if not own.startswith("_")]
         score = self._real_name(SCORE) if signature.everything and not self.has_real_array else ""
         kept = {*outputs, *([score] if score else [])}
-        blocks, subroutines = drop_unneeded([start, *codes], subroutines, kept)
         receivers = {site.receiver for site in self.sites if site.receiver}
+        blocks, subroutines = drop_unneeded([start, *codes], subroutines, kept, receivers)
         if _ends_empty(self.task):
             own = {self.registers[FIRST + k] for k in range(len(memory.names))}
             blocks = drop_needless_limits(blocks, subroutines, own, receivers)
-        variables = {*self.registers.values(), *self._all_reals(blocks, subroutines)}
+        variables = {*self.registers.values(), *self.reals.values()}
         changes: dict[str, set[str]] = {}
         for title, found in subroutines.items():
             called = names_in(*found.body) & changes.keys()
@@ -240,7 +244,7 @@ class _Planner:
         registers = [word for index, word in self.registers.items() if word in used and index not in (SIZE, DEPTH)]
         saved = [self.registers[k] for k in (FUNCTION, *range(FIRST, FIRST + (memory.saved or 0)))]
         limit = self.translator.follow(stack_limit, whole("n")) if has_calls else None
-        reals = tuple(word for word in self._all_reals(blocks, subroutines) if word in used or word == score)
+        reals = tuple(word for _, word in sorted(self.reals.items()) if word in used)
         return Plan(
             self.program,
             signature,
@@ -260,7 +264,8 @@ class _Planner:
     # Reals
 
     def _real_name(self, index: int) -> str:
-        return self.real_names[index] if index < len(self.real_names) else f"real{index}"
+        self.reals[index] = self.real_names[index] if index < len(self.real_names) else f"real{index}"
+        return self.reals[index]
 
     def _name_reals(self, block: Block) -> Block:
         """Return code in which single reals are variables."""
@@ -276,11 +281,6 @@ class _Planner:
 
         return change_block(block, lambda expr: deepest_first(expr, change))
 
-    def _all_reals(self, blocks: list[Block], subroutines: dict[str, Subroutine]) -> list[str]:
-        code = [line for block in (*blocks, *(found.body for found in subroutines.values())) for line in block]
-        used = names_in(*code)
-        return [word for word in dict.fromkeys([*self.real_names, *(f"real{k}" for k in range(16))]) if word in used]
-
     # Code
 
     def _tree(self, function: int, node: Node) -> Block:
@@ -291,9 +291,7 @@ class _Planner:
         known = is_true(test)
         if known is not None:
             return self._tree(function, node.then if known else node.otherwise)
-        return (
-            ast.If(test, list(self._tree(function, node.then)), list(self._tree(function, node.otherwise))),
-        )
+        return (ast.If(test, list(self._tree(function, node.then)), list(self._tree(function, node.otherwise))),)
 
     def _leaf(self, function: int, action: int) -> Block:
         if action < 0:
@@ -320,7 +318,11 @@ class _Planner:
                 opened = OpenCall(line.function, line.receiver)
                 opened.site = self._site(function, action, line.receiver)
                 function, previous = self._function_of(line.function), START
-                found += [opened, assign(name("function"), constant(line.function)), assign(name("previous"), constant(0))]
+                found += [
+                    opened,
+                    assign(name("function"), constant(line.function)),
+                    assign(name("previous"), constant(0)),
+                ]
             elif isinstance(line, CloseCall):
                 after, stays = (
                     change_block(rest, lambda expr, known=known: rewrite(expr, {WAS_OPEN: constant(known)}))
@@ -416,7 +418,9 @@ class _Planner:
             own = set(assigned(places[k].code)) - {*self.registers.values()}
             if ways[k] != 1 or k in at_site or k in _targets(places[k].code):
                 continue
-            (before,) = [at for at, block in [(-1, start), *((p, c.code) for p, c in places.items())] if k in _targets(block)]
+            (before,) = [
+                at for at, block in [(-1, start), *((p, c.code) for p, c in places.items())] if k in _targets(block)
+            ]
             block = start if before < 0 else places[before].code
             if own & set(assigned(block)):
                 continue
@@ -466,7 +470,9 @@ def _replace_jump(block: Block, place: int, code: Block) -> Block:
         if isinstance(line, GoTo) and line.place == place:
             found += code
         elif isinstance(line, ast.If):
-            found.append(ast.If(line.test, *(list(_replace_jump(tuple(w), place, code)) for w in (line.body, line.orelse))))
+            found.append(
+                ast.If(line.test, *(list(_replace_jump(tuple(w), place, code)) for w in (line.body, line.orelse)))
+            )
         else:
             found.append(line)
     return tuple(found)

@@ -14,7 +14,6 @@ from surpass.programs.export.code import (
     Subroutine,
     assigned,
     blocks,
-    call,
     change_block,
     constant,
     deepest_first,
@@ -108,7 +107,7 @@ def _change(block: Sequence[ast.stmt], changes: Changes) -> set[str]:
 
 
 def drop_unneeded(
-    codes: Sequence[Block], subroutines: Mapping[str, Subroutine], kept: Iterable[str]
+    codes: Sequence[Block], subroutines: Mapping[str, Subroutine], kept: Iterable[str], receivers: Set[str]
 ) -> tuple[list[Block], dict[str, Subroutine]]:
     """Return code without what has no bearing on its effects; what is `kept` counts as read at the end."""
     needed, count = set(kept), -1
@@ -116,12 +115,14 @@ def drop_unneeded(
     while len(needed) != count:
         count = len(needed)
         for block in everything:
-            _mark(block, needed, subroutines)
+            _mark(block, needed, subroutines, receivers)
 
     def sweep(block: Sequence[ast.stmt], in_loop: bool = False) -> Block:
         found: list[ast.stmt] = []
         for line in block:
             if isinstance(line, Remark) or _is_needed(line, needed, subroutines) or (in_loop and _leaves(line)):
+                if isinstance(line, CloseCall) and not receivers & needed:
+                    line = CloseCall(constant(0))
                 for key, inner in blocks(line):
                     line = _with(line, key, list(sweep(inner, in_loop or isinstance(line, ast.While | ast.For))))
                 found.append(line)
@@ -136,19 +137,23 @@ def _is_needed(line: ast.stmt, needed: set[str], subroutines: Mapping[str, Subro
     """Tell whether a statement has an effect, or sets what is needed; kernels end, so a loop alone has none."""
     if isinstance(line, ast.Assign):
         target = line.targets[0]
-        return not isinstance(target, ast.Name) or target.id in needed or bool(names_in(line.value) & subroutines.keys())
+        return (
+            not isinstance(target, ast.Name) or target.id in needed or bool(names_in(line.value) & subroutines.keys())
+        )
     if isinstance(line, ast.If | ast.While | ast.For):
         return any(_is_needed(inner, needed, subroutines) for _, block in blocks(line) for inner in block)
     return not isinstance(line, ast.Break | ast.Continue | ast.Pass | Remark)
 
 
-def _mark(block: Iterable[ast.stmt], needed: set[str], subroutines: Mapping[str, Subroutine]) -> None:
+def _mark(
+    block: Iterable[ast.stmt], needed: set[str], subroutines: Mapping[str, Subroutine], receivers: Set[str]
+) -> None:
     """Add what the needed statements of a block read to `needed` in place."""
     for line in block:
-        if _is_needed(line, needed, subroutines):
+        if _is_needed(line, needed, subroutines) and not (isinstance(line, CloseCall) and not receivers & needed):
             needed |= names_in(*expressions(line))
             for _, inner in blocks(line):
-                _mark(inner, needed, subroutines)
+                _mark(inner, needed, subroutines, receivers)
             if isinstance(line, ast.While | ast.For):
                 # Whether a loop goes on depends on what decides about leaving it.
                 needed |= names_in(*(s.test for s in statements(line.body) if isinstance(s, ast.If) and _leaves(s)))
