@@ -12,10 +12,11 @@ import numpy as np
 import surpass.agents.teachers
 import surpass.environments  # noqa: F401  (these two make the teachers and the environments known)
 from bench.timing import Timing, Work
-from surpass.agents.teacher import FullViewTeacher, Teacher, find_teacher
-from surpass.engine.lookup import Lookup
+from surpass.agents.teacher import Teacher, find_teacher
 from surpass.engine.run import Results, run
 from surpass.errors import WrongAnswerError
+from surpass.full_view.agent import FullViewTeacher
+from surpass.table import Table
 from surpass.tasks.task import Instances, Limit, Request
 
 __all__ = ["compiled", "draw", "spinning", "stepped"]
@@ -32,11 +33,11 @@ def compiled(teacher: str, instances: Instances, *, limit: str | None = None, th
     What is timed is a whole call of `run`: memory is allocated, instances are copied into it, and the answers checked.
     """
     agent = find_teacher(teacher)
-    lookup = Lookup(agent) if isinstance(agent, Teacher) else None
+    player = Table.of(agent) if isinstance(agent, Teacher) else agent
 
     def finish() -> Results:
         steps = None if limit is None else Limit.parse(limit)
-        return run(agent, instances, limit=steps, lookup=lookup, threads=threads)
+        return run(player, instances, limit=steps, threads=threads)
 
     def work() -> Timing:
         begin = perf_counter()

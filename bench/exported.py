@@ -21,13 +21,12 @@ import numpy.typing as npt
 from bench.report import Measurement, PeerMissingError, Ratio, Report
 from bench.timing import Timing, Work, best_of
 from surpass.agents import find_agent
-from surpass.engine.lookup import Lookup
 from surpass.engine.run import run
 from surpass.errors import WrongAnswerError
 from surpass.programs.export import export_program
 from surpass.programs.extract import extract
 from surpass.programs.program import Program
-from surpass.table import Agent
+from surpass.table import Table
 from surpass.tasks.lists import from_lists
 
 Ints = npt.NDArray[np.int64]
@@ -63,7 +62,7 @@ def measure(rounds: int) -> Report:
 
 def _extract(name: str) -> Program:
     agent = find_agent(name)
-    return extract(agent)
+    return extract(agent).program
 
 
 def _compile(compiler: str, folder: Path, name: str, program: Program, *more: Path) -> ctypes.CDLL:
@@ -188,8 +187,7 @@ def _measure_python(rounds: int, program: Program) -> Report:
     names: dict[str, Any] = {}
     exec(export_program(program, "python"), names)
     lists = np.random.default_rng(2).permuted(np.tile(np.arange(SMALL), (20, 1)), axis=1)
-    agent: Agent = program
-    lookup = Lookup(agent)
+    table = Table.of(program)
 
     def in_python() -> Timing:
         copies = lists.tolist()
@@ -199,7 +197,7 @@ def _measure_python(rounds: int, program: Program) -> Report:
 
     def in_engine() -> Timing:
         begin = perf_counter()
-        results = run(agent, from_lists(lists), lookup=lookup, threads=1)
+        results = run(table, from_lists(lists), threads=1)
         return Timing(int(results.steps.sum()), perf_counter() - begin)
 
     if in_engine().steps != in_python().steps:

@@ -31,10 +31,10 @@ from bench.report import Measurement, PeerMissingError, Ratio, Report
 from bench.timing import Timing, Work, best_of
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.zoo import load_resident
-from surpass.engine.lookup import Lookup
 from surpass.engine.run import run
 from surpass.learning.methods import new_learner
-from surpass.learning.policy_gradient import PolicyGradient, PolicyGradientConfig
+from surpass.learning.policy_gradient.learner import PolicyGradient, PolicyGradientConfig
+from surpass.table import Table
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Limit, Request
 
@@ -176,12 +176,12 @@ def _load(case: Case) -> NetworkAgent:
 
 def _answers(agent: NetworkAgent, config: PolicyGradientConfig) -> tuple[Ints, Ints]:
     """Return the observations that an agent meets on some of the largest instances, and its actions."""
-    task, lookup = agent.task, Lookup(agent)
+    task, table = agent.task, Table.of(agent)
     queries = task.queries[0] if task.queries else Request.queries
     size = config.last_sizes(task)[1]
     request = Request(size=size, count=TAUGHT_INSTANCES, data=config.data, queries=queries)
-    run(agent, task.draw(request), limit=Limit.parse(config.limit or task.limit), lookup=lookup, threads=1)
-    return lookup.entries()
+    run(table, task.draw(request), limit=Limit.parse(config.limit or task.limit), threads=1)
+    return table.entries()
 
 
 def _show(setting: tuple[int, int]) -> str:

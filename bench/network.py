@@ -17,7 +17,6 @@ from bench.timing import Timing, Work, best_of
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.zoo import load_resident
 from surpass.engine.batch import Batch, allocate, grow_stack
-from surpass.engine.lookup import Lookup
 from surpass.engine.run import run
 from surpass.engine.specialise import specialise
 from surpass.errors import WrongAnswerError
@@ -54,7 +53,7 @@ def by_table(agent: NetworkAgent, instances: Instances) -> Work:
 
     def work() -> Timing:
         begin = perf_counter()
-        results = run(agent, instances, lookup=Lookup(agent), threads=1)
+        results = run(agent, instances, threads=1)
         seconds = perf_counter() - begin
         if not results.solved.all():
             raise WrongAnswerError(f"{agent.name} ended so: {results.reasons()}")

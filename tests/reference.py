@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from surpass.engine.advance import Player
 from surpass.engine.batch import allocate
-from surpass.engine.lookup import Lookup
 from surpass.engine.specialise import specialise
 from surpass.machine import Outcome
 from surpass.machine.state import DEPTH, FIRST
-from surpass.table import NO_ACTION, Agent
+from surpass.table import NO_ACTION, Agent, Table
 from surpass.tasks.knapsack import WEIGHTS
 from surpass.tasks.task import Instances, Task
 
@@ -290,16 +290,10 @@ class Compiled:
         numbers = np.array([0 if a is None else interface.pack_action(a) for a in actions], np.int64)
         self.kernels.step(self.batch, numbers, interface.action_rows[numbers], self.limits)
 
-    def run_until(self, limit: int, lookup: Lookup) -> None:
+    def run_until(self, limit: int, table: Table) -> None:
         """Run every episode by a table until it ends or has taken `limit` steps; the latter then still run."""
-        limits, outcomes = np.full(len(self.sizes), limit), self.batch.outcomes
-        while (outcomes == Outcome.RUNNING).any():
-            rows = self.task.interface.action_rows
-            self.kernels.run(self.batch, lookup.keys, lookup.values, rows, limits, 0, len(self.sizes))
-            waiting = outcomes == Outcome.UNKNOWN_OBSERVATION
-            if waiting.any():
-                lookup.extend(np.unique(self.batch.pending[waiting]))
-                outcomes[waiting] = Outcome.RUNNING
+        self.batch = Player(table).finish(self.batch, np.full(len(self.sizes), limit))
+        outcomes = self.batch.outcomes
         outcomes[outcomes == Outcome.STEP_LIMIT] = Outcome.RUNNING
 
     def digits(self) -> np.ndarray:
@@ -367,7 +361,7 @@ def check_agent(agent: Agent, instances: Instances, most: int, machines: dict[st
     After `most` steps the comparison stops. Returns the reference machines as they stand then.
     """
     task = agent.task
-    references, compiled, lookup = start_machines(task, instances, machines), Compiled(task, instances), Lookup(agent)
+    references, compiled, table = start_machines(task, instances, machines), Compiled(task, instances), Table.of(agent)
     numbers = [{value: k for k, value in enumerate(values)} for values in compiled.values]
     answers: dict[tuple[Any, ...], ActionPair | None] = {}
 
@@ -388,7 +382,7 @@ def check_agent(agent: Agent, instances: Instances, most: int, machines: dict[st
                 reference.outcome = "no action"
             else:
                 reference.step(action)
-        compiled.run_until(t, lookup)
+        compiled.run_until(t, table)
         for b, got in enumerate(compiled.snapshots()):
             check_same(references[b].snapshot(), got, f"instance {b} after step {t}")
     return references

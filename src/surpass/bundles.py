@@ -1,6 +1,7 @@
 """Saved agents and checkpoints: tensors in safetensors, everything else in JSON, both under a checksum.
 
-A bundle `NAME` is the pair of files `NAME.safetensors` and `NAME.json`. Loading one runs no code from it.
+A bundle `NAME` is the pair of files `NAME.safetensors` and `NAME.json`, or the latter alone if it has no tensors.
+Loading one runs no code from it.
 """
 
 from __future__ import annotations
@@ -19,26 +20,31 @@ from safetensors.numpy import load, save
 from surpass.errors import SavedFileError
 from surpass.machine.interface import Interface
 
-__all__ = ["check_interface", "interface_fingerprint", "load_bundle", "save_bundle", "write_atomically"]
+__all__ = ["Tensors", "check_interface", "interface_fingerprint", "load_bundle", "save_bundle", "write_atomically"]
 
 FORMAT = "surpass bundle 1"
 
 Tensors = dict[str, npt.NDArray[Any]]
 
 
-def save_bundle(stem: Path, tensors: Tensors, record: dict[str, Any]) -> None:
+def save_bundle(stem: Path, tensors: Tensors | None, record: dict[str, Any]) -> None:
     """Write a bundle; the JSON file comes last, so that a bundle is whole once it is there."""
-    data = save({name: np.asarray(tensor, order="C") for name, tensor in tensors.items()})
-    content = {"format": FORMAT, "tensors_sha256": _digest(data), "record": record}
+    content: dict[str, Any] = {"format": FORMAT, "record": record}
+    if tensors is not None:
+        data = save({name: np.asarray(tensor, order="C") for name, tensor in tensors.items()})
+        content["tensors_sha256"] = _digest(data)
+        write_atomically(stem.with_name(stem.name + ".safetensors"), data)
     content["sha256"] = _digest(_canonical(content))
-    write_atomically(stem.with_name(stem.name + ".safetensors"), data)
     write_atomically(stem.with_name(stem.name + ".json"), (json.dumps(content, indent=1) + "\n").encode())
 
 
 def load_bundle(stem: Path) -> tuple[Tensors, dict[str, Any]]:
-    """Return the tensors and the record of a bundle, once both are known to be whole."""
+    """Return the tensors, if it has any, and the record of a bundle, once both are known to be whole."""
     record_path, tensors_path = stem.with_name(stem.name + ".json"), stem.with_name(stem.name + ".safetensors")
     content = _read_record(record_path)
+    record: dict[str, Any] = content["record"]
+    if "tensors_sha256" not in content:
+        return {}, record
     data = _read(tensors_path)
     if _digest(data) != content["tensors_sha256"]:
         raise SavedFileError(
@@ -48,7 +54,6 @@ def load_bundle(stem: Path) -> tuple[Tensors, dict[str, Any]]:
         tensors = load(data)
     except (SafetensorError, ValueError, KeyError) as error:
         raise SavedFileError(f"{tensors_path} is not a safetensors file: {error}") from None
-    record: dict[str, Any] = content["record"]
     return tensors, record
 
 

@@ -9,6 +9,7 @@ SurpassError
 ├── InstanceError           an input that does not fit its task
 ├── DataFileError           a file of lists that cannot be read
 ├── TraceError              a text that is not a trace, or a trace that does not replay
+├── ProgramError            a program file that cannot be read, or a program that cannot be written to one
 ├── RecipeError             a recipe that cannot be read, or asks for what cannot be
 ├── SavedFileError          a checkpoint or saved agent that is damaged, foreign or of another task
 ├── SettingError            an option with an impossible value
@@ -26,6 +27,7 @@ __all__ = [
     "ExportError",
     "InstanceError",
     "ObservationError",
+    "ProgramError",
     "RecipeError",
     "SavedFileError",
     "SettingError",
@@ -74,6 +76,10 @@ class DataFileError(SurpassError):
 
 class TraceError(SurpassError):
     """A text that is not a trace, or a trace that does not replay."""
+
+
+class ProgramError(SurpassError):
+    """A program file that cannot be read, or a program that cannot be written to one."""
 
 
 class RecipeError(SurpassError):

@@ -21,7 +21,7 @@ from surpass.machine.interface import Interface
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Task
 
-__all__ = ["ANY", "EMPTY", "NO_ACTION", "Agent", "Change", "Table", "find", "is_saved_table"]
+__all__ = ["ANY", "EMPTY", "NO_ACTION", "Agent", "Amendment", "Table", "amended", "find", "is_saved_table", "put"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -30,7 +30,7 @@ EMPTY = -1
 NO_ACTION = -1
 """The answer of an agent that has no action for an observation."""
 ANY = -2
-"""Stands for whatever action there is, in a change."""
+"""Stands for whatever action there is, in an amendment."""
 KIND = "table"
 """What the record of a saved table says that it is."""
 
@@ -51,7 +51,7 @@ class Agent(Protocol):
         """Return the action [m] for each packed observation [m], or `NO_ACTION`."""
 
 
-class Change(NamedTuple):
+class Amendment(NamedTuple):
     """Where `features` have the value numbers `digits` and the action is `old`, or for `ANY`, it becomes `new`."""
 
     features: Ints
@@ -66,7 +66,6 @@ class Table:
     def __init__(self, task: Task, source: Agent | None = None, *, name: str = "") -> None:
         self.task, self.source = task, source
         self.name = name or (source.name if source else "table")
-        self._count = 0
         self.clear()
 
     @classmethod
@@ -76,7 +75,7 @@ class Table:
 
     @classmethod
     def holding(cls, task: Task, observations: Ints, actions: Ints, *, name: str = "") -> Table:
-        """Return a table of some distinct observations [m] and their actions [m], without a source."""
+        """Return a table of some observations [m] and their actions [m], without a source."""
         table = cls(task, name=name)
         table.insert(np.asarray(observations, np.int64), np.asarray(actions, np.int64))
         return table
@@ -89,17 +88,16 @@ class Table:
     def actions(self, observations: Ints) -> Ints:
         """Return the action [m] for each observation [m], asking the source about new ones; without one `NO_ACTION`."""
         observations = np.ascontiguousarray(observations, np.int64)
-        missing = ~self.holds(observations)
-        if missing.any() and self.source is not None:
+        places = find_all(self.keys, observations)
+        missing = self.keys[places] == EMPTY
+        if self.source is not None and missing.any():
             self.extend(np.unique(observations[missing]))
-        found = np.empty(len(observations), np.int64)
-        look_up(self.keys, self.values, observations, found)
-        return found
+            places = find_all(self.keys, observations)
+        return self.values[places]
 
     def holds(self, observations: Ints) -> npt.NDArray[np.bool_]:
         """Tell for each observation [m] whether it is in the table."""
-        held = np.empty(len(observations), np.bool_)
-        is_held(self.keys, np.ascontiguousarray(observations, np.int64), held)
+        held: npt.NDArray[np.bool_] = self.keys[find_all(self.keys, np.ascontiguousarray(observations))] != EMPTY
         return held
 
     def entries(self) -> tuple[Ints, Ints]:
@@ -115,29 +113,28 @@ class Table:
 
     # Filling
 
-    def extend(self, observations: Ints) -> bool:
-        """Ask the source about new, distinct observations [m] and keep its answers; return whether all places moved."""
+    def extend(self, observations: Ints) -> None:
+        """Ask the source about new, distinct observations [m] and keep its answers; without one, keep `NO_ACTION`."""
         if self.source is None:
             answers = np.full(len(observations), NO_ACTION, np.int64)
         else:
             answers = np.asarray(self.source.actions(observations))
         self._check(observations, answers)
-        return self.insert(observations, answers)
+        self.insert(observations, answers.astype(np.int64, copy=False))
 
-    def insert(self, observations: Ints, actions: Ints) -> bool:
-        """Put new, distinct observations [m] with their actions [m] in; return whether all places moved."""
+    def insert(self, observations: Ints, actions: Ints) -> None:
+        """Put observations [m] with their actions [m] in, over those that are there; if room is short, all move."""
         wanted = self._count + len(observations)
-        moves: bool = 2 * wanted > len(self.keys)
-        if moves:
-            known = self.entries()
+        if 2 * wanted > len(self.keys):
+            held = self.entries()
             self._allocate(1 << (4 * wanted).bit_length())
-            put(self.keys, self.values, *known)
-        put(self.keys, self.values, observations, actions)
-        self._count = wanted
-        return moves
+            put(self.keys, self.values, *held)
+        self._count += put(self.keys, self.values, observations, actions)
 
     def join(self, other: Table) -> None:
         """Put in what another table of the same task holds and this one lacks."""
+        if other.task is not self.task:
+            raise SettingError(f"{other.name} is a table of {other.task.name}, not of {self.task.name}")
         observations, actions = other.entries()
         missing = ~self.holds(observations)
         self.insert(observations[missing], actions[missing])
@@ -164,13 +161,9 @@ class Table:
 
     # Amending
 
-    def amend(self, changes: Sequence[Change]) -> None:
-        """Make changes to the actions, one after the other."""
-        self.values = self.values_with(changes)
-
-    def values_with(self, changes: Sequence[Change]) -> Ints:
-        """Return the actions at all places as they would be after some changes; the table stays as it is."""
-        return amended(self.task.interface, changes, self.keys, self.values.copy())
+    def amend(self, amendments: Sequence[Amendment]) -> None:
+        """Change the actions, one amendment after the other."""
+        amended(self.task.interface, amendments, self.keys, self.values)
 
     # Files
 
@@ -192,10 +185,14 @@ class Table:
         observations, actions = tensors["observations"], tensors["actions"]
         if not all(array.ndim == 1 and array.dtype == np.int64 for array in (observations, actions)):
             raise SavedFileError(f"{stem} holds numbers of another type or shape than a table's")
-        if len(np.unique(observations)) < len(observations) or (observations < 0).any():
-            raise SavedFileError(f"{stem} holds an observation twice, or one below 0")
+        is_seen = (observations >= 0) & (observations < task.interface.observation_count)
+        if len(np.unique(observations)) < len(observations) or not is_seen.all():
+            raise SavedFileError(f"{stem} holds an observation twice, or one that {task.name} does not have")
         table = cls(task, name=name or str(stem))
-        table._check(observations, actions)
+        try:
+            table._check(observations, actions)
+        except SettingError as error:
+            raise SavedFileError(f"{stem} does not hold a table: {error}") from None
         table.insert(observations, actions)
         return table
 
@@ -205,10 +202,10 @@ def is_saved_table(record: dict[str, Any]) -> bool:
     return record.get("kind") == KIND
 
 
-def amended(interface: Interface, changes: Sequence[Change], observations: Ints, actions: Ints) -> Ints:
-    """Make changes to the actions [m] of observations [m] in place, and return them; free places stay free."""
+def amended(interface: Interface, amendments: Sequence[Amendment], observations: Ints, actions: Ints) -> Ints:
+    """Amend the actions [m] of observations [m] in place, and return them; free places stay free."""
     strides, radices = np.array(interface.strides), np.array(interface.radices)
-    for features, digits, old, new in changes:
+    for features, digits, old, new in amendments:
         replace_actions(observations, actions, digits, strides[features], radices[features], old, new)
     return actions
 
@@ -228,27 +225,24 @@ def find(keys: Ints, observation: int) -> int:
 
 
 @numba.njit(nogil=True, cache=True)
-def put(keys: Ints, values: Ints, observations: Ints, actions: Ints) -> None:
-    """Put observations and their actions into a table that has room, in place."""
+def find_all(keys: Ints, observations: Ints) -> Ints:
+    """Return the place of each observation, as `find` does."""
+    places = np.empty(len(observations), np.int64)
+    for k in range(len(observations)):
+        places[k] = find(keys, observations[k])
+    return places
+
+
+@numba.njit(nogil=True, cache=True)
+def put(keys: Ints, values: Ints, observations: Ints, actions: Ints) -> int:
+    """Put observations and their actions into a table that has room, in place; return how many are new."""
+    new = 0
     for k in range(len(observations)):
         place = find(keys, observations[k])
+        new += keys[place] == EMPTY
         keys[place] = observations[k]
         values[place] = actions[k]
-
-
-@numba.njit(nogil=True, cache=True)
-def look_up(keys: Ints, values: Ints, observations: Ints, found: Ints) -> None:
-    """Write the action of each observation into `found`, in place; `NO_ACTION` for those that are not there."""
-    for k in range(len(observations)):
-        place = find(keys, observations[k])
-        found[k] = NO_ACTION if keys[place] == EMPTY else values[place]
-
-
-@numba.njit(nogil=True, cache=True)
-def is_held(keys: Ints, observations: Ints, held: npt.NDArray[np.bool_]) -> None:
-    """Write whether each observation is there into `held`, in place."""
-    for k in range(len(observations)):
-        held[k] = keys[find(keys, observations[k])] != EMPTY
+    return new
 
 
 @numba.njit(nogil=True, cache=True)

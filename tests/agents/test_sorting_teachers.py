@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from surpass.agents.teacher import find_teacher
-from surpass.engine.batch import allocate, grow_stack
-from surpass.engine.lookup import Lookup
+from surpass.engine.advance import Player
+from surpass.engine.batch import allocate
 from surpass.engine.run import Results, run
 from surpass.engine.specialise import specialise
 from surpass.machine import Outcome
 from surpass.machine.calls import stack_limit
 from surpass.machine.state import DEPTH
+from surpass.table import Table
 from surpass.tasks.lists import LISTS, from_lists
 from surpass.tasks.task import Instances, Limit, Request
 
@@ -103,16 +104,10 @@ def deep_list(size: int) -> Instances:
 def run_and_measure_depth(name: str, instances: Instances) -> tuple[Outcome, int]:
     """Return how one instance ended and how many calls were open then."""
     teacher = find_teacher(name)
-    kernels, lookup = specialise(teacher.task), Lookup(teacher)
     batch = allocate(teacher.task, 1, int(instances.sizes[0]))
-    kernels.reset(batch, *instances, np.arange(1))
+    specialise(teacher.task).reset(batch, *instances, np.arange(1))
     limits = Limit.parse(teacher.task.limit).steps(instances.sizes)
-    while batch.outcomes[0] <= Outcome.RUNNING:
-        kernels.run(batch, lookup.keys, lookup.values, teacher.task.interface.action_rows, limits, 0, 1)
-        if batch.outcomes[0] == Outcome.UNKNOWN_OBSERVATION:
-            lookup.extend(batch.pending.copy())
-        if batch.outcomes[0] == Outcome.STACK_FULL:
-            batch = grow_stack(batch, 2 * batch.stack.shape[1])
+    batch = Player(Table.of(teacher)).finish(batch, limits)
     return Outcome(int(batch.outcomes[0])), int(batch.registers[0, DEPTH])
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from surpass.agents import teachers
-from surpass.agents.agent import FullViewAgent
 from surpass.agents.teacher import Do, See, Teacher, find_teacher, known_teachers, teacher
 from surpass.errors import DeclarationError, UnknownNameError
+from surpass.full_view.agent import FullViewAgent
 from surpass.machine import Action
 from surpass.table import NO_ACTION, Agent
 from surpass.tasks.registry import PAPER_TASKS

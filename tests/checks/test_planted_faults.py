@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from surpass.agents import find_agent
-from surpass.agents.teacher import Do, FullViewTeacher, See, Teacher, find_teacher
+from surpass.agents.teacher import Do, See, Teacher, find_teacher
 from surpass.checks.certificate import Failure
 from surpass.checks.check import check
 from surpass.engine.record import record, replay
 from surpass.engine.run import run
+from surpass.full_view.agent import FullViewTeacher
 from surpass.machine import kernel
 from surpass.machine.instructions import Action
 from surpass.machine.state import SCORE, SIZE, State

@@ -18,16 +18,19 @@ def test_a_teacher_is_shown_as_rules_with_their_use():
     rows = [line.split()[-3:] for line in lines if line.rstrip().split()[-2:-1] and "%" in line.split()[-2]]
     assert sorted(int(number) for row in rows for number in row[0].split("+")) == list(range(1, 8))
     assert sum(float(row[1].rstrip("%")) for row in rows) == pytest.approx(100, abs=0.5)
-    assert "asks the agent" in shown.stdout
+    assert "On any other observation the program follows the rules" in shown.stdout
 
 
 def test_a_users_own_task_is_shown():
     shown = call("show", "teacher:scan", "--task", EXAMPLE, "--json", "-")
     record = json.loads(shown.stdout)
     assert record["task"] == "minimum"
-    assert {rule["action"] for rule in record["rules"]} == {"Walk()", "Keep()", "Answer(1)", "Answer(2)"}
+    assert (record["rules"], record["places"], len(record["listing"])) == (4, 1, 4)
+    assert {rule["action"] for rule in record["listing"]} == {"Walk()", "Keep()", "Answer(1)", "Answer(2)"}
+    assert sum(rule["share"] for rule in record["listing"]) == pytest.approx(1)
+    assert all(isinstance(text, str) for rule in record["listing"] for text in rule["conditions"])
     assert record["typical"]["solved"] == 1.0
-    assert record["typical"]["unmet_steps"] == 0
+    assert record["typical"]["unseen_steps"] == 0
 
 
 def test_the_table_has_every_observation(tmp_path):
@@ -69,6 +72,9 @@ def test_two_agents_are_compared_on_the_same_instances(tmp_path):
         (("teacher:bubble_sort", "--data", "nope"), "known: uniform"),
         (("teacher:bubble_sort", "--seed", "-1"), "seed is -1"),
         (("teacher:bubble_sort", "--json", "/nowhere/x.json"), "cannot be written"),
+        (("teacher:bubble_sort", "--out", "/nowhere/x.rules"), "cannot be written"),
+        (("teacher:bubble_sort", "--out", "-", "--json", "-"), "cannot both go to the output"),
+        (("missing.rules",), "missing.rules cannot be read"),
     ],
 )
 def test_bad_input_gets_one_sentence_and_exit_code_2(words, message, tmp_path):

@@ -247,28 +247,51 @@ def test_kernels_typed_in_at_a_prompt_are_told_apart_by_the_names_in_them(
     assert folder_of()
 
 
+ENGINE = "specialise(task.TOY)"
+SAMPLER = "specialise(task.TOY, TEMPLATE)"
+
+
 @pytest.mark.parametrize(
-    ("file", "old", "new"),
-    [("calls.py", "1000", "2000"), ("state.py", "BAD_OBSERVATION = 6", "BAD_OBSERVATION = 16")],
-    ids=["the stack limit", "the number of an outcome"],
+    ("file", "old", "new", "loops", "another"),
+    [
+        ("machine/calls.py", "1000", "2000", ENGINE, True),
+        ("machine/state.py", "BAD_OBSERVATION = -5", "BAD_OBSERVATION = -15", ENGINE, True),
+        ("table.py", "0x9E3779B1", "0x9E3779B3", ENGINE, True),
+        ("engine/kernels.py", "> stack_limit", ">= stack_limit", SAMPLER, True),
+        ("learning/policy_gradient/forward.py", "np.exp(", "1 * np.exp(", SAMPLER, True),
+        ("learning/policy_gradient/forward.py", "np.exp(", "1 * np.exp(", ENGINE, False),
+    ],
+    ids=["stack limit", "outcome", "table", "engine of the sampler", "sampler", "sampler, not the engine"],
 )
-def test_another_version_of_the_package_gets_another_folder(workshop: Workshop, file: str, old: str, new: str) -> None:
+def test_another_version_of_the_package_gets_another_folder(
+    workshop: Workshop, file: str, old: str, new: str, loops: str, another: bool
+) -> None:
     package = workshop.folder / "src" / "surpass"
     shutil.copytree(Path(surpass.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
-    load = "import task; from surpass.engine.specialise import specialise; specialise(task.TOY)"
+    template = "from surpass.learning.policy_gradient.compiled import TEMPLATE; " * (loops == SAMPLER)
+    load = f"import task; from surpass.engine.specialise import specialise; {template}{loops}"
     places = {"PYTHONPATH": f"{package.parent}:{workshop.folder}", "SURPASS_CACHE_DIR": str(workshop.cache)}
 
-    def count_folders() -> int:
-        subprocess.run(
-            [sys.executable, "-c", load], env={**os.environ, **places, "PYTHONDONTWRITEBYTECODE": "1"}, check=True
-        )
-        return len(list(workshop.cache.rglob("toy-*")))
+    def folders() -> set[str]:
+        environment = {**os.environ, **places, "PYTHONDONTWRITEBYTECODE": "1"}
+        subprocess.run([sys.executable, "-c", load], env=environment, check=True)
+        return {
+            path.parent.name
+            for path in workshop.cache.rglob("kernels.py")
+            if ("DecisionPlan" in path.read_text()) == (loops == SAMPLER)
+        }
 
-    assert count_folders() == 1
-    edited = package / "machine" / file
+    assert len(folders()) == 1
+    edited = package / file
     assert old in edited.read_text()
     edited.write_text(edited.read_text().replace(old, new))
-    assert count_folders() == 2
+    assert len(folders()) == 1 + another
+
+
+def test_running_an_agent_loads_no_loops_of_a_learner(compiled: Workshop) -> None:
+    copies = compiled.find("kernels.py")
+    assert len(copies) == 1
+    assert all("def run(" in path.read_text() and "def sample(" not in path.read_text() for path in copies)
 
 
 # Damage

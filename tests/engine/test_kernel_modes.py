@@ -45,7 +45,7 @@ def count_passed(ran: subprocess.CompletedProcess[str]) -> int:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_the_kernels_pass_their_tests(mode: str, tmp_path: Path) -> None:
-    files = ("tests/engine/test_kernels.py", "tests/engine/test_sampling.py")
+    files = ("tests/engine/test_kernels.py", "tests/learning/test_sampling.py")
     assert count_passed(run_tests(mode, tmp_path, *files)) >= 38
     compiled = list(tmp_path.rglob("*.nbc"))
     assert bool(compiled) == (mode != "interpreted"), "the mode was not in effect"

@@ -11,13 +11,11 @@ import pytest
 import surpass.agents.teachers  # noqa: F401 - makes the teachers known
 from surpass.agents.teacher import Do, See, Teacher, find_teacher
 from surpass.engine.batch import FIRST_DEPTH, allocate, grow_stack
-from surpass.engine.kernels import EMPTY
-from surpass.engine.lookup import Lookup
 from surpass.engine.record import Episode
 from surpass.engine.run import run
-from surpass.engine.specialise import specialise
 from surpass.machine import Action, Outcome
 from surpass.machine.state import DEPTH, FIRST
+from surpass.table import EMPTY, Table, put
 from surpass.tasks.knapsack import KNAPSACK
 from surpass.tasks.lists import from_lists
 from surpass.tasks.search import SEARCH
@@ -131,12 +129,11 @@ def test_stepping_and_running_stop_at_the_same_limit(limit: int) -> None:
 
 
 def test_a_table_finds_every_key_also_when_it_is_almost_full() -> None:
-    kernels = specialise(SORT_QUICK)
     observations = np.unique(np.random.default_rng(0).integers(0, 2**62, 63))
     keys, values = np.full(64, EMPTY), np.zeros(64, np.int64)
-    kernels.insert(keys, values, observations, np.arange(len(observations)))
+    assert put(keys, values, observations, np.arange(len(observations))) == len(observations)
     assert (keys == EMPTY).sum() == 64 - len(observations)
-    kernels.insert(keys, values, observations, np.arange(len(observations)) + 100)
+    assert put(keys, values, observations, np.arange(len(observations)) + 100) == 0
     assert dict(zip(keys.tolist(), values.tolist(), strict=True)) == {
         **{int(observation): k + 100 for k, observation in enumerate(observations)},
         EMPTY: 0,
@@ -223,10 +220,12 @@ def test_a_state_that_differs_on_the_stack_only_is_another_state() -> None:
     assert run(agent, from_lists(np.array([[1, 0]])), find_loops=True).reasons() == {"solved": 1}
 
 
-def test_a_lookup_grows_in_any_mode() -> None:
-    lookup = Lookup(find_teacher("hoare_sort"), capacity=4)
-    lookup.extend(np.arange(10))
-    assert lookup.entries()[0].tolist() == list(range(10))
+def test_a_table_grows_in_any_mode() -> None:
+    table = Table.of(find_teacher("hoare_sort"))
+    table.extend(np.arange(10))
+    table.extend(np.arange(10, 2000))
+    assert table.observations.tolist() == list(range(2000))
+    assert table.actions(np.arange(2000)).tolist() == find_teacher("hoare_sort").actions(np.arange(2000)).tolist()
 
 
 def test_a_fresh_batch_is_blank() -> None:

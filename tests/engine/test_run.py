@@ -9,18 +9,17 @@ import numpy as np
 import pytest
 
 import surpass.agents.teachers  # noqa: F401 - makes the teachers known
-from surpass.agents.teacher import FullViewTeacher, Teacher, find_teacher
+from surpass.agents.teacher import Teacher, find_teacher
 from surpass.engine import run as run_module
-from surpass.engine.lookup import Lookup
 from surpass.engine.run import Results, core_count, run
-from surpass.errors import InstanceError, SettingError, SurpassError
+from surpass.errors import InstanceError, SettingError
 from surpass.machine import Outcome, State, kernel
 from surpass.machine.calls import stack_limit
+from surpass.table import Table
 from surpass.tasks.knapsack import KNAPSACK
 from surpass.tasks.lists import from_lists
 from surpass.tasks.search import SEARCH
 from surpass.tasks.sort_bubble import SORT_BUBBLE
-from surpass.tasks.sort_full import SORT_FULL
 from surpass.tasks.sort_quick import SORT_QUICK
 from surpass.tasks.task import Instances, Limit, Request, Task
 from tests import reference
@@ -161,11 +160,11 @@ def test_an_agent_is_asked_once_about_each_observation() -> None:
             return teacher.actions(observations)
 
     noted = Noted()
-    lookup, instances = Lookup(noted), SORT_QUICK.draw(Request(size=20, count=50))
-    first = run(noted, instances, lookup=lookup)
+    table, instances = Table.of(noted), SORT_QUICK.draw(Request(size=20, count=50))
+    first = run(table, instances)
     count = len(asked)
-    assert count == len(set(asked)) == lookup.count
-    assert same(first, run(noted, instances, lookup=lookup))
+    assert count == len(set(asked)) == len(table)
+    assert same(first, run(table, instances))
     assert len(asked) == count
     assert same(first, run(teacher, instances))
 
@@ -243,14 +242,6 @@ def test_having_no_action_ends_only_the_episodes_that_need_one() -> None:
     assert results.steps.tolist() == [0, 1, 0, 90]
 
 
-@pytest.mark.parametrize("pointers", [(0, 0), (0, 1)], ids=["nothing", "back and forth"])
-def test_a_full_view_agent_that_meets_a_list_again_is_in_a_loop_and_counts_the_limit(pointers: tuple[int, int]) -> None:
-    stuck = FullViewTeacher("teacher:stuck", SORT_FULL, lambda lists: np.tile(pointers, (len(lists), 1)), "")
-    results = run(stuck, from_lists(np.array([[0, 2, 1], [0, 1, 2]])))
-    assert results.outcomes.tolist() == [Outcome.LOOP, Outcome.SOLVED]
-    assert results.steps.tolist() == [9, 0]
-
-
 def test_every_outcome_has_its_reason_in_words() -> None:
     assert Outcome.STACK_LIMIT.reason == "stack limit"
     assert len({outcome.reason for outcome in Outcome}) == len(Outcome)
@@ -304,12 +295,6 @@ def test_instances_without_the_memory_of_the_task_are_refused() -> None:
         run(find_teacher("linear_search"), SORT_BUBBLE.draw(Request(size=5, count=2)))
 
 
-def test_the_table_of_another_agent_is_refused() -> None:
-    lookup = Lookup(find_teacher("bubble_sort"))
-    with pytest.raises(SettingError, match="belongs to teacher:bubble_sort, not to teacher:insertion_sort"):
-        run(find_teacher("insertion_sort"), SORT_BUBBLE.draw(Request(size=5, count=2)), lookup=lookup)
-
-
 @pytest.mark.parametrize("threads", [0, -1])
 def test_fewer_than_one_thread_is_refused(threads: int) -> None:
     with pytest.raises(SettingError, match=f"threads is {threads}"):
@@ -330,10 +315,3 @@ def test_the_number_of_threads_can_be_set_from_outside(monkeypatch: pytest.Monke
 def test_no_instances_give_no_results() -> None:
     none = SORT_BUBBLE.draw(Request(size=5, count=1)).part(0, 0)
     assert run(find_teacher("bubble_sort"), none).steps.tolist() == []
-
-
-def test_a_pointer_behind_the_list_is_refused() -> None:
-    stray = FullViewTeacher("teacher:stray", SORT_FULL, lambda lists: np.tile((0, 3), (len(lists), 1)), "")
-    instances = Instances(np.array([2, 4]), np.array([[1, 0, 0, 0], [3, 1, 2, 0]]), np.zeros((2, 1)))
-    with pytest.raises(SurpassError):
-        run(stray, instances)

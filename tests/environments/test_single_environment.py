@@ -12,7 +12,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
 from surpass.agents import teachers  # noqa: F401  # makes the teachers known
-from surpass.agents.teacher import FullViewTeacher, Teacher, known_teachers
+from surpass.agents.teacher import AnyTeacher, Teacher, known_teachers
 from surpass.engine.run import run
 from surpass.environments.registration import PAPER_TASK_NAMES, environment_id
 from surpass.environments.single import SurpassEnv
@@ -37,7 +37,7 @@ def play(env: SurpassEnv, actions: Any, **reset: Any) -> list[tuple[Any, ...]]:
     return shown
 
 
-def choose(agent: Teacher | FullViewTeacher, env: SurpassEnv, observation: Any) -> Any:
+def choose(agent: AnyTeacher, env: SurpassEnv, observation: Any) -> Any:
     if isinstance(agent, Teacher):
         return int(agent.actions(agent.task.interface.pack_digits(observation[None]))[0])
     # A list's order follows from its graph: count for each position how many values are smaller.
@@ -81,7 +81,7 @@ def test_actions_and_a_seed_determine_everything(rng: np.random.Generator) -> No
 
 
 @pytest.mark.parametrize("agent", known_teachers(), ids=lambda agent: agent.name)
-def test_a_teacher_takes_as_many_steps_as_in_the_engine(agent: Teacher | FullViewTeacher) -> None:
+def test_a_teacher_takes_as_many_steps_as_in_the_engine(agent: AnyTeacher) -> None:
     task, size = agent.task, 8
     instances = task.draw(Request(size=size, count=4, seed=3))
     results = run(agent, instances)

@@ -10,17 +10,15 @@ import pytest
 import torch
 
 import surpass
-from surpass.agents.networks.agent import GraphAgent, NetworkAgent
 from surpass.agents.networks.structured import HIDDEN, StructuredPolicy
 from surpass.agents.teacher import find_teacher
-from surpass.engine.lookup import Lookup
 from surpass.engine.run import run
 from surpass.errors import SettingError, SurpassError, UnknownNameError
 from surpass.evaluation.scores import evaluate
 from surpass.learning.imitation import Imitation, ImitationConfig
-from surpass.learning.imitation_full import FullViewImitation, FullViewImitationConfig
 from surpass.learning.methods import METHODS, new_learner
 from surpass.learning.runs import train
+from surpass.table import Table
 from surpass.tasks.knapsack import KNAPSACK
 from surpass.tasks.search import SEARCH
 from surpass.tasks.sort_bubble import SORT_BUBBLE
@@ -42,13 +40,13 @@ def small_imitation(task: Task, teacher: str, **settings: str) -> Imitation:
 def check_agrees_on_all_it_met(learner: Imitation, seed: int) -> int:
     """Raise AssertionError unless the network answers all that either meets like its teacher; return how much it is."""
     agent, teacher = learner.agent(), learner.teacher
-    lookups = Lookup(agent), Lookup(teacher)
+    tables = Table.of(agent), Table.of(teacher)
     for size in learner.config.sizes:
         for data in learner.task.data:
             instances = learner.task.draw(Request(size=size, count=5, seed=seed, data=data))
-            for lookup in lookups:
-                run(lookup.agent, instances, lookup=lookup)
-    met = np.union1d(learner.observations, np.union1d(lookups[0].entries()[0], lookups[1].entries()[0]))
+            for table in tables:
+                run(table, instances)
+    met = np.union1d(learner.observations, np.union1d(tables[0].observations, tables[1].observations))
     expected = teacher.actions(met)
     differing = int((agent.actions(met) != expected).sum())
     assert differing == 0, f"{differing} of {len(met)} answers differ"
@@ -137,43 +135,6 @@ def test_a_users_own_task_is_learned_with_no_code_beside_it(minimum: Task) -> No
     assert 5 <= len(learner.observations) <= minimum.interface.observation_count
 
 
-# The full view
-
-
-def test_full_view_imitation_lowers_its_loss_and_ends_after_its_updates() -> None:
-    learner = full_view_learner(40)
-    curves = train(learner)
-    assert isinstance(learner, FullViewImitation)
-    assert learner.updates == 40
-    assert [line["updates"] for line in curves] == list(range(2, 41, 2))
-    losses = [line["loss"] for line in curves]
-    assert np.mean(losses[-5:]) < np.mean(losses[:5])
-
-
-def test_full_view_imitation_learns_from_unsorted_lists_of_its_sizes_only() -> None:
-    learner = full_view_learner(4)
-    assert isinstance(learner, FullViewImitation)
-    sizes = set()
-    for _ in range(30):
-        lists = learner._visit()
-        sizes.add(lists.shape[1])
-        assert (np.sort(lists, axis=1) == np.arange(lists.shape[1])).all()
-        assert (np.diff(lists, axis=1) < 0).any(axis=1).all()
-    assert sizes == {3, 4, 5}
-
-
-def test_full_view_imitation_gives_a_full_view_agent_and_the_other_a_table_agent() -> None:
-    assert isinstance(full_view_learner(2).agent(), GraphAgent)
-    assert isinstance(knapsack_learner(2).agent(), NetworkAgent)
-
-
-def test_full_view_imitation_draws_again_if_all_lists_are_sorted_already() -> None:
-    config = FullViewImitationConfig(
-        task="sort-full", teacher="selection_sort", smallest=2, largest=2, lists=1, updates=20
-    )
-    train(FullViewImitation(SORT_FULL, config))
-
-
 # What is refused
 
 
@@ -198,33 +159,6 @@ def test_full_view_imitation_draws_again_if_all_lists_are_sorted_already() -> No
 def test_impossible_settings_are_refused(settings: dict[str, object], message: str) -> None:
     with pytest.raises(SettingError, match=message):
         ImitationConfig(task="search", teacher="linear_search", **settings)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"smallest": 1}, "sizes"),
-        ({"smallest": 9, "largest": 8}, "sizes"),
-        ({"lists": 0}, "lists"),
-        ({"updates": 0}, "updates"),
-        ({"updates_per_round": 0}, "updates_per_round"),
-        ({"checked": 0}, "checked"),
-        ({"own": 1.5}, "own"),
-        ({"own": float("nan")}, "own"),
-    ],
-    ids=str,
-)
-def test_impossible_settings_of_the_full_view_are_refused(settings: dict[str, object], message: str) -> None:
-    with pytest.raises(SettingError, match=message):
-        FullViewImitationConfig(task="sort-full", teacher="selection_sort", **settings)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    "settings", [{"learning_rate": -1.0}, {"learning_rate": float("nan")}, {"final_learning_rate": -1.0}]
-)
-def test_impossible_learning_rates_of_the_full_view_are_refused(settings: dict[str, float]) -> None:
-    with pytest.raises(SettingError, match="learning_rate"):
-        FullViewImitationConfig(task="sort-full", teacher="selection_sort", **settings)  # type: ignore[arg-type]
 
 
 def test_sizes_on_which_nothing_is_to_be_done_are_refused() -> None:

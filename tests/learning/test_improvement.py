@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from surpass.agents import NO_ACTION, find_agent
-from surpass.engine.lookup import Lookup
 from surpass.engine.run import run
 from surpass.errors import SettingError, UnknownNameError
-from surpass.learning.changes import ANY, AmendedAgent, Change, RememberedAgent, amend
+from surpass.learning.changes import AmendedAgent
 from surpass.learning.improvement import Improvement, ImprovementConfig
 from surpass.learning.methods import new_learner
 from surpass.learning.proposals import Proposer
-from surpass.learning.trials import Known, Trial
+from surpass.learning.trials import Trial
+from surpass.table import Amendment, Table
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Request, Task
 
@@ -39,7 +39,7 @@ def improve(one: Improvement) -> Improvement:
     return one
 
 
-def as_plain(changes: list[Change]) -> list[tuple[list[int], list[int], int, int]]:
+def as_plain(changes: list[Amendment]) -> list[tuple[list[int], list[int], int, int]]:
     """Return changes in a form that can be compared."""
     return [(c.features.tolist(), c.digits.tolist(), c.old, c.new) for c in changes]
 
@@ -47,36 +47,12 @@ def as_plain(changes: list[Change]) -> list[tuple[list[int], list[int], int, int
 # Changes
 
 
-def test_a_change_applies_where_features_and_action_match() -> None:
-    """As the definition, read aloud in Python, says."""
-    task = find_task("sort-bubble")
-    interface, rng = task.interface, np.random.default_rng(3)
-    observations = np.unique(rng.integers(0, interface.observation_count, 3000))
-    actions = rng.integers(-1, 4, len(observations))
-    digits = interface.digits(observations)
-    changes = [
-        Change(np.array([0, 12]), digits[7, [0, 12]], 2, 9),
-        Change(np.array([], np.int64), np.array([], np.int64), 9, 1),
-        Change(np.arange(len(interface.features)), digits[11], int(actions[11]), 20),
-        Change(np.array([4]), digits[5, [4]], ANY, 7),
-    ]
-    expected = []
-    for row, action in zip(digits.tolist(), actions.tolist(), strict=True):
-        for change in changes:
-            fits = all(row[f] == d for f, d in zip(change.features, change.digits, strict=True))
-            if fits and change.old in (action, ANY):
-                action = change.new
-        expected.append(action)
-    assert amend(task, changes, observations, actions.copy()).tolist() == expected
-    assert expected != actions.tolist()
-
-
 def test_an_insertion_does_something_else_first_and_then_what_was_done_before() -> None:
     """Whatever is seen in between; and nothing else changes."""
     agent = find_agent("teacher:quick_sort")
     task, interface = agent.task, agent.task.interface
-    met = Lookup(agent)
-    run(agent, task.draw(Request(size=8, count=50, seed=1)), lookup=met)
+    met = Table.of(agent)
+    run(met, task.draw(Request(size=8, count=50, seed=1)))
     observations, actions = met.entries()
     proposer = Proposer(task, np.random.default_rng(0))
     proposer.learn(observations, actions, np.ones(len(observations), np.int64), ())
@@ -121,9 +97,9 @@ class Helpless:
 def test_where_a_program_has_no_action_counts_as_visited() -> None:
     """So that changes can be tried there."""
     task = find_task("search")
-    instances, known = task.draw(Request(size=6, count=40, seed=2)), Known(task)
+    instances, known = task.draw(Request(size=6, count=40, seed=2)), Table(task)
     trial = Trial(task, instances, np.ones(40, bool), 1)
-    base = RememberedAgent(Helpless(task))
+    base = Table.of(Helpless(task))
     trial.measure_program(base, [], known, 1.25)
     counts, values = trial.visits(base, [], known, [])
     assert counts.sum() == 40
@@ -188,7 +164,7 @@ def test_a_change_that_breaks_the_program_is_taken_back() -> None:
     swap = interface.parse_action("SwapWithNext(2)")
     at = int(np.flatnonzero(one.proposer.actions == swap)[0])
     stand_still = interface.parse_action("AssignVar(1, 1)")
-    bad = Change(np.arange(digits.shape[1]), digits[at], swap, stand_still)
+    bad = Amendment(np.arange(digits.shape[1]), digits[at], swap, stand_still)
     one.changes = [*one.changes, bad]
     assert one._failures(one.changes) > 0
     one._go_back_to_sound()
@@ -202,7 +178,7 @@ def test_a_program_that_fails_is_mended() -> None:
     task, interface = base.task, base.task.interface
     swap, still = interface.parse_action("SwapWithNext(2)"), interface.parse_action("AssignVar(1, 1)")
     instances = task.draw(Request(size=6, count=200, seed=5))
-    broken = AmendedAgent(base, [Change(np.array([17]), np.array([0]), swap, still)])  # type: ignore[arg-type]
+    broken = AmendedAgent(base, [Amendment(np.array([17]), np.array([0]), swap, still)])  # type: ignore[arg-type]
     before = run(broken, instances).solved.mean()
     assert 0 < before < 1
     one = learner("sort-bubble", "insertion_sort", sizes=(6,), generations=60)

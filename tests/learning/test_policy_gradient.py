@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from surpass.engine.experience import Record
 from surpass.errors import DivergedError, SettingError, UnknownNameError
-from surpass.learning.policy_gradient import PolicyGradient, PolicyGradientConfig
+from surpass.learning import methods
+from surpass.learning.policy_gradient.arrays import Record
+from surpass.learning.policy_gradient.gradient import parameter_rows
+from surpass.learning.policy_gradient.learner import PolicyGradient, PolicyGradientConfig
 from surpass.learning.runs import train
+from surpass.learning.updates import UpdateLearner
 from surpass.machine.state import Outcome
 from surpass.tasks.registry import find_task
 
@@ -36,7 +39,7 @@ def new_learner(task: str, **settings: object) -> PolicyGradient:
 def step_by_step_loss(learner: PolicyGradient, record: Record) -> torch.Tensor:
     """Return the loss of the paper, one step after the other, from the recorded observations, actions and rewards."""
     config, interface, network = learner.config, learner.task.interface, learner.network
-    observations = learner.sampler.known.observations
+    observations = learner.sampler.plan.observations
     final = learner.sampler.final_observations()
     discount, step_cost, wrong_cost, progress = learner.settings().tolist()
 
@@ -94,8 +97,8 @@ def test_the_gradient_over_distinct_decisions_is_the_one_over_all_steps(task: st
     learner = new_learner(task, baseline=baseline)
     with torch.no_grad():
         learner.scalar += 0.3
-    learner.sampler.sample(learner.network.as_rows())  # so that the record starts in the middle of episodes
-    record = learner.sampler.sample(learner.network.as_rows())
+    learner.sampler.sample(parameter_rows(learner.network))  # so that the record starts in the middle of episodes
+    record = learner.sampler.sample(parameter_rows(learner.network))
     assert (record.cut == 1).any() or (record.ends != 0).any()
     summed = torch.stack(list(learner.loss_terms(record)[0].values())).sum()
     stepwise = step_by_step_loss(learner, record)
@@ -105,9 +108,9 @@ def test_the_gradient_over_distinct_decisions_is_the_one_over_all_steps(task: st
 @pytest.mark.parametrize("task", SETTINGS)
 def test_actions_are_drawn_with_the_probabilities_of_the_network(task: str) -> None:
     learner = new_learner(task, episodes=400, unroll=20)
-    record = learner.sampler.sample(learner.network.as_rows())
+    record = learner.sampler.sample(parameter_rows(learner.network))
     first = record.actions[:, 0]
-    seen = learner.sampler.known.observations[record.rows[:, 0]]
+    seen = learner.sampler.plan.observations[record.rows[:, 0]]
     with torch.no_grad():
         options = learner.network.all_log_probabilities(learner.network.encode(seen)).exp().double().numpy()
     kinds = learner.task.interface.action_rows[:, 0]
@@ -179,9 +182,21 @@ def test_a_loss_that_is_no_number_stops_with_the_update() -> None:
         learner._update()
 
 
-def test_the_learning_rate_falls_to_the_final_one() -> None:
-    falling = new_learner("search", learning_rate=1e-2, final_learning_rate=1e-4, updates=100).config
-    rates = [falling.learning_rate_after(updates) for updates in range(101)]
-    assert rates == sorted(rates, reverse=True)
-    np.testing.assert_allclose([rates[0], rates[50], rates[100]], [1e-2, (1e-2 + 1e-4) / 2, 1e-4])
-    assert new_learner("search", learning_rate=1e-2, updates=100).config.learning_rate_after(70) == 1e-2
+def rates_of(learner: UpdateLearner) -> list[float]:
+    """Return the learning rate of each update, and after the last one."""
+    rates = []
+    for updates in range(learner.config.updates + 1):
+        learner.updates = updates
+        rates.append(learner.learning_rate)
+    return rates
+
+
+def test_the_learning_rate_falls_to_the_final_one_or_stays() -> None:
+    falling = {"learning_rate": 1e-2, "final_learning_rate": 1e-4, "updates": 100}
+    settings = {name: str(value) for name, value in falling.items()}
+    full_view = methods.new_learner(find_task("sort-full"), "imitation", settings=settings)
+    assert isinstance(full_view, UpdateLearner)
+    for rates in (rates_of(new_learner("search", **falling)), rates_of(full_view)):
+        assert rates == sorted(rates, reverse=True)
+        np.testing.assert_allclose([rates[0], rates[50], rates[100]], [1e-2, (1e-2 + 1e-4) / 2, 1e-4])
+    assert set(rates_of(new_learner("search", learning_rate=1e-2, updates=100))) == {1e-2}

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import surpass.agents  # noqa: F401 - makes the teachers known
 from surpass.agents.zoo import find_resident
+from surpass.learning.jobs import Ended, Job, Watch, retrain
 from surpass.learning.recipes import setting_text
-from surpass.learning.retraining import retrain
-from surpass.learning.runners import Ended, Job, Watch
 
 NAMES = ["zoo:knapsack/rl", "zoo:search/imitation-binary_search"]
 

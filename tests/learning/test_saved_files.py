@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from surpass.agents import find_agent
-from surpass.agents.networks.agent import NetworkAgent, new_network
+from surpass.agents.networks.agent import NetworkAgent, new_agent
 from surpass.agents.networks.files import load_agent, save_agent
 from surpass.agents.zoo import find_resident
 from surpass.bundles import interface_fingerprint, load_bundle, save_bundle
@@ -274,7 +274,7 @@ def test_a_run_does_not_go_on_from_a_checkpoint_of_another_version_of_the_interf
     ids=["interface", "task"],
 )
 def test_an_agent_of_another_interface_is_refused(change: dict[str, str], message: str, tmp_path: Path) -> None:
-    save_agent(tmp_path / "agent", KNAPSACK, new_network(KNAPSACK), {})
+    save_agent(tmp_path / "agent", KNAPSACK, new_agent("fresh", KNAPSACK).network, {})
     tensors, record = load_bundle(tmp_path / "agent")
     save_bundle(tmp_path / "agent", tensors, {**record, **change})
     with pytest.raises(SavedFileError, match=message) as refusal:
@@ -283,7 +283,7 @@ def test_an_agent_of_another_interface_is_refused(change: dict[str, str], messag
 
 
 def test_an_agent_with_a_missing_an_additional_or_a_misshapen_tensor_is_refused(tmp_path: Path) -> None:
-    save_agent(tmp_path / "agent", KNAPSACK, new_network(KNAPSACK), {})
+    save_agent(tmp_path / "agent", KNAPSACK, new_agent("fresh", KNAPSACK).network, {})
     tensors, record = load_bundle(tmp_path / "agent")
     name = "network.slots.0.0.weight"
     broken = [
@@ -358,7 +358,7 @@ def test_equal_content_makes_equal_files(tmp_path: Path) -> None:
 
 
 def test_a_saved_agent_answers_as_before(tmp_path: Path) -> None:
-    network = new_network(KNAPSACK, seed=3)
+    network = new_agent("fresh", KNAPSACK, seed=3).network
     save_agent(tmp_path / "agent", KNAPSACK, network, {"note": "fresh"})
     loaded, record = load_agent(tmp_path / "agent", "again")
     observations = np.random.default_rng(0).integers(0, KNAPSACK.interface.observation_count, 200)

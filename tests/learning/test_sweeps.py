@@ -18,13 +18,13 @@ from rich.console import Console
 
 import surpass.agents  # noqa: F401 - makes the teachers known
 from surpass.agents import find_agent
-from surpass.agents.networks.agent import new_network
+from surpass.agents.networks.agent import new_agent
 from surpass.agents.networks.files import save_agent
 from surpass.cli.sweep import live_table
 from surpass.errors import SettingError
+from surpass.learning.jobs import Ended, Job, LocalRunner, Watch, score_sizes
 from surpass.learning.recipes import Recipe, parse_recipe
-from surpass.learning.runners import Ended, Job, LocalRunner, Watch
-from surpass.learning.sweeps import INSTANCES, Ranking, Sweep, SweepState, score_sizes
+from surpass.learning.sweeps import INSTANCES, Ranking, Sweep, SweepState
 from surpass.tasks.registry import find_task
 from tests.learning.test_learn_command import call, check_refused
 
@@ -66,7 +66,7 @@ def finish(job: Job, solved: float, score: float) -> None:
     """Leave what a finished run leaves, with a score that is the mean over its sizes."""
     task = find_task(job.words[1])
     seed = int(job.name.rpartition("=")[2])
-    save_agent(job.folder / "agent", task, new_network(task, seed=seed), {"recipe": {}})
+    save_agent(job.folder / "agent", task, new_agent("fresh", task, seed=seed).network, {"recipe": {}})
     sizes = [int(size) for size in job.words[job.words.index("--sizes") + 1].split(",")]
     rows = [
         {"size": size, "instances": INSTANCES, "solved": solved, "mean_steps": score + k, "mean_reward": score + k}

@@ -16,14 +16,12 @@ import pytest
 
 import surpass.agents.teachers  # noqa: F401 - makes the teachers known
 from surpass.agents import find_agent
+from surpass.engine.advance import Player
 from surpass.engine.batch import Batch, allocate
-from surpass.engine.lookup import Lookup
-from surpass.engine.run import make_room
-from surpass.machine.state import Outcome
+from surpass.engine.specialise import specialise
 from surpass.programs.extract import write_program
-from surpass.programs.program import Function, Leaf, Location, Program, place_features
-from surpass.programs.table import Table
-from surpass.table import Agent
+from surpass.programs.program import Function, Place, Program, Rule, place_features
+from surpass.table import Agent, Table
 from surpass.tasks.task import Instances, Limit, Task
 
 COMPILERS = tuple(found for name in ("gcc", "cc", "clang") if (found := shutil.which(name)))[:3]
@@ -52,16 +50,20 @@ def forever(task: Task, action: str) -> Program:
     function_feature, previous_feature = place_features(task.interface)
     after = () if previous_feature is None else (0, number + 1)
     ids = () if function_feature is None else (0, 1, 2)
-    table = Table(task, np.zeros(0, np.int64), np.zeros(0, np.int64))
-    return Program("forever", task, (Function(ids, (Location(after, Leaf(number, 0)),)),), table)
+    return Program("forever", task, (Function(ids, (Place(after, (Rule((), number),)),)),))
 
 
 def program_from(agent: Agent, *instances: Instances) -> Program:
     """Return the program that an agent follows on some instances."""
-    lookup = Lookup(agent)
+    return write_program(agent.name, table_from(agent, *instances))
+
+
+def table_from(agent: Agent, *instances: Instances) -> Table:
+    """Return what occurs to an agent on some instances, with its actions."""
+    table = Table(agent.task, agent)
     for part in instances:
-        run_to_the_end(agent, part, lookup=lookup)
-    return write_program(agent.name, Table(agent.task, *lookup.entries()), agent)
+        run_to_the_end(table, part)
+    return table
 
 
 @cache
@@ -80,24 +82,14 @@ def taught(name: str) -> Program:
 # The engine
 
 
-def run_to_the_end(
-    agent: Agent, instances: Instances, *, limits: npt.NDArray[np.int64] | None = None, lookup: Lookup | None = None
-) -> Batch:
+def run_to_the_end(agent: Agent, instances: Instances, *, limits: npt.NDArray[np.int64] | None = None) -> Batch:
     """Return the episodes of an agent at their end, with all that they have in memory."""
-    task, lookup = agent.task, lookup or Lookup(agent)
+    task = agent.task
     if limits is None:
         limits = Limit.parse(task.limit).steps(instances.sizes)
     batch = allocate(task, instances.count, int(instances.sizes.max(initial=0)))
-    lookup.kernels.reset(batch, *map(np.ascontiguousarray, instances), np.arange(instances.count))
-    while (batch.outcomes <= Outcome.RUNNING).any():
-        lookup.kernels.run(batch, lookup.keys, lookup.values, task.interface.action_rows, limits, 0, instances.count)
-        waiting = batch.outcomes == Outcome.UNKNOWN_OBSERVATION
-        if waiting.any():
-            lookup.extend(np.unique(batch.pending[waiting]))
-        if (batch.outcomes == Outcome.STACK_FULL).any():
-            batch = make_room(task, batch)
-        batch.outcomes[batch.outcomes < Outcome.RUNNING] = Outcome.RUNNING
-    return batch
+    specialise(task).reset(batch, *map(np.ascontiguousarray, instances), np.arange(instances.count))
+    return Player(Table.of(agent)).finish(batch, limits)
 
 
 def as_instances(task: Task, parts: Sequence[Sequence[Numbers]]) -> Instances:

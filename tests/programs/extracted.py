@@ -5,15 +5,27 @@ from __future__ import annotations
 from functools import cache
 
 from surpass.agents import find_agent
-from surpass.programs.extract import extract
+from surpass.programs.extract import Extraction, extract
 from surpass.programs.program import Program
-from surpass.table import Agent
+from surpass.table import Agent, Table
 
 
 @cache
+def extraction_of(name: str) -> Extraction:
+    """Return the program of the agent of a name, with what it was taken from."""
+    return extract(find_agent(name))
+
+
 def program_of(name: str) -> Program:
     """Return the program of the agent of a name."""
-    return extract(find_agent(name))
+    return extraction_of(name).program
+
+
+def table_of(name: str) -> Table:
+    """Return the table that the program of an agent was taken from."""
+    table = extraction_of(name).table
+    assert table is not None
+    return table
 
 
 class Scripted:
@@ -24,11 +36,6 @@ class Scripted:
 
     def actions(self, observations):
         return self.answer(observations)
-
-
-def without_agent(program: Program) -> Program:
-    """Return a program on its own, with nothing counted yet."""
-    return Program(program.name, program.task, program.functions, program.table)
 
 
 def is_agent(thing: object) -> bool:

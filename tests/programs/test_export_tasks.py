@@ -21,7 +21,7 @@ from surpass.machine.state import FIRST, RUNNING, SCORE, SIZE, SOLVED, WRONG, Ou
 from surpass.programs.export import export_program
 from surpass.programs.extract import write_program
 from surpass.programs.program import Program
-from surpass.programs.table import Table
+from surpass.table import Table
 from surpass.tasks.lists import list_inputs
 from surpass.tasks.task import Inputs, Instances, Memory, Request, Task
 from surpass.tasks.user_file import load_task_file
@@ -369,7 +369,7 @@ def test_a_task_that_reckons_with_ranks_takes_the_memory(tmp_path: Path) -> None
         inputs=list_inputs(),
         find_wrong=nothing_wrong,
     )
-    program = write_program("seeker", Table(task, np.array([0, 1]), np.array([0, 1])))
+    program = write_program("seeker", Table.holding(task, np.array([0, 1]), np.array([0, 1])))
     found = load_python(export_program(program, "python"))["zero"](3, [2, 1, 0], [0.0])
     assert found == ("solved", 3, 0.0, 2)
     if COMPILER:

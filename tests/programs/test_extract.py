@@ -1,26 +1,23 @@
-"""Extraction: what comes out is exact, short, and does what it says about observations that were never met."""
+"""Extraction: what comes out is exact on everything that occurred, and short."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from surpass.agents.teacher import find_teacher
 from surpass.engine.run import run
-from surpass.errors import SettingError, WrongAnswerError
-from surpass.programs.extract import check_program, extract, write_program
+from surpass.errors import InstanceError, SettingError, WrongAnswerError
+from surpass.programs.collect import Collector, change_instance
+from surpass.programs.extract import Extraction, check_program, extract, write_program
 from surpass.programs.listing import list_program
-from surpass.programs.program import Branch, Function, Leaf, Location, Program
-from surpass.programs.rules import code_size
-from surpass.programs.table import Collector, Table
-from surpass.table import NO_ACTION
+from surpass.programs.program import Function, Place, Program, Rule
+from surpass.table import NO_ACTION, Table
 from surpass.tasks.enumeration import weak_orders
 from surpass.tasks.lists import from_lists
 from surpass.tasks.sort_bubble import SORT_BUBBLE
 from surpass.tasks.task import Request
-from tests.programs.extracted import Scripted, is_agent, program_of, without_agent
+from tests.programs.extracted import Scripted, extraction_of, is_agent, program_of, table_of
 
 TEACHERS = (
     "bubble_sort",
@@ -37,12 +34,11 @@ TEACHERS = (
 @pytest.mark.parametrize("name", TEACHERS)
 def test_the_rules_alone_do_what_the_teacher_does_on_fresh_instances(name):
     program, teacher = program_of(f"teacher:{name}"), find_teacher(name)
-    alone = without_agent(program)
-    assert is_agent(alone)
+    assert is_agent(program)
     for size, data in [(1, 0), (2, 1), (12, 1), (40, 0), (60, -1)]:
         kind = list(teacher.task.data)[data % len(teacher.task.data)]
         instances = teacher.task.draw(Request(size=size, count=40, seed=99, data=kind))
-        expected, actual = run(teacher, instances), run(alone, instances)
+        expected, actual = run(teacher, instances), run(program, instances)
         assert (actual.steps == expected.steps).all()
         assert (actual.outcomes == expected.outcomes).all()
         assert (actual.scores == expected.scores).all()
@@ -50,16 +46,16 @@ def test_the_rules_alone_do_what_the_teacher_does_on_fresh_instances(name):
 
 def test_programs_of_sorting_teachers_sort_every_small_list():
     for name in ("insertion_sort", "quick_sort", "hoare_sort"):
-        alone = without_agent(program_of(f"teacher:{name}"))
+        program = program_of(f"teacher:{name}")
         for size in range(7):
             for lists in weak_orders(size):
-                assert run(alone, from_lists(lists)).solved.all()
+                assert run(program, from_lists(lists)).solved.all()
 
 
 def test_insertion_sort_comes_out_as_a_few_rules():
     program = program_of("teacher:insertion_sort")
     assert len(program.rules) <= 6
-    assert [len(function.locations) for function in program.functions] == [1]
+    assert [len(function.places) for function in program.functions] == [1]
 
 
 def test_quick_sort_comes_out_as_two_functions_in_straight_code():
@@ -84,33 +80,37 @@ def test_functions_that_do_the_same_are_one():
 
 def test_places_that_do_the_same_are_one():
     (function,) = program_of("teacher:linear_search").functions
-    assert len(function.locations) == 1
-    assert len(function.locations[0].after) == 2
+    assert len(function.places) == 1
+    assert len(function.places[0].after) == 2
 
 
 @pytest.mark.parametrize("name", TEACHERS)
 def test_every_rule_stands_on_one_line(name):
     program = program_of(f"teacher:{name}")
     assert sorted(rule for line in list_program(program) for rule in line.rules) == list(range(len(program.rules)))
-    assert [rule.number for rule in program.rules] == list(range(len(program.rules)))
 
 
 def test_equal_seeds_give_equal_programs():
     first, second = (extract(find_teacher("depth_first"), seed=3) for _ in range(2))
-    assert first.functions == second.functions
+    assert first.program == second.program
     assert (first.table.observations == second.table.observations).all()
     assert first.evidence == second.evidence
 
 
-def test_the_table_holds_what_the_agent_met_on_small_and_drawn_instances():
-    teacher = find_teacher("insertion_sort")
-    table = program_of("teacher:insertion_sort").table
-    assert (table.actions == teacher.actions(table.observations)).all()
-    assert (np.diff(table.observations) > 0).all()
+def test_a_program_is_its_own_at_once(monkeypatch):
+    program = program_of("teacher:insertion_sort")
+    monkeypatch.setattr(Collector, "collect", lambda *_, **__: pytest.fail("an agent was run"))
+    assert extract(program) == Extraction(program, None, None)
+
+
+def test_the_table_holds_what_occurs_on_small_and_drawn_instances():
+    teacher, table = find_teacher("insertion_sort"), table_of("teacher:insertion_sort")
+    observations, actions = table.entries()
+    assert (actions == teacher.actions(observations)).all()
     collector = Collector(teacher, seed=0)
     collector.collect_small()
     assert table.holds(collector.table.observations).all()
-    assert not table.holds(np.array([-1, SORT_BUBBLE.interface.observation_count])).any()
+    assert not table.holds(np.array([SORT_BUBBLE.interface.observation_count])).any()
 
 
 def test_a_full_view_has_no_program():
@@ -119,133 +119,123 @@ def test_a_full_view_has_no_program():
 
 
 def test_an_agent_that_meets_nothing_has_an_empty_program():
-    empty = Table(SORT_BUBBLE, np.zeros(0, np.int64), np.zeros(0, np.int64))
-    program = write_program("nothing", empty)
+    program = write_program("nothing", Table(SORT_BUBBLE))
     assert program.functions == ()
     assert program.rules == ()
     assert list_program(program) == []
     assert program.actions(np.array([5])).tolist() == [NO_ACTION]
 
 
-def test_an_agent_without_an_action_is_told_as_it_is():
-    table = Table(SORT_BUBBLE, np.arange(10), np.array([NO_ACTION, *[3] * 9]))
-    program = write_program("stuck", table)
-    assert (program.actions(np.arange(10)) == table.actions).all()
+def test_an_agent_without_an_action_is_shown_as_it_is():
+    actions = np.array([NO_ACTION, *[3] * 9])
+    program = write_program("stuck", Table.holding(SORT_BUBBLE, np.arange(10), actions))
+    assert (program.actions(np.arange(10)) == actions).all()
     assert any("no action" in line.text for line in list_program(program))
 
 
-# What is done with observations that were never met
-
-
-def quick_program() -> Program:
-    """Return a program of quick sort that has met few observations."""
-    teacher = find_teacher("quick_sort")
-    table = program_of("teacher:quick_sort").table
-    some = slice(0, None, 50)
-    return write_program("few", Table(table.task, table.observations[some], table.actions[some]), teacher)
-
-
-def test_an_unmet_observation_goes_to_the_agent_and_is_counted():
-    program, whole = quick_program(), program_of("teacher:quick_sort").table
-    asked = []
-    origin = Scripted(program.task, lambda seen: asked.append(seen) or np.full(len(seen), 7))
-    program = replace(program, origin=origin)
-    met = program.table.holds(whole.observations)
-    answers = program.actions(whole.observations)
-    assert (answers[met] == whole.actions[met]).all()
-    assert (answers[~met] == 7).all()
-    assert np.concatenate(asked).tolist() == whole.observations[~met].tolist()
-    assert program.unmet == set(whole.observations[~met].tolist())
-
-
-def test_without_the_agent_the_rules_answer_and_places_never_met_have_no_action():
-    program = without_agent(quick_program())
-    interface = program.task.interface
-    row = interface.digits(program.table.observations[:1])
+def test_places_that_never_occurred_have_no_action():
+    observations, actions = table_of("teacher:quick_sort").entries()
+    table = Table.holding(find_teacher("quick_sort").task, observations[::50], actions[::50])
+    program, interface = write_program("few", table), table.task.interface
+    row = interface.digits(observations[:1])
     row[0, interface.feature_index["previous"]] = 1 + interface.parse_action("Swap(4, 4)")
-    strange = interface.pack_digits(row)
-    assert program.actions(strange).tolist() == [NO_ACTION]
-    assert program.unmet == set(strange.tolist())
-    new = program_of("teacher:quick_sort").table.observations
-    assert (program.actions(new) == program.follow(new)).all()
+    assert program.actions(interface.pack_digits(row)).tolist() == [NO_ACTION]
 
 
-def test_observations_in_the_table_are_not_counted():
-    program = without_agent(program_of("teacher:depth_first"))
-    program.actions(program.table.observations)
-    assert program.unmet == set()
+# Changed instances
+
+
+def test_changed_instances_differ_a_little_and_most_are_instances_of_the_task():
+    random, kinds, refused = np.random.default_rng(0), set(), 0
+    search = find_teacher("binary_search").task
+    for _ in range(300):
+        changed = change_instance(random, "5,2,9,1")
+        SORT_BUBBLE.parse_instance(changed)
+        numbers = list(map(int, changed.split(",")))
+        kinds.add((len(numbers) - 4, sorted(numbers) == [1, 2, 5, 9], len(set(numbers)) < len(numbers)))
+        try:
+            search.parse_instance(change_instance(random, "1,3,5:3"))
+        except InstanceError:
+            refused += 1  # it has no query, or two
+    assert {(0, True, False), (0, False, True), (-1, False, False), (1, False, False)} <= kinds
+    assert 0 < refused < 100
+    assert change_instance(random, "") != ""
+
+
+def test_changed_instances_show_what_drawn_ones_did_not(monkeypatch):
+    monkeypatch.setattr("surpass.programs.collect.MOST_DRAWN", 3)
+    monkeypatch.setattr("surpass.programs.collect.SMALL_SIZES", (4, 6))
+    collector = Collector(find_teacher("bubble_sort"))
+    collector.collect()
+    before, instances = len(collector.table), collector.instances
+    collector.collect_changed()
+    assert collector.instances > instances
+    assert len(collector.table) > before
+    observations, actions = collector.table.entries()
+    assert (find_teacher("bubble_sort").actions(observations) == actions).all()
 
 
 # Wrong programs
 
 
-def change_leaf(program: Program, rule: int, action: int) -> Program:
-    """Return a program one of whose rules takes another action."""
-
-    def walk(node):
-        if isinstance(node, Leaf):
-            return replace(node, action=action) if node.rule == rule else node
-        return Branch(node.tests, walk(node.then), walk(node.otherwise))
-
-    functions = tuple(
-        Function(f.ids, tuple(Location(p.after, walk(p.code)) for p in f.locations)) for f in program.functions
-    )
-    return Program(program.name, program.task, functions, program.table)
+def with_rules(program: Program, change) -> Program:
+    """Return a program with other rules: `change` takes each rule's number and the rule, and gives rules."""
+    number, functions = iter(range(10_000)), []
+    for function in program.functions:
+        places = (
+            Place(p.after, tuple(new for rule in p.rules for new in change(next(number), rule)))
+            for p in function.places
+        )
+        functions.append(Function(function.ids, tuple(places)))
+    return Program(program.name, program.task, tuple(functions))
 
 
 @pytest.mark.parametrize("name", ["insertion_sort", "hoare_sort", "bracket_search", "depth_first"])
-def test_a_program_with_any_one_wrong_rule_is_caught(name):
-    program = program_of(f"teacher:{name}")
-    check_program(program, program.table)
-    for rule in program.rules:
-        wrong = change_leaf(program, rule.number, (rule.action + 1) % program.task.interface.action_count)
-        with pytest.raises(WrongAnswerError, match="otherwise than its table"):
-            check_program(wrong, program.table)
-
-
-def test_a_program_with_one_wrong_test_is_caught():
-    program = program_of("teacher:insertion_sort")
-    (function,) = program.functions
-    code = function.locations[0].code
-    for turned in (
-        Branch(code.tests, code.otherwise, code.then),
-        Branch((code.tests[0].negated(program.task.interface),), code.then, code.otherwise),
-        code.otherwise,
-    ):
-        wrong = replace(program, functions=(Function((), (Location((), turned),)),))
-        with pytest.raises(WrongAnswerError):
-            check_program(wrong, program.table)
+def test_a_program_with_any_one_wrong_missing_or_negated_rule_is_caught(name):
+    program, table, _ = extraction_of(f"teacher:{name}")
+    interface = program.task.interface
+    check_program(program, table)
+    assert with_rules(program, lambda _, rule: [rule]) == program
+    for wrong, right in enumerate(program.rules):
+        changes = [[Rule(right.conditions, (right.action + 1) % interface.action_count)], []]
+        for k, test in enumerate(right.conditions):
+            other = (*right.conditions[:k], test.negated(interface), *right.conditions[k + 1 :])
+            changes.append([Rule(other, right.action)])
+        for change in changes:
+            changed = with_rules(program, lambda k, rule, wrong=wrong, new=change: new if k == wrong else [rule])
+            with pytest.raises(WrongAnswerError, match="otherwise than its table"):
+                check_program(changed, table)
 
 
 def test_a_program_without_one_of_its_places_is_caught():
-    program = program_of("teacher:quick_sort")
+    program, table, _ = extraction_of("teacher:quick_sort")
     for k, function in enumerate(program.functions):
-        for place in function.locations:
-            rest = Function(function.ids, tuple(p for p in function.locations if p is not place))
+        for place in function.places:
+            rest = Function(function.ids, tuple(p for p in function.places if p is not place))
             functions = (*program.functions[:k], rest, *program.functions[k + 1 :])
             with pytest.raises(WrongAnswerError):
-                check_program(Program("less", program.task, functions, program.table), program.table)
+                check_program(Program("less", program.task, functions), table)
 
 
 def test_one_wrong_entry_among_thousands_is_caught():
     program = program_of("teacher:quick_sort")
-    actions = program.table.actions.copy()
+    observations, actions = table_of("teacher:quick_sort").entries()
     actions[-1] = (actions[-1] + 1) % program.task.interface.action_count
     with pytest.raises(WrongAnswerError, match=r"answers 1 of [0-9]+ observations otherwise.*function = "):
-        check_program(program, Table(program.task, program.table.observations, actions))
+        check_program(program, Table.holding(program.task, observations, actions))
 
 
 def test_rules_that_fresh_instances_refute_are_written_again(monkeypatch):
-    """An agent with a rule that only lists longer than those first met show is still told exactly."""
+    """An agent with a rule that only lists longer than the first ones show still comes out exactly."""
     teacher = find_teacher("insertion_sort")
     interface = SORT_BUBBLE.interface
-    rare = program_of("teacher:insertion_sort").table.observations[::400]
+    rare = table_of("teacher:insertion_sort").observations[::400]
     odd = interface.parse_action("AssignVar(3, 3)")
     agent = Scripted(SORT_BUBBLE, lambda seen: np.where(np.isin(seen, rare), odd, teacher.actions(seen)))
     monkeypatch.setattr(Collector, "collect_small", lambda self, progress: None)
-    monkeypatch.setattr("surpass.programs.table.MOST_DRAWN", 3)
-    monkeypatch.setattr("surpass.programs.table.MOST_ITEMS", 20)
-    program = extract(agent)
-    assert any(one.wrong for one in program.evidence.rounds)
-    assert (program.follow(program.table.observations) == agent.actions(program.table.observations)).all()
-    assert sum(code_size(place.code) for f in program.functions for place in f.locations) > 7
+    monkeypatch.setattr("surpass.programs.collect.MOST_DRAWN", 3)
+    monkeypatch.setattr("surpass.programs.collect.MOST_ITEMS", 20)
+    program, table, evidence = extract(agent)
+    assert any(one.wrong for one in evidence.rounds)
+    assert (program.actions(table.observations) == agent.actions(table.observations)).all()
+    assert odd in {rule.action for rule in program.rules}

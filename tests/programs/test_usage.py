@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from surpass.engine.record import record
-from surpass.programs.extract import write_program
-from surpass.programs.record import comparison_as_json, program_as_json, table_as_json, usage_as_json
-from surpass.programs.table import Table
+from surpass.programs.extract import Extraction
+from surpass.programs.program import Function, Place, Program
+from surpass.programs.record import comparison_as_json, table_as_json, usage_as_json
 from surpass.programs.usage import find_partings, match_rules, measure_use, steps_by_instruction
+from surpass.table import Table
 from surpass.tasks.task import Request
-from tests.programs.extracted import Scripted, program_of, without_agent
+from tests.programs.extracted import extraction_of, program_of, table_of
 
 
 @pytest.mark.parametrize("name", ["insertion_sort", "hoare_sort", "binary_search"])
 def test_rules_fire_as_often_as_the_recorded_steps_say(name):
     program = program_of(f"teacher:{name}")
     instances = program.task.draw(Request(size=8, count=4, seed=5))
-    usage = measure_use(program, instances)
+    usage = measure_use(extraction_of(f"teacher:{name}"), instances)
     rules, instructions = Counter(), Counter()
     for k in range(instances.count):
         trace = record(program, program.task.write_instance(instances.part(k, k + 1)))
@@ -31,49 +31,64 @@ def test_rules_fire_as_often_as_the_recorded_steps_say(name):
     assert {rule: fired for rule, fired in enumerate(usage.fired.tolist()) if fired} == rules
     assert {k: v for k, v in steps_by_instruction(usage).items() if v} == instructions
     assert usage.steps == sum(rules.values())
-    assert usage.covered.sum() == len(program.table.observations)
-    assert (usage.unmet, usage.outside) == (0, 0)
+    assert usage.covered.sum() == len(table_of(f"teacher:{name}"))
+    assert usage.unseen == 0
 
 
-def test_steps_at_unmet_observations_and_outside_the_rules_are_counted():
-    whole = program_of("teacher:insertion_sort")
+def test_steps_at_observations_that_the_program_was_not_taken_from_are_counted():
+    whole, table, _ = extraction_of("teacher:insertion_sort")
     instances = whole.task.draw(Request(size=20, count=10))
-    met = measure_use(whole, instances).met
-    kept = ~np.isin(whole.table.observations, met.observations[::2])
-    table = Table(whole.task, whole.table.observations[kept], whole.table.actions[kept])
-    same = replace(write_program("less", table), origin=Scripted(whole.task, whole.follow))
-    usage = measure_use(same, instances)
-    assert usage.unmet == met.counts[::2].sum()
+    counted = measure_use(Extraction(whole), instances).counted
+    observations, actions = table.entries()
+    kept = ~np.isin(observations, counted.observations[::2])
+    less = Table.holding(whole.task, observations[kept], actions[kept])
+    usage = measure_use(Extraction(whole, less), instances)
+    assert usage.unseen == counted.counts[::2].sum()
+    assert usage.covered.sum() == kept.sum()
     assert usage.results.solved.all()
-    none = replace(whole, functions=(), table=Table(whole.task, table.observations[:0], table.actions[:0]))
-    usage = measure_use(replace(none, origin=Scripted(whole.task, whole.follow)), instances)
-    assert usage.outside == usage.unmet == usage.steps
+
+
+def test_without_a_table_the_observations_are_those_of_the_run():
+    program = program_of("teacher:hoare_sort")
+    usage = measure_use(Extraction(program), program.task.draw(Request(size=8, count=4)))
+    assert usage.observations.tolist() == usage.counted.observations.tolist()
+    assert usage.covered.sum() == len(usage.observations)
+    assert usage.unseen == 0
+
+
+def test_steps_without_a_rule_belong_to_no_rule():
+    program = program_of("teacher:insertion_sort")
+    few = Program("few", program.task, (Function((), (Place((), program.rules[1:2]),)),))
+    usage = measure_use(Extraction(few), program.task.draw(Request(size=8, count=4)))
+    assert not usage.results.solved.any()
+    assert usage.fired.tolist() == [usage.counted.counts[usage.counted.actions >= 0].sum()]
 
 
 def test_a_program_does_not_part_from_itself():
-    program = program_of("teacher:quick_sort")
-    usage = measure_use(program, program.task.draw(Request(size=20, count=10)))
-    partings = find_partings(usage, program)
-    assert (partings.agreed, partings.strange, partings.ways) == (usage.steps, 0, ())
+    extraction = extraction_of("teacher:quick_sort")
+    usage = measure_use(extraction, extraction.program.task.draw(Request(size=20, count=10)))
+    partings = find_partings(usage, usage)
+    assert (partings.agreed, partings.unseen, partings.ways) == (usage.steps, 0, ())
     assert all(one.steps[0] == one.steps[1] for one in match_rules(usage, usage))
 
 
 def test_partings_are_the_steps_at_which_the_other_does_something_else():
     first, second = (program_of(f"teacher:{name}") for name in ("binary_search", "linear_search"))
     instances = first.task.draw(Request(size=30, count=20, seed=2))
-    usage = measure_use(first, instances)
-    agreed = strange = parted = 0
+    usages = [measure_use(extraction_of(f"teacher:{name}"), instances) for name in ("binary_search", "linear_search")]
+    occurs = table_of("teacher:linear_search")
+    agreed = unseen = parted = 0
     for k in range(instances.count):
         for step in record(first, first.task.write_instance(instances.part(k, k + 1))).steps:
             seen = np.array([step.observation])
-            if not second.table.holds(seen)[0]:
-                strange += 1
-            elif second.follow(seen)[0] == first.follow(seen)[0]:
+            if not occurs.holds(seen)[0]:
+                unseen += 1
+            elif second.actions(seen)[0] == first.actions(seen)[0]:
                 agreed += 1
             else:
                 parted += 1
-    partings = find_partings(usage, second)
-    assert (partings.agreed, partings.strange) == (agreed, strange)
+    partings = find_partings(*usages)
+    assert (partings.agreed, partings.unseen) == (agreed, unseen)
     assert sum(way.steps for way in partings.ways) == parted > 0
     assert [way.steps for way in partings.ways] == sorted((way.steps for way in partings.ways), reverse=True)
     for way in partings.ways:
@@ -81,9 +96,9 @@ def test_partings_are_the_steps_at_which_the_other_does_something_else():
 
 
 def test_equal_rules_are_matched_and_their_steps_set_side_by_side():
-    first, second = (program_of(f"teacher:{name}") for name in ("bubble_sort", "insertion_sort"))
-    instances = first.task.draw(Request(size=15, count=10))
-    usages = [measure_use(program, instances) for program in (first, second)]
+    first, second = (extraction_of(f"teacher:{name}") for name in ("bubble_sort", "insertion_sort"))
+    instances = first.program.task.draw(Request(size=15, count=10))
+    usages = [measure_use(one, instances) for one in (first, second)]
     shared = match_rules(*usages)
     for k, usage in enumerate(usages):
         assert sum(one.steps[k] for one in shared) == usage.steps
@@ -93,16 +108,22 @@ def test_equal_rules_are_matched_and_their_steps_set_side_by_side():
 
 
 def test_plain_data_says_what_the_program_is():
-    program = without_agent(program_of("teacher:depth_first"))
-    usage = measure_use(program, program.task.draw(Request(size=6, count=3)))
-    record_of = program_as_json(program)
-    assert len(record_of["rules"]) == len(program.rules)
-    assert record_of["observations"] == len(program.table.observations)
-    assert usage_as_json(usage)["steps"] == sum(row["steps"] for row in usage_as_json(usage)["rules"])
-    rows = table_as_json(program, usage)
-    assert [row["observation"] for row in rows] == program.table.observations.tolist()
+    extraction = extraction_of("teacher:depth_first")
+    program, table, _ = extraction
+    usage = measure_use(extraction, program.task.draw(Request(size=6, count=3)))
+    shown = usage_as_json(usage)
+    assert (shown["rules"], shown["places"]) == (len(program.rules), len(program.places))
+    assert len(shown["listing"]) == shown["rules"]
+    assert shown["observations"] == len(table)
+    assert shown["typical"]["steps"] == sum(row["steps"] for row in shown["listing"]) == usage.steps
+    assert sum(row["share"] for row in shown["listing"]) == pytest.approx(1)
+    for row, rule in zip(shown["listing"], program.rules, strict=True):
+        assert program.task.interface.parse_action(row["action"]) == rule.action
+        assert len(row["conditions"]) == len(rule.conditions)
+    rows = table_as_json(usage)
+    assert [row["observation"] for row in rows] == table.observations.tolist()
     assert sum(row["steps"] for row in rows) == usage.steps
     for row in rows:
-        assert record_of["rules"][row["rule"] - 1]["action"] == row["action"]
+        assert shown["listing"][row["rule"] - 1]["action"] == row["action"]
     comparison = comparison_as_json(usage, usage)
-    assert comparison["partings"] == {"agreed_steps": usage.steps, "strange_steps": 0, "ways": []}
+    assert comparison["partings"] == {"agreed_steps": usage.steps, "unseen_steps": 0, "ways": []}

@@ -6,15 +6,15 @@ import pytest
 import torch
 
 from surpass.agents.networks.agent import NetworkAgent
+from surpass.agents.networks.files import load_agent
 from surpass.agents.teacher import find_teacher
-from surpass.agents.zoo import find_resident, load_resident, residents
-from surpass.engine.lookup import Lookup
+from surpass.agents.zoo import find_resident, residents
 from surpass.engine.run import run
-from surpass.programs import table as collection
+from surpass.programs import collect as collection
 from surpass.programs.extract import extract, write_program
 from surpass.programs.listing import list_program
 from surpass.programs.program import Program
-from surpass.programs.table import Table
+from surpass.table import Table
 from surpass.tasks.enumeration import enumeration_of
 from surpass.tasks.task import Request
 from tests.long import LONG, long_test
@@ -26,24 +26,24 @@ IMITATORS = tuple(name for name in NAMES if "/imitation-" in name)
 
 
 def load(name: str) -> NetworkAgent:
-    agent = load_resident(name)
+    agent, _ = load_agent(find_resident(name).stem, name)
     assert isinstance(agent, NetworkAgent)
     return agent
 
 
-def met_on_fresh_instances(agent: NetworkAgent, sizes, count: int, largest: int) -> Lookup:
+def met_on_fresh_instances(agent: NetworkAgent, sizes, count: int, largest: int) -> Table:
     """Return what an agent meets on every small instance and on drawn ones that no extraction draws."""
-    task, lookup = agent.task, Lookup(agent)
+    task, table = agent.task, Table.of(agent)
     small = enumeration_of(task)
     for size in range(min(small.largest, largest) + 1):
         for batch in small.instances(size):
-            run(agent, batch, lookup=lookup)
+            run(table, batch)
     for size in sizes:
         for data in list(task.data)[:2]:
             for queries in task.queries or ("",):
                 request = Request(size=size, count=count, seed=987_654, data=data, queries=queries)
-                run(agent, task.draw(request), lookup=lookup)
-    return lookup
+                run(table, task.draw(request))
+    return table
 
 
 def check_listing(program: Program) -> None:
@@ -58,28 +58,28 @@ def test_a_program_from_few_instances_does_what_the_network_does(name, monkeypat
     agent = load(name)
     collector = collection.Collector(agent)
     collector.collect_small()
-    program = write_program(agent.name, collector.table, agent)
+    table = collector.table
+    program = write_program(agent.name, table)
     check_listing(program)
     observations, actions = met_on_fresh_instances(load(name), (6, 9), 5, 4).entries()
-    known = program.table.holds(observations)
+    known = table.holds(observations)
     assert known.any()
-    assert (program.follow(observations[known]) == actions[known]).all()
-    assert (program.actions(observations) == actions).all()
+    assert (program.actions(observations[known]) == actions[known]).all()
     if name in IMITATORS:
         teacher = find_teacher(find_resident(name).record["recipe"]["teacher"])
-        table = Table(program.task, program.table.observations, teacher.actions(program.table.observations))
-        assert write_program("teacher", table).functions == program.functions
+        taught = Table.holding(program.task, table.observations, teacher.actions(table.observations))
+        assert write_program("teacher", taught) == program
 
 
 @long_test
 @pytest.mark.parametrize("name", NAMES)
 def test_a_program_does_what_the_network_does_on_1000_instances_of_each_size_and_every_small_one(name):
-    program = extract(load(name))
+    program, table, _ = extract(load(name))
+    assert table is not None
     check_listing(program)
     task = program.task
     observations, actions = met_on_fresh_instances(load(name), task.sizes, 1000, 7).entries()
-    known = program.table.holds(observations)
-    assert (program.follow(observations[known]) == actions[known]).all()
-    assert (program.actions(observations) == actions).all()
+    known = table.holds(observations)
+    assert (program.actions(observations[known]) == actions[known]).all()
     if name in IMITATORS:
-        assert (program.follow(observations) == actions).all()
+        assert (program.actions(observations) == actions).all()

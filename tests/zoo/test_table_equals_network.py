@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 import pytest
 
 from surpass.agents.networks.agent import NetworkAgent
+from surpass.engine.advance import Player
 from surpass.engine.batch import Batch, allocate, grow_stack
-from surpass.engine.kernels import EMPTY, find
-from surpass.engine.lookup import Lookup
 from surpass.engine.run import run
 from surpass.engine.specialise import specialise
 from surpass.machine.calls import stack_limit
 from surpass.machine.state import Outcome
+from surpass.table import Table
 from surpass.tasks.task import Instances, Limit, Request, Task
 from tests.long import LONG
 from tests.zoo.residents import TABLE_IMITATORS, load
@@ -26,7 +25,6 @@ WIDTH = 500 if LONG else 200
 SIZES = (1, 2, 3, 5, 8, 13, 30)
 PATIENCE = 300
 """After how many steps an episode starts again."""
-UNKNOWN = -2
 
 PLAYED = (
     "sort-bubble/imitation-insertion_sort",
@@ -35,24 +33,6 @@ PLAYED = (
     "knapsack/imitation-depth_first",
 )
 """A network of each task with a table."""
-
-
-@numba.njit
-def read_table(keys: np.ndarray, values: np.ndarray, observations: np.ndarray, answers: np.ndarray) -> None:
-    """Write a table's action for each observation into `answers` in place, or `UNKNOWN`."""
-    for k in range(len(observations)):
-        place = find(keys, observations[k])
-        answers[k] = UNKNOWN if keys[place] == EMPTY else values[place]
-
-
-def ask_table(lookup: Lookup, observations: np.ndarray) -> np.ndarray:
-    """Return the table's action for each observation, after asking the agent about those that are not in it."""
-    answers = np.empty(len(observations), np.int64)
-    read_table(lookup.keys, lookup.values, observations, answers)
-    if (answers == UNKNOWN).any():
-        lookup.extend(np.unique(observations[answers == UNKNOWN]))
-        read_table(lookup.keys, lookup.values, observations, answers)
-    return answers
 
 
 def ask_network(agent: NetworkAgent, observations: np.ndarray) -> np.ndarray:
@@ -102,7 +82,7 @@ class Play(NamedTuple):
     episodes: int
 
 
-def play(agent: NetworkAgent, lookup: Lookup, steps: int, *, width: int = WIDTH, seed: int = 0) -> Play:
+def play(agent: NetworkAgent, table: Table, steps: int, *, width: int = WIDTH, seed: int = 0) -> Play:
     """Play at random, asking network and table at every step, and return how often they differed."""
     task, random = agent.task, np.random.default_rng(seed)
     kernels, pool, rows = specialise(task), draw_pool(task), task.interface.action_rows
@@ -118,35 +98,35 @@ def play(agent: NetworkAgent, lookup: Lookup, steps: int, *, width: int = WIDTH,
             kernels.reset(batch, *(np.ascontiguousarray(array[chosen]) for array in pool), ended)
             episodes += len(ended)
         observations = look(task, batch)
-        differing += int((ask_network(agent, observations) != ask_table(lookup, observations)).sum())
+        differing += int((ask_network(agent, observations) != table.actions(observations)).sum())
         before = int(batch.steps.sum())
         actions = draw_actions(task, width, random)
         kernels.step(batch, actions, rows[actions], limits)
         taken += int(batch.steps.sum()) - before
-    return Play(taken, differing, lookup.count, episodes)
+    return Play(taken, differing, len(table), episodes)
 
 
 @pytest.mark.parametrize("name", PLAYED)
 def test_network_and_table_agree_at_every_step_of_random_play(name: str) -> None:
     agent = load(name)
-    agent.narrow.clear()
-    found = play(agent, Lookup(agent), STEPS)
+    agent.margins.clear()  # the agent is shared, and other tests have asked it
+    found = play(agent, Table.of(agent), STEPS)
     print(f"{name}: {found}, {len(agent.narrow)} narrow, least {min(agent.narrow.values(), default=None)}")
     assert found.steps >= STEPS
     assert found.observations > 50
     assert found.episodes > WIDTH
     assert found.disagreements == 0
+    assert len(agent.margins) == found.observations, "the table asks the network once about each observation"
 
 
 def test_one_wrong_entry_of_a_table_is_noticed() -> None:
     agent = load("knapsack/imitation-depth_first")
-    lookup = Lookup(agent)
-    play(agent, lookup, 2000, width=50)
-    known, counts = lookup.entries()[0], lookup.count
-    place = np.flatnonzero(lookup.keys == known[len(known) // 2])[0]
-    lookup.values[place] = (lookup.values[place] + 1) % agent.task.interface.action_count
-    found = play(agent, lookup, 2000, width=50)
-    assert found.observations == counts
+    table = Table.of(agent)
+    play(agent, table, 2000, width=50)
+    count, wrong = len(table), table.observations[[len(table) // 2]]
+    table.insert(wrong, (table.actions(wrong) + 1) % agent.task.interface.action_count)
+    found = play(agent, table, 2000, width=50)
+    assert found.observations == count
     assert found.disagreements > 0
 
 
@@ -185,16 +165,8 @@ def run_by_network(agent: NetworkAgent, instances: Instances) -> Ends:
 
 def run_by_table(agent: NetworkAgent, instances: Instances) -> Ends:
     """Run every episode in the engine's compiled loop, with a fresh table."""
-    task, batch, lookup = agent.task, start(agent.task, instances), Lookup(agent)
-    limits = Limit.parse(task.limit).steps(instances.sizes)
-    rows = task.interface.action_rows
-    while (batch.outcomes <= Outcome.RUNNING).any():
-        lookup.kernels.run(batch, lookup.keys, lookup.values, rows, limits, 0, instances.count)
-        waiting = batch.outcomes == Outcome.UNKNOWN_OBSERVATION
-        if waiting.any():
-            lookup.extend(np.unique(batch.pending[waiting]))
-            batch.outcomes[waiting] = Outcome.RUNNING
-    return ends_of(batch)
+    limits = Limit.parse(agent.task.limit).steps(instances.sizes)
+    return ends_of(Player(Table.of(agent)).finish(start(agent.task, instances), limits))
 
 
 @pytest.mark.parametrize("name", TABLE_IMITATORS)

@@ -12,9 +12,8 @@ import surpass.agents.teachers  # noqa: F401 - makes the teachers known
 from surpass.agents.networks.agent import SAFE_MARGIN, NetworkAgent
 from surpass.agents.teacher import find_teacher
 from surpass.agents.zoo import load_resident
-from surpass.engine.lookup import Lookup
 from surpass.engine.run import Results, run
-from surpass.table import NO_ACTION, Agent
+from surpass.table import NO_ACTION, Agent, Table
 from surpass.tasks.lists import from_lists
 from surpass.tasks.search import SEARCH
 from surpass.tasks.sort_full import SORT_FULL
@@ -57,13 +56,13 @@ def compare(agent: NetworkAgent, reference: Agent, drawn: list[Request]) -> Comp
 
     Returns how many of the distinct observations that either met are answered differently.
     """
-    (ours, theirs), steps, instances = (Lookup(agent), Lookup(reference)), 0, 0
+    (ours, theirs), steps, instances = (Table.of(agent), Table.of(reference)), 0, 0
     for request in drawn:
         batch = agent.task.draw(request)
-        expected = run(reference, batch, lookup=theirs)
+        expected = run(theirs, batch)
         # The network answers many at once faster than one by one.
         ours.extend(np.setdiff1d(theirs.entries()[0], ours.entries()[0]))
-        results = run(agent, batch, lookup=ours)
+        results = run(ours, batch)
         check_alike(results, expected)
         steps += int(results.steps.sum() + expected.steps.sum())
         instances += batch.count
@@ -114,9 +113,9 @@ def test_an_agent_with_another_teacher_is_noticed() -> None:
 
 def test_one_wrong_answer_and_a_missing_one_are_noticed() -> None:
     agent = load("search/imitation-linear_search")
-    lookup = Lookup(agent)
-    run(agent, SEARCH.draw(Request(size=20, count=50)), lookup=lookup)
-    met = lookup.entries()[0]
+    table = Table.of(agent)
+    run(table, SEARCH.draw(Request(size=20, count=50)))
+    met = table.observations
 
     class AlmostAlike:
         name, task = "almost", SEARCH

@@ -9,9 +9,8 @@ import pytest
 
 from surpass.agents import find_agent
 from surpass.agents.zoo import residents
-from surpass.engine.lookup import Lookup
 from surpass.engine.run import run
-from surpass.table import Agent
+from surpass.table import Agent, Table
 from surpass.tasks.lists import from_lists
 from surpass.tasks.task import Request
 from tests.long import LONG, long_test
@@ -42,13 +41,13 @@ def teacher_of(name: str) -> Agent:
 @pytest.mark.parametrize("name", LEARNERS)
 def test_it_solves_every_size_and_distribution(name: str) -> None:
     agent = load(name)
-    lookup = Lookup(agent)
+    table = Table.of(agent)
     for size in (1, 2, 3, 7, *(size for size in agent.task.sizes if size <= (1000 if LONG else 200))):
         for number, data in enumerate(agent.task.data):
             for kind in agent.task.queries or ("mixed",):
                 count = 50 if number == 0 or size < 50 else 5
                 instances = agent.task.draw(Request(size=size, count=count, seed=31, data=data, queries=kind))
-                results = run(agent, instances, lookup=lookup)
+                results = run(table, instances)
                 assert results.reasons() == {"solved": count}, (size, data, kind)
 
 

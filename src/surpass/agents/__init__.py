@@ -5,27 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from surpass.agents import teachers
-from surpass.agents.agent import FullViewAgent
 from surpass.agents.teacher import Do, See, find_teacher, known_teachers, teacher
+from surpass.engine.run import AnyAgent
 from surpass.errors import SavedFileError, SettingError
 from surpass.table import NO_ACTION, Agent
 
-__all__ = [
-    "NO_ACTION",
-    "Agent",
-    "Do",
-    "FullViewAgent",
-    "See",
-    "find_agent",
-    "find_teacher",
-    "known_teachers",
-    "teacher",
-    "teachers",
-]
+__all__ = ["NO_ACTION", "Agent", "Do", "See", "find_agent", "find_teacher", "known_teachers", "teacher", "teachers"]
 
 
-def find_agent(text: str) -> Agent | FullViewAgent:
-    """Return the agent that a text names: `teacher:NAME`, `zoo:NAME`, a run's folder or a checkpoint."""
+def find_agent(text: str) -> AnyAgent:
+    """Return the agent that a text names: `teacher:NAME`, `zoo:NAME`, a run's folder, a checkpoint, a program file."""
     kind, colon, name = text.partition(":")
     if colon and kind == "teacher":
         return find_teacher(name)
@@ -33,21 +22,32 @@ def find_agent(text: str) -> Agent | FullViewAgent:
         from surpass.agents.zoo import load_resident
 
         return load_resident(name)
-    if Path(text).exists() or text.endswith((".json", ".safetensors")):
+    if text.endswith(".rules"):
+        from surpass.programs.text import read_program
+
+        return read_program(text)
+    if text.endswith(".safetensors"):
         from surpass.agents.networks.files import load_agent
 
-        return load_agent(_bundle_of(Path(text)), text)[0]
+        return load_agent(Path(text).with_suffix(""), text)[0]
+    if Path(text).exists() or text.endswith(".json"):
+        from surpass.agents.saved import load_saved
+
+        return load_saved(_bundle_of(Path(text)), text)
     names = ", ".join(t.name for t in known_teachers())
     raise SettingError(
-        f"unknown agent {text!r}; known: {names}, zoo:NAME (see surpass zoo), a run's folder or a checkpoint"
+        f"unknown agent {text!r}; known: {names}, zoo:NAME (see surpass zoo), a run's folder, a checkpoint or a program"
+        " file NAME.rules"
     )
 
 
 def _bundle_of(path: Path) -> Path:
     """Return the stem of the bundle that a path means: a file's own, or a run's final or newest whole one."""
     if not path.is_dir():
-        if path.suffix not in (".json", ".safetensors"):
-            raise SavedFileError(f"{path} is no agent: it must be a .json or .safetensors file, or the folder of a run")
+        if path.suffix != ".json":
+            raise SavedFileError(
+                f"{path} is no agent: it must be a .json, .safetensors or .rules file, or the folder of a run"
+            )
         return path.with_suffix("")
     if (path / "agent.json").exists():
         return path / "agent"

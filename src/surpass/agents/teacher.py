@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from surpass.errors import DeclarationError, SettingError, UnknownNameError
+from surpass.full_view.agent import FullViewTeacher
 from surpass.machine.features import PreviousAction
 from surpass.machine.instructions import Action
 from surpass.machine.interface import Interface
-from surpass.table import NO_ACTION
+from surpass.table import NO_ACTION, Agent
 from surpass.tasks.task import Task
 
-__all__ = ["Do", "FullViewTeacher", "See", "Teacher", "find_teacher", "known_teachers", "teacher", "teacher_of"]
+__all__ = ["AnyTeacher", "Do", "See", "Teacher", "find_teacher", "known_teachers", "teacher", "teacher_of"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -84,19 +85,11 @@ class Teacher:
         return answers
 
 
-@dataclass(frozen=True, eq=False)
-class FullViewTeacher:
-    """An agent that is a hand-written function of whole lists."""
-
-    name: str
-    task: Task
-    pointers: Callable[[Ints], Ints]
-    summary: str
-
-
-_TEACHERS: dict[str, Teacher | FullViewTeacher] = {}
+AnyTeacher = Teacher | FullViewTeacher
+_TEACHERS: dict[str, AnyTeacher] = {}
 
 F = TypeVar("F", bound=Callable[..., object])
+Kind = TypeVar("Kind", Teacher, FullViewTeacher)
 
 
 def teacher(task: Task) -> Callable[[F], F]:
@@ -118,34 +111,31 @@ def teacher(task: Task) -> Callable[[F], F]:
     return register
 
 
-def find_teacher(name: str) -> Teacher | FullViewTeacher:
+def find_teacher(name: str) -> AnyTeacher:
     """Return the teacher of a name."""
     if name not in _TEACHERS:
         raise UnknownNameError("teacher", name, _TEACHERS)
     return _TEACHERS[name]
 
 
-def known_teachers(task: Task | None = None) -> tuple[Teacher | FullViewTeacher, ...]:
+def known_teachers(task: Task | None = None) -> tuple[AnyTeacher, ...]:
     """Return every teacher, or those of one task."""
     return tuple(t for t in _TEACHERS.values() if task is None or t.task is task)
 
 
-def teacher_of(task: Task, name: str) -> Teacher:
-    """Return the teacher of a name, which must teach `task` by its table."""
+def teacher_of(task: Task, name: str) -> Agent:
+    """Return the teacher of a name, or the program of a file, which must teach `task` by its table."""
+    if name.endswith(".rules"):
+        from surpass.programs.text import read_program
+
+        return read_program(name, task=task)
+    return teacher_of_kind(task, name, Teacher)
+
+
+def teacher_of_kind(task: Task, name: str, kind: type[Kind]) -> Kind:
+    """Return the teacher of a name, which must teach `task` and be of a kind."""
     found = find_teacher(name)
-    if found.task is not task or not isinstance(found, Teacher):
-        raise _no_teacher_of(task, name)
+    if found.task is not task or not isinstance(found, kind):
+        names = ", ".join(t.name.partition(":")[2] for t in known_teachers(task))
+        raise SettingError(f"teacher {name!r} does not teach {task.name}; its teachers: {names}")
     return found
-
-
-def full_view_teacher_of(task: Task, name: str) -> FullViewTeacher:
-    """Return the teacher of a name, which must teach `task` by whole lists."""
-    found = find_teacher(name)
-    if found.task is not task or not isinstance(found, FullViewTeacher):
-        raise _no_teacher_of(task, name)
-    return found
-
-
-def _no_teacher_of(task: Task, name: str) -> SettingError:
-    names = ", ".join(t.name.partition(":")[2] for t in known_teachers(task))
-    return SettingError(f"teacher {name!r} does not teach {task.name}; its teachers: {names}")

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from surpass.agents.saved import load_saved
 from surpass.bundles import load_bundle
+from surpass.engine.run import AnyAgent
 from surpass.errors import UnknownNameError
 from surpass.tasks.registry import find_task
-
-if TYPE_CHECKING:
-    from surpass.agents.networks.agent import GraphAgent, NetworkAgent
 
 __all__ = ["Resident", "find_resident", "load_resident", "residents", "zoo_folder"]
 
@@ -68,9 +67,7 @@ def find_resident(name: str) -> Resident:
     return max(of_task, key=lambda resident: resident.merit)
 
 
-def load_resident(name: str) -> NetworkAgent | GraphAgent:
+def load_resident(name: str) -> AnyAgent:
     """Return an agent of the zoo, ready to run."""
-    from surpass.agents.networks.files import load_agent
-
     resident = find_resident(name)
-    return load_agent(resident.stem, f"zoo:{resident.name}")[0]
+    return load_saved(resident.stem, f"zoo:{resident.name}")

@@ -7,8 +7,8 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
-from surpass.engine.lookup import Lookup
 from surpass.machine.trace import Trace, write_trace
+from surpass.table import Table
 
 __all__ = ["Certificate", "Failure", "Row", "Unending", "fingerprint_of"]
 
@@ -190,13 +190,13 @@ def _row_as_json(row: Row, observations: int | None) -> dict[str, Any]:
     }
 
 
-def fingerprint_of(lookup: Lookup) -> str:
+def fingerprint_of(table: Table) -> str:
     """Return a hash of an agent's interface and of every observation it was asked about, with its answer."""
-    interface = lookup.agent.task.interface
+    interface = table.task.interface
     key = hashlib.sha256()
     for k, feature in enumerate(interface.features):
         key.update(f"{feature.name}: {interface.feature_values(k)}\n".encode())
     key.update("\n".join(map(str, interface.actions)).encode())
-    for column in lookup.entries():
+    for column in table.entries():
         key.update(column.astype("<i8").tobytes())
     return key.hexdigest()[:16]

@@ -10,16 +10,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from surpass.agents.agent import FullViewAgent
 from surpass.checks.certificate import Certificate, Failure, Row, Unending, fingerprint_of
 from surpass.checks.diagnosis import diagnose, stretch, write_out
 from surpass.checks.shrink import shrink
 from surpass.engine.batch import FIRST_DEPTH
-from surpass.engine.lookup import Lookup
-from surpass.engine.run import Results, run
+from surpass.engine.run import AnyAgent, Results, run
 from surpass.errors import SettingError
 from surpass.machine.state import Outcome
-from surpass.table import Agent
+from surpass.table import Agent, Table
 from surpass.tasks.enumeration import enumeration_of
 from surpass.tasks.task import Enumeration, Instances, Limit, Request, Task
 
@@ -42,7 +40,7 @@ SHRINKING_STEPS = 10**9
 
 
 def check(
-    agent: Agent | FullViewAgent,
+    agent: AnyAgent,
     *,
     up_to: int | None = None,
     sizes: Sequence[int] | None = None,
@@ -81,8 +79,8 @@ def check(
         data=tuple(task.data) if drawn else (),
         seed=seed,
         limit=str(checker.limit),
-        fingerprint=fingerprint_of(checker.lookup) if checker.lookup else None,
-        observations=checker.lookup.count if checker.lookup else None,
+        fingerprint=None if checker.table is None else fingerprint_of(checker.table),
+        observations=None if checker.table is None else len(checker.table),
         failure=checker.failure,
         unending=checker.unending,
         narrow_choices=len(agent.narrow) if hasattr(agent, "narrow") else None,
@@ -109,7 +107,7 @@ class _Checker:
 
     def __init__(
         self,
-        agent: Agent | FullViewAgent,
+        agent: AnyAgent,
         limit: Limit,
         must_end: bool,
         threads: int | None,
@@ -120,7 +118,8 @@ class _Checker:
         self.limit = limit
         self.must_end = must_end
         self.progress = progress
-        self.lookup = None if isinstance(agent, FullViewAgent) else Lookup(agent)
+        # Its own, also for an agent that is a table: it shall hold what the checks ask and nothing else.
+        self.table = Table(agent.task, agent) if isinstance(agent, Agent) else None
         self.failure: Failure | None = None
         self.unending: Unending | None = None
         self._threads = threads
@@ -166,7 +165,7 @@ class _Checker:
 
     def _check_size(self, batches: Iterable[tuple[Instances, str]], report: Report) -> Row | _Failing | None:
         """Return what was found on the instances of one size, each with its distribution; None if there are none."""
-        met_before = self.lookup.count if self.lookup else 0
+        met_before = len(self.table or ())
         count, total, most, worst, worst_data = 0, 0, -1, None, ""
         for batch, data in batches:
             for part in _slices(self.task, batch):
@@ -187,7 +186,7 @@ class _Checker:
             most_steps=most,
             worst=write_out(self.task, worst),
             data=worst_data,
-            new_observations=self.lookup.count - met_before if self.lookup else 0,
+            new_observations=len(self.table or ()) - met_before,
         )
 
     def _run_part(self, part: Instances, data: str, report: Report) -> Ints | _Failing:
@@ -259,10 +258,9 @@ class _Checker:
     def _run(self, instances: Instances, limit: Limit, find_loops: bool, report: Report | None = None) -> Results:
         is_quick = instances.count * self._usual_steps < QUICK
         return run(
-            self.agent,
+            self.agent if self.table is None else self.table,
             instances,
             limit=limit,
-            lookup=self.lookup,
             find_loops=find_loops,
             threads=1 if is_quick else self._threads,
             progress=report,

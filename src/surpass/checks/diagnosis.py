@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from surpass.agents.agent import FullViewAgent
 from surpass.checks.certificate import Failure
 from surpass.engine.record import Episode, record
-from surpass.engine.run import Results
+from surpass.engine.run import AnyAgent, Results
 from surpass.machine.calls import stack_limit
 from surpass.machine.state import Outcome
 from surpass.machine.trace import Trace
-from surpass.table import Agent
 from surpass.tasks.task import Instances, Limit, Task
 
 __all__ = ["PATIENCE", "diagnose", "stretch", "write_out"]
@@ -37,7 +35,7 @@ def write_out(task: Task, instance: Instances) -> str:
     return f"integers {instance.items[0].tolist()}, real numbers {instance.reals[0].tolist()}"
 
 
-def diagnose(agent: Agent | FullViewAgent, instance: Instances, limit: Limit, run: Run) -> Failure:
+def diagnose(agent: AnyAgent, instance: Instances, limit: Limit, run: Run) -> Failure:
     """Return what goes wrong in the run on one instance that fails within `limit`, with its trace."""
     task, is_budget = agent.task, agent.task.measure == "reward"
     allowed = int(limit.steps(instance.sizes)[0])
@@ -71,9 +69,7 @@ def _outcome(results: Results) -> tuple[Outcome, int]:
     return Outcome(int(results.outcomes[0])), int(results.steps[0])
 
 
-def _trace(
-    agent: Agent | FullViewAgent, instance: Instances, outcome: Outcome, steps: int, limit: Limit, run: Run
-) -> Trace | None:
+def _trace(agent: AnyAgent, instance: Instances, outcome: Outcome, steps: int, limit: Limit, run: Run) -> Trace | None:
     """Return the recorded run, or None if it is too long or its instance cannot be written and read."""
     task = agent.task
     if outcome == Outcome.LOOP:

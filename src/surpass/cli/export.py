@@ -21,7 +21,10 @@ SUFFIXES = {".py": "python", ".c": "c"}
 
 def export_command(
     agent: Annotated[
-        str, typer.Argument(help="The agent: teacher:NAME, zoo:NAME, a run's folder or a checkpoint.", metavar="AGENT")
+        str,
+        typer.Argument(
+            help="The agent: teacher:NAME, zoo:NAME, a run's folder, a checkpoint or FILE.rules.", metavar="AGENT"
+        ),
     ],
     out: Annotated[Path, typer.Option(help="The file to write (- for the output).", metavar="FILE")],
     to: Annotated[
@@ -31,13 +34,6 @@ def export_command(
     task: Annotated[
         str | None, typer.Option(help="Its task: a name, or a Python file that registers one.", metavar="NAME|FILE")
     ] = None,
-    count_unmet: Annotated[
-        bool,
-        typer.Option(
-            "--count-unmet",
-            help="Have the file count every observation that the agent never met; it is then larger and slower.",
-        ),
-    ] = False,
     seed: Annotated[int, typer.Option(help="Draws other instances to collect what the agent meets.")] = 0,
     json: Annotated[
         Path | None, typer.Option(help="Also write what was exported to this file (- for the output).")
@@ -62,8 +58,8 @@ def export_command(
         raise SettingError("--out and --json cannot both go to the output: give one of them a file")
     found = resolve_agent(agent, task)
     with show_progress() as progress:
-        program = extract(found, seed=seed, progress=progress)
-    text = export_program(program, language, count_unmet=count_unmet)
+        program, _, _ = extract(found, seed=seed, progress=progress)
+    text = export_program(program, language)
     source.write_text(text)
     record = _describe(program, language, text)
     if not source.is_stdout and not output.is_stdout:
@@ -84,8 +80,7 @@ def _describe(program: Program, language: str, text: str) -> dict[str, Any]:
         "task": program.task.name,
         "language": language,
         "rules": len(program.rules),
-        "places": sum(len(function.locations) for function in program.functions),
-        "observations": len(program.table.observations),
+        "places": len(program.places),
         "lines": text.count("\n"),
         "sha256": sha256(text.encode()).hexdigest(),
     }

@@ -16,7 +16,7 @@ from surpass.cli.tables import print_table, show_number
 from surpass.errors import SettingError
 
 if TYPE_CHECKING:
-    from surpass.agents.teacher import FullViewTeacher, Teacher
+    from surpass.agents.teacher import AnyTeacher
     from surpass.evaluation.scores import Evaluation
     from surpass.learning.methods import AnyLearner
     from surpass.learning.recipes import Variant
@@ -191,7 +191,7 @@ def _finish(learner: AnyLearner, folder: RunFolder, sizes: Sequence[int], instan
         print("All rounds were used up before the network equalled its teacher: allow more with --set most_rounds=N.")
 
 
-def _strongest(learner: AnyLearner) -> Teacher | FullViewTeacher | None:
+def _strongest(learner: AnyLearner) -> AnyTeacher | None:
     """Return the last of the task's teachers, to compare an agent with that had none."""
     from surpass.agents.teacher import known_teachers
 

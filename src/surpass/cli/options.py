@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from surpass.errors import SettingError
 
 if TYPE_CHECKING:
-    from surpass.agents.agent import FullViewAgent
-    from surpass.table import Agent
+    from surpass.engine.run import AnyAgent
     from surpass.tasks.task import Task
 
 __all__ = ["OutputFile", "parse_seeds", "parse_sizes", "resolve_agent", "resolve_task"]
@@ -61,7 +60,7 @@ def resolve_task(text: str) -> Task:
     return tasks[0]
 
 
-def resolve_agent(text: str, task_text: str | None) -> Agent | FullViewAgent:
+def resolve_agent(text: str, task_text: str | None) -> AnyAgent:
     """Return the agent that a text names, after loading the task file if there is one; it must fit the task."""
     from surpass.agents import find_agent
 

@@ -143,8 +143,8 @@ def _reproduce_tables(
     with show_progress() as progress:
         if retrain:
             from surpass.engine.run import core_count
-            from surpass.learning.retraining import retrain as train_again
-            from surpass.learning.runners import LocalRunner
+            from surpass.learning.jobs import LocalRunner
+            from surpass.learning.jobs import retrain as train_again
 
             retrained = train_again(
                 learned_agents(name),
@@ -201,8 +201,8 @@ def _train_curves(name: str, out: Path) -> Curves:
     """Do the runs of an experiment by a sweep, and return their curves, which are also written as CSV."""
     from surpass.engine.run import core_count
     from surpass.evaluation.curves import gather_curves, read_curves, write_curves
+    from surpass.learning.jobs import LocalRunner
     from surpass.learning.recipes import find_recipe
-    from surpass.learning.runners import LocalRunner
     from surpass.learning.sweeps import Sweep
     from surpass.tasks.registry import find_task
 

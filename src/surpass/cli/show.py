@@ -25,7 +25,10 @@ MOST_LINES = 20
 
 def show_command(
     agent: Annotated[
-        str, typer.Argument(help="The agent: teacher:NAME, zoo:NAME, a run's folder or a checkpoint.", metavar="AGENT")
+        str,
+        typer.Argument(
+            help="The agent: teacher:NAME, zoo:NAME, a run's folder, a checkpoint or FILE.rules.", metavar="AGENT"
+        ),
     ],
     task: Annotated[
         str | None, typer.Option(help="Its task: a name, or a Python file that registers one.", metavar="NAME|FILE")
@@ -41,20 +44,25 @@ def show_command(
     instances: Annotated[int, typer.Option(help="How many instances they are counted on.")] = 100,
     data: Annotated[str | None, typer.Option(help="The distribution of these instances.", metavar="NAME")] = None,
     seed: Annotated[int, typer.Option(help="Draws other instances, here and to collect what the agent meets.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(help="Also write the program to this file, to read and edit.", metavar="FILE.rules")
+    ] = None,
     json: Annotated[Path | None, typer.Option(help="Also write what is shown to this file (- for the output).")] = None,
 ) -> None:
-    """Print an agent as a program: few rules that do exactly what it does on everything it was seen to meet.
+    """Print an agent as a program: few rules that do exactly what it does on every observation that occurred.
 
     Each line with an action has the numbers of its rules, their share of the steps of a typical run, and how many
     observations they answer.
 
     Example: surpass show zoo:sort-quick/imitation-quick_sort
     """
-    from surpass.programs.record import program_as_json, table_as_json, usage_as_json
+    from surpass.programs.record import table_as_json, usage_as_json
 
     if table and compare:
         raise SettingError("--table and --compare do not go together: give one of them")
-    output = OutputFile(json)
+    output, file = OutputFile(json), OutputFile(out)
+    if output.is_stdout and file.is_stdout:
+        raise SettingError("--out and --json cannot both go to the output: give one of them a file")
     first = resolve_agent(agent, task)
     second = resolve_agent(compare, None) if compare else None
     if second is not None and second.task is not first.task:
@@ -63,17 +71,18 @@ def show_command(
     with show_progress() as progress:
         usages = [_use(one, drawn, seed, progress) for one in (first, second) if one is not None]
     usage = usages[0]
-    record: dict[str, Any] = {**program_as_json(usage.program), "typical": usage_as_json(usage)}
+    record, is_quiet = usage_as_json(usage), output.is_stdout or file.is_stdout
     if second is not None:
-        record["against"] = {**program_as_json(usages[1].program), "typical": usage_as_json(usages[1])}
-        record["comparison"] = _compare(usages[0], usages[1], quiet=output.is_stdout)
+        record["against"] = usage_as_json(usages[1])
+        record["comparison"] = _compare(usages[0], usages[1], quiet=is_quiet)
     elif table:
-        rows = table_as_json(usage.program, usage)
-        record["table"] = rows
-        if not output.is_stdout:
-            _print_rows(usage.program, rows)
-    elif not output.is_stdout:
+        record["table"] = table_as_json(usage)
+        if not is_quiet:
+            _print_rows(usage.program, record["table"])
+    elif not is_quiet:
         _print_program(usage)
+    if out is not None:
+        file.write_text(str(usage.program))
     output.write_json(record)
 
 
@@ -97,16 +106,16 @@ def _use(agent: Any, instances: Instances, seed: int, progress: Progress) -> Usa
     from surpass.programs.extract import extract
     from surpass.programs.usage import measure_use
 
-    program = extract(agent, seed=seed, progress=lambda what, *done: progress(f"{agent.name}: {what}", *done))
-    return measure_use(program, instances, lambda done: progress(f"{agent.name}: runs", done, instances.count))
+    found = extract(agent, seed=seed, progress=lambda what, *done: progress(f"{agent.name}: {what}", *done))
+    return measure_use(found, instances, lambda done: progress(f"{agent.name}: runs", done, instances.count))
 
 
 def _print_program(usage: Usage) -> None:
     from surpass.programs.listing import list_program
 
     program, steps = usage.program, max(1, usage.steps)
-    places = sum(len(function.locations) for function in program.functions)
-    print(f"{program.name} on {program.task.name}: {_count(len(program.rules), 'rule')} at {_count(places, 'place')}\n")
+    size = f"{_count(len(program.rules), 'rule')} at {_count(len(program.places), 'place')}"
+    print(f"{program.name} on {program.task.name}: {size}\n")
     lines = list_program(program)
     width = max((len(line.text) for line in lines), default=0)
     rows = [("", "rules", "steps", "observations")]
@@ -124,26 +133,24 @@ def _print_program(usage: Usage) -> None:
 
 def _explain(usage: Usage) -> list[str]:
     """Return what is known of a program, in sentences."""
-    program, results, evidence = usage.program, usage.results, usage.program.evidence
+    results, evidence = usage.results, usage.extraction.evidence
     size = int(results.sizes[0])
     run = f"{_count(len(results.sizes), 'instance')} of size {size}, {results.solved.mean():.1%} of them solved"
     found = [f"Steps: shares of {usage.steps:,} on {run}."]
-    if evidence is not None:
-        met = _count(len(program.table.observations), "observation")
-        found.append(
-            f"The rules do what the agent does on each of {met} that it met in {evidence.instances:,} instances."
-        )
-        new, wrong = (sum(getattr(one, name) for one in evidence.rounds) for name in ("new", "wrong"))
-        held = f"all but {wrong:,} and were then written again" if wrong else "all"
-        if new:
-            late = _count(new, "was", "were")
-            found.append(f"{late} first met when the rules stood already; they had the agent's action for {held}.")
+    if evidence is None:
+        return [*found, "The agent is this program. Where no rule fits, it has no action."]
+    occurred = _count(len(usage.observations), "observation")
     found.append(
-        "On an observation never met it asks the agent; without the agent it follows the rules, and has no action at a"
-        " place that is not shown."
+        f"The rules do what the agent does on each of {occurred} that occurred in {evidence.instances:,} instances."
     )
-    if usage.unmet:
-        found.append(f"It met such observations at {_count(usage.unmet, 'step')} of this run.")
+    new, wrong = (sum(getattr(one, name) for one in evidence.rounds) for name in ("new", "wrong"))
+    held = f"all but {wrong:,} and were then written again" if wrong else "all"
+    if new:
+        late = _count(new, "of them first occurred", "of them first occurred")
+        found.append(f"{late} when the rules stood already; they had the agent's action for {held}.")
+    found.append("On any other observation the program follows the rules; where no rule fits, it has no action.")
+    if usage.unseen:
+        found.append(f"Such observations occurred at {_count(usage.unseen, 'step')} of this run.")
     return found
 
 
@@ -165,8 +172,8 @@ def _compare(first: Usage, second: Usage, *, quiet: bool) -> dict[str, Any]:
         _print_totals(first, second, row.difference, row.difference_ci95)
         _print_instructions(first, second)
         _print_rules(first, second)
-        _print_partings(first, second.program)
-        _print_partings(second, first.program)
+        _print_partings(first, second)
+        _print_partings(second, first)
     return {
         "measure": task.measure,
         "difference": row.difference,
@@ -222,31 +229,28 @@ def _print_rules(first: Usage, second: Usage) -> None:
     _print_rest(len(shared))
 
 
-def _print_partings(usage: Usage, other: Program) -> None:
+def _print_partings(usage: Usage, other: Usage) -> None:
     from surpass.programs.usage import find_partings
-    from surpass.programs.words import show_action, show_place, show_way
+    from surpass.programs.words import show_action, show_rule
 
-    program, count = usage.program, len(usage.results.sizes)
+    program, count, name = usage.program, len(usage.results.sizes), other.program.name
     partings = find_partings(usage, other)
-    agreed, strange = (show_number(steps / count, 2) for steps in (partings.agreed, partings.strange))
-    print(f"Of the steps of {program.name} per instance, {other.name} does the same at {agreed},", end=" ")
-    parted = show_number(sum(way.steps for way in partings.ways) / count, 2)
+    steps = (partings.agreed, partings.unseen, sum(way.steps for way in partings.ways))
+    agreed, unseen, parted = (show_number(number / count, 2) for number in steps)
     print(
-        f"never meets what it saw at {strange}, and does something else at {parted}:"
-        if partings.ways
-        else f"and never meets what it saw at {strange}."
+        f"Of the steps of {program.name} per instance, {name} does the same at {agreed}, never sees the observation at"
+        f" {unseen}, and does something else at {parted}{':' if partings.ways else '.'}"
     )
     for way in partings.ways[:MOST_LINES]:
-        rule = program.rules[way.rule]
-        actions = [show_action(program.task.interface, action) for action in (rule.action, way.instead)]
-        words = _sentence(f"{actions[0]} instead of {actions[1]}", show_way(program, rule), show_place(program, rule))
-        print(f"  {way.steps / count:9,.2f}  {words}")
+        place, when, action = ("", "else", "no action") if way.rule < 0 else show_rule(program, way.rule)
+        instead = show_action(program.task.interface, way.instead)
+        print(f"  {way.steps / count:9,.2f}  {_sentence(f'{action} instead of {instead}', when, place)}")
     _print_rest(len(partings.ways))
 
 
 def _sentence(action: str, when: str, place: str) -> str:
     """Return a rule on one line."""
-    return action + ("" if when == "always" else f" if {when}") + (f" ({place})" if place else "")
+    return action + (", else" if when == "else" else f" if {when}") + (f" ({place})" if place else "")
 
 
 def _print_rest(lines: int) -> None:

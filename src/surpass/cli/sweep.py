@@ -51,8 +51,8 @@ def sweep_command(
     Example: surpass sweep quick-search
     """
     from surpass.engine.run import core_count
+    from surpass.learning.jobs import LocalRunner
     from surpass.learning.recipes import find_recipe
-    from surpass.learning.runners import LocalRunner
     from surpass.learning.sweeps import Sweep
 
     output = OutputFile(json)

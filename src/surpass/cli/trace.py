@@ -16,7 +16,10 @@ __all__ = ["trace_command"]
 
 def trace_command(
     agent: Annotated[
-        str, typer.Argument(help="The agent: teacher:NAME, zoo:NAME, a run's folder or a checkpoint.", metavar="AGENT")
+        str,
+        typer.Argument(
+            help="The agent: teacher:NAME, zoo:NAME, a run's folder, a checkpoint or FILE.rules.", metavar="AGENT"
+        ),
     ],
     instance: Annotated[
         str | None,
@@ -52,8 +55,8 @@ def trace_command(
     with show_progress() as progress:
         trace = record(found, instance, limit=steps_limit, progress=lambda done: progress("steps so far", done))
     text = write_trace(trace)
-    if explain and not found.task.interface.is_full_view:
-        seen = sorted({step.observation for step in trace.steps if step.observation is not None})
+    seen = sorted({step.observation for step in trace.steps if step.observation is not None})
+    if explain and seen:
         text += "\n" + "\n".join(f"{number}: {found.task.interface.describe(number)}" for number in seen) + "\n"
     if out is None:
         sys.stdout.write(text)

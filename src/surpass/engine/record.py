@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from surpass.agents.agent import FullViewAgent
+from surpass.engine.advance import advance
 from surpass.engine.batch import Batch, allocate
-from surpass.engine.run import ask_pointers, make_room
+from surpass.engine.run import AnyAgent
 from surpass.engine.specialise import specialise
 from surpass.errors import TraceError
 from surpass.machine.instructions import Action
 from surpass.machine.state import DEPTH, FIRST, FUNCTION, Outcome
 from surpass.machine.trace import Change, Trace, TraceStep
-from surpass.table import NO_ACTION, Agent
+from surpass.table import NO_ACTION, Agent, Table
 from surpass.tasks.task import Instances, Limit, Task
 
 __all__ = ["Episode", "record", "replay"]
@@ -77,12 +78,8 @@ class Episode:
     def step(self, number: int, row: Ints) -> tuple[Change, ...]:
         """Execute an action in place, given by its number and its row of indices, and return what it changed."""
         before = self._snapshot()
-        while True:
-            self._kernels.step(self._batch, np.array([number]), row[None, :], self._limits)
-            if self.outcome != Outcome.STACK_FULL:
-                break
-            self._batch = make_room(self.task, self._batch)
-            self._batch.outcomes[0] = Outcome.RUNNING
+        chosen = (np.array([number]), row[None, :], self._limits)
+        self._batch = advance(self.task, self._batch, lambda batch: [(self._kernels.step, (batch, *chosen))])
         if self.outcome == Outcome.STEP_LIMIT and self.task.measure == "reward":
             self._batch.outcomes[0] = Outcome.SOLVED
         return self._changes(before)
@@ -117,7 +114,7 @@ class Episode:
 
 
 def record(
-    agent: Agent | FullViewAgent,
+    agent: AnyAgent,
     instance: str,
     *,
     limit: Limit | None = None,
@@ -131,31 +128,30 @@ def record(
     start, labels = task.parse_instance(instance)
     most = int((limit or Limit.parse(task.limit)).steps(start.sizes)[0])
     episode = Episode(task, start, most, labels)
-    answers: dict[int, int] = {}
+    if isinstance(agent, Agent):
+        agent = Table.of(agent)
     met: set[bytes] = set()
     steps: list[TraceStep] = []
     while episode.is_running:
         depth = episode.depth
         if task.measure == "steps":
-            # An agent with a full view sees nothing but the list.
-            state = episode.items.tobytes() if isinstance(agent, FullViewAgent) else episode.digest
+            state = episode.digest
             if state in met:
                 episode.end(Outcome.LOOP)
                 break
             met.add(state)
-        if isinstance(agent, FullViewAgent):
-            pointers = ask_pointers(agent, episode.items)[0]
-            action, seen = Action(task.interface.instructions[0].name, tuple(pointers.tolist())), None
-            changes = episode.step(0, np.concatenate([[0], pointers]))
+        if not isinstance(agent, Agent):
+            row = agent.rows(episode.items)[0]
+            action, seen = Action(task.interface.instructions[row[0]].name, tuple(row[1:].tolist())), None
+            changes = episode.step(NO_ACTION, row)
         else:
             seen = episode.observe()
-            if seen not in answers:
-                answers[seen] = int(agent.actions(np.array([seen]))[0])
-            if answers[seen] == NO_ACTION:
+            number = int(agent.actions(np.array([seen]))[0])
+            if number == NO_ACTION:
                 episode.end(Outcome.NO_ACTION)
                 break
-            action = task.interface.actions[answers[seen]]
-            changes = episode.step(answers[seen], task.interface.action_rows[answers[seen]])
+            action = task.interface.actions[number]
+            changes = episode.step(number, task.interface.action_rows[number])
         if episode.outcome == Outcome.STACK_LIMIT:
             break
         steps.append(TraceStep(depth, seen, str(action), changes))
@@ -174,7 +170,7 @@ def replay(task: Task, trace: Trace) -> None:
         if episode.depth != step.depth:
             raise TraceError(f"step {number} says depth {step.depth}, but it is {episode.depth}")
         if task.interface.is_full_view:
-            changes = episode.step(0, _pointer_row(step.action))
+            changes = episode.step(NO_ACTION, _pointer_row(step.action, episode.items.shape[1]))
         else:
             seen = episode.observe()
             if seen != step.observation:
@@ -190,6 +186,9 @@ def replay(task: Task, trace: Trace) -> None:
         raise TraceError(f"the trace ends with {trace.outcome!r}, but its steps lead to {reason!r}")
 
 
-def _pointer_row(action: str) -> Ints:
-    inside = action.partition("(")[2].rstrip(")")
-    return np.array([0, *map(int, inside.split(","))], np.int64)
+def _pointer_row(action: str, size: int) -> Ints:
+    """Return what to execute for a written action that points into a list; all pointers must lie in it."""
+    inside = re.fullmatch(r"\w+\((\d+), (\d+)\)", action)
+    if inside is None or not all(int(pointer) < size for pointer in inside.groups()):
+        raise TraceError(f"{action} is not an action on two of the positions 0 to {size - 1}")
+    return np.array([0, *map(int, inside.groups())], np.int64)

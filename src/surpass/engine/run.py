@@ -4,30 +4,50 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from surpass.agents.agent import FullViewAgent
-from surpass.engine.batch import Batch, allocate, grow_stack
-from surpass.engine.lookup import Lookup
+from surpass.engine.advance import Player, Progress
+from surpass.engine.batch import Batch, allocate
 from surpass.engine.specialise import specialise
-from surpass.errors import InstanceError, ObservationError, SettingError
-from surpass.machine.state import SCORE, SIZE, Outcome
-from surpass.table import Agent
+from surpass.errors import InstanceError, SettingError
+from surpass.machine.state import SCORE, Outcome
+from surpass.table import Agent, Table
 from surpass.tasks.task import Instances, Limit, Task
 
-__all__ = ["Results", "ask_pointers", "core_count", "make_room", "raise_bad_observation", "run"]
+__all__ = ["AnyAgent", "Results", "TablelessAgent", "core_count", "run", "run_by"]
 
 Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
-Progress = Callable[[int], None]
+Finish = Callable[[Batch, Ints, Progress | None], Batch]
+"""Plays a batch to its end within step limits [B], and returns it."""
 
 MEMORY_WORDS = 1 << 25
 """About how many 8-byte words the episodes of one round may take: 256 MB."""
+
+
+class TablelessAgent(Protocol):
+    """An agent without a table, which runs itself."""
+
+    @property
+    def name(self) -> str:
+        """How the agent is called on the command line."""
+
+    @property
+    def task(self) -> Task:
+        """The task that it works on."""
+
+    def rows(self, items: Ints) -> Ints:
+        """Return what to execute [m, 1 + operands] in states with these integers [m, n], all of one size."""
+
+    def finish(self, batch: Batch, limits: Ints, progress: Progress | None) -> Batch:
+        """Run all episodes of a batch to their end in place, and return it; those that loop count the limit."""
+
+
+AnyAgent = Agent | TablelessAgent
 
 
 @dataclass(frozen=True)
@@ -53,22 +73,33 @@ class Results:
 
 
 def run(
-    agent: Agent | FullViewAgent,
+    agent: AnyAgent,
     instances: Instances,
     *,
     limit: Limit | None = None,
-    lookup: Lookup | None = None,
     find_loops: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Results:
     """Run an agent on every instance and return what became of each.
 
-    `lookup` keeps what the agent answered from one call to the next; `progress` is told how many instances have ended.
-    With `find_loops` an episode whose whole state comes back ends there, as a loop, and counts the limit; agents that
-    see whole lists are always watched in this way.
+    An agent that is a `Table` keeps the answers of its source from one call to the next. `progress` receives how many
+    instances have ended. With `find_loops` an episode whose whole state comes back ends there, as a loop, and counts
+    the limit; agents without a table, which run themselves, always do this.
     """
-    task = agent.task
+    if not isinstance(agent, Agent):
+        return run_by(agent.finish, agent.task, instances, limit, progress)
+    threads = core_count() if threads is None else threads
+    if threads < 1:
+        raise SettingError(f"threads is {threads}; it must be 1 or more")
+    player = Player(Table.of(agent), find_loops=find_loops, threads=threads)
+    return run_by(player.finish, agent.task, instances, limit, progress)
+
+
+def run_by(
+    finish: Finish, task: Task, instances: Instances, limit: Limit | None = None, progress: Progress | None = None
+) -> Results:
+    """Run every instance by a function that plays batches to their end, and return what became of each."""
     limits = (limit or Limit.parse(task.limit)).steps(instances.sizes)
     widest = int(instances.sizes.max(initial=0))
     if instances.items.shape[1] < task.item_width(widest) or instances.reals.shape[1] < task.real_width(widest):
@@ -76,7 +107,6 @@ def run(
     if instances.count == 0:
         none = np.zeros(0, np.int64)
         return Results(none, none, none, np.zeros(0), np.zeros(0))
-    runner = _FullView(agent) if isinstance(agent, FullViewAgent) else _Tabular(agent, lookup, find_loops, threads)
     words = task.item_width(widest) + task.real_width(widest) + task.register_count + 64
     chunk = max(1, MEMORY_WORDS // words)
     parts = []
@@ -86,7 +116,7 @@ def run(
         batch = allocate(task, part.count, widest)
         specialise(task).reset(batch, *part, np.arange(part.count))
         before = batch.reals[:, SCORE].copy()
-        batch = runner.finish(batch, np.ascontiguousarray(limits[first : first + chunk]), report)
+        batch = finish(batch, np.ascontiguousarray(limits[first : first + chunk]), report)
         parts.append(_judge(task, part, batch, before))
     return Results(instances.sizes, *(np.concatenate(column) for column in zip(*parts, strict=True)))
 
@@ -111,122 +141,6 @@ def _judge(task: Task, instances: Instances, batch: Batch, before: Reals) -> tup
     reward, wrong = task.reward, outcomes == Outcome.WRONG_ANSWER
     rewards = reward.progress * (scores - before) - reward.step_cost * batch.steps - reward.wrong_cost * wrong
     return batch.steps.copy(), outcomes, scores, rewards
-
-
-class _Tabular:
-    """Runs an agent by its table: episodes that meet something new wait until the agent has answered for all."""
-
-    def __init__(self, agent: Agent, lookup: Lookup | None, find_loops: bool, threads: int | None) -> None:
-        if lookup is not None and lookup.agent is not agent:
-            raise SettingError(f"this table belongs to {lookup.agent.name}, not to {agent.name}")
-        self.task = agent.task
-        self.lookup = lookup or Lookup(agent)
-        kernels = self.lookup.kernels
-        self.kernel = kernels.run_finding_loops if find_loops else kernels.run
-        self.threads = core_count() if threads is None else threads
-        if self.threads < 1:
-            raise SettingError(f"threads is {threads}; it must be 1 or more")
-
-    def finish(self, batch: Batch, limits: Ints, progress: Progress | None) -> Batch:
-        # A single thread needs no pool: to hand work over and wait costs more than a short run takes.
-        with ThreadPoolExecutor(self.threads) if self.threads > 1 else nullcontext() as pool:
-            while (batch.outcomes <= Outcome.RUNNING).any():
-                self._run_round(pool, batch, limits, progress)
-                batch = self._serve(batch)
-        loops = batch.outcomes == Outcome.LOOP
-        batch.steps[loops] = limits[loops]
-        return batch
-
-    def _run_round(
-        self, pool: ThreadPoolExecutor | None, batch: Batch, limits: Ints, progress: Progress | None
-    ) -> None:
-        """Run every episode until it ends or waits."""
-        lookup, count = self.lookup, len(batch.steps)
-        rows = self.task.interface.action_rows
-        slice_size = max(1, -(-count // (self.threads * 16)))
-        jobs: set[Future[None]] = set()
-        for first in range(0, count, slice_size):
-            last = min(first + slice_size, count)
-            if (batch.outcomes[first:last] <= Outcome.RUNNING).any():
-                arguments = (batch, lookup.keys, lookup.values, rows, limits, first, last)
-                if pool is not None:
-                    jobs.add(pool.submit(self.kernel, *arguments))
-                    continue
-                self.kernel(*arguments)
-                if progress:
-                    progress(int((batch.outcomes > Outcome.RUNNING).sum()))
-        while jobs:
-            done, jobs = wait(jobs, timeout=0.5)
-            for job in done:
-                job.result()
-            if progress:
-                progress(int((batch.outcomes > Outcome.RUNNING).sum()))
-
-    def _serve(self, batch: Batch) -> Batch:
-        """Give waiting episodes what they wait for: an action in the table, or a larger stack."""
-        raise_bad_observation(self.task, batch)
-        waiting = batch.outcomes == Outcome.UNKNOWN_OBSERVATION
-        if waiting.any():
-            self.lookup.extend(np.unique(batch.pending[waiting]))
-        if (batch.outcomes == Outcome.STACK_FULL).any():
-            batch = make_room(self.task, batch)
-        batch.outcomes[batch.outcomes < Outcome.RUNNING] = Outcome.RUNNING
-        return batch
-
-
-def make_room(task: Task, batch: Batch) -> Batch:
-    """Return the batch with twice the room on each stack."""
-    return grow_stack(batch, 2 * batch.stack.shape[1] + task.frame_size)
-
-
-def raise_bad_observation(task: Task, batch: Batch) -> None:
-    """Raise `ObservationError` if an episode stopped because `observe` returned a value out of range."""
-    bad = np.flatnonzero(batch.outcomes == Outcome.BAD_OBSERVATION)
-    if bad.size:
-        digits = np.zeros((len(batch.steps), len(task.interface.features)), np.int64)
-        specialise(task).look(batch, digits)
-        task.interface.pack_digits(digits[bad])
-        raise ObservationError(f"observe of task {task.name!r} does not return one value for each feature")
-
-
-class _FullView:
-    """Runs an agent that sees whole lists, all lists of a batch at once."""
-
-    def __init__(self, agent: FullViewAgent) -> None:
-        self.agent = agent
-
-    def finish(self, batch: Batch, limits: Ints, progress: Progress | None) -> Batch:
-        kernels, count = specialise(self.agent.task), len(batch.steps)
-        sizes = batch.registers[:, SIZE]
-        met: list[set[bytes]] = [set() for _ in range(count)]
-        rows = np.zeros((count, 3), np.int64)
-        while (batch.outcomes == Outcome.RUNNING).any():
-            running = np.flatnonzero(batch.outcomes == Outcome.RUNNING)
-            for b in running:
-                # A function of the list that meets a list again will go round for ever.
-                before = batch.items[b].tobytes()
-                if before in met[b]:
-                    batch.outcomes[b], batch.steps[b] = Outcome.LOOP, limits[b]
-                met[b].add(before)
-            running = running[batch.outcomes[running] == Outcome.RUNNING]
-            for size in np.unique(sizes[running]):
-                chosen = running[sizes[running] == size]
-                rows[chosen, 1:] = ask_pointers(self.agent, batch.items[chosen, :size])
-            kernels.step(batch, np.zeros(count, np.int64), rows, limits)
-            if progress:
-                progress(int((batch.outcomes > Outcome.RUNNING).sum()))
-        return batch
-
-
-def ask_pointers(agent: FullViewAgent, lists: Ints) -> Ints:
-    """Return the operands [m, 2] that an agent gives for lists [m, n], once they are known to point into them."""
-    pointers = np.asarray(agent.pointers(lists))
-    if pointers.shape != (len(lists), 2) or not np.issubdtype(pointers.dtype, np.integer):
-        raise SettingError(f"{agent.name} gave pointers of shape {pointers.shape}; they must be ({len(lists)}, 2)")
-    bad = pointers[(pointers < 0) | (pointers >= lists.shape[1])]
-    if bad.size:
-        raise SettingError(f"{agent.name} points to {bad[0]}; positions are 0 to {lists.shape[1] - 1}")
-    return pointers
 
 
 def core_count() -> int:

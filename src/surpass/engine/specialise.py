@@ -1,7 +1,8 @@
-"""The compiled loops of a task: a copy of `kernels.py` with the task's own kernels inlined, cached on disk.
+"""The compiled loops of a task: a copy of a template with the task's own kernels inlined, cached on disk.
 
-Numba's cache does not notice a change in a function that a cached one calls, and it does not cache closures. So the
-copy lies in a folder named after a fingerprint of everything that goes into it, and Numba keeps its cache beside it.
+The engine's template is `kernels.py`; whoever needs other loops brings a template of their own. Numba's cache does not
+notice a change in a function that a cached one calls, and it does not cache closures. So the copy lies in a folder
+named after a fingerprint of everything that goes into it, and Numba keeps its cache beside it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import shutil
 import sys
 import tempfile
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,85 +32,56 @@ from numba.core.errors import NumbaError
 
 from surpass.engine import kernels
 from surpass.engine.batch import Batch
-from surpass.engine.experience import Plan, Pool, Record, Sums, Tree
+from surpass.engine.groups import group_features
 from surpass.engine.refusals import check_kernels, gist
-from surpass.engine.tree import group_features
 from surpass.errors import DeclarationError
 from surpass.machine.interface import Interface
+from surpass.table import Table
 from surpass.tasks.task import Task
 
-__all__ = ["Kernels", "cache_folder", "specialise"]
+__all__ = ["BATCH", "Kernels", "Template", "cache_folder", "specialise"]
 
 _log = logging.getLogger(__name__)
 
 _I1, _I2, _F2 = numba.int64[::1], numba.int64[:, ::1], numba.float64[:, ::1]
-_BATCH = numba.types.NamedTuple([_I2, _I2, _F2, _I2, _I1, _I1, _I1], Batch)  # type: ignore[no-untyped-call]
-_F1 = numba.float64[::1]
-_SINGLES, _SINGLES2, _SINGLES3 = numba.float32[::1], numba.float32[:, ::1], numba.float32[:, :, ::1]
-_TREE = numba.types.NamedTuple(  # type: ignore[no-untyped-call]
-    [
-        _I2,
-        _I1,
-        _I1,
-        _I2,
-        _I1,
-        _I1,
-        _I1,
-        _I2,
-        int64,
-        _I1,
-        int64,
-        _I1,
-        int64,
-        _I1,
-        _I1,
-        _SINGLES,
-        _I1,
-        _I1,
-        _I1,
-        _I1,
-        int64,
-    ],
-    Tree,
+BATCH = numba.types.NamedTuple([_I2, _I2, _F2, _I2, _I1, _I1, _I1], Batch)  # type: ignore[no-untyped-call]
+
+
+@dataclass(frozen=True, eq=False)
+class Template:
+    """A module of loops that are written once and compiled for each task."""
+
+    module: types.ModuleType
+    signatures: Mapping[str, tuple[Any, ...]]
+    """The types of the arguments of each loop that can be asked for."""
+    parts: tuple[types.ModuleType | type, ...] = ()
+    """Modules, or classes in them, whose code or constants the loops use."""
+
+
+_ENGINE = Template(
+    kernels,
+    {
+        "reset": (BATCH, _I1, _I2, _F2, _I1),
+        "advance": (BATCH, _I1, _I1, _I2, _I1, _I1, numba.boolean, int64, int64),
+        "step": (BATCH, _I1, _I2, _I1),
+        "look": (BATCH, _I2),
+    },
+    (Batch, Table),
 )
-_PLAN = numba.types.NamedTuple(  # type: ignore[no-untyped-call]
-    [_I1, _I1, _I1, _I1, _I1, _I1, _I1, _I2, _F2, _F2, _SINGLES3], Plan
-)
-_POOL = numba.types.NamedTuple([_I1, _I2, _F2, _I1], Pool)  # type: ignore[no-untyped-call]
-_RECORD = numba.types.NamedTuple(  # type: ignore[no-untyped-call]
-    [_I2, _I2, _F2, _I2, _I2, _I2, _I1, _I1, _I1, _I1, _I1, _I1], Record
-)
-_SUMS = numba.types.NamedTuple([_F2, _F1, _F1, _F1], Sums)  # type: ignore[no-untyped-call]
-_SIGNATURES = {
-    "reset": (_BATCH, _I1, _I2, _F2, _I1),
-    "insert": (_I1, _I1, _I1, _I1),
-    "run": (_BATCH, _I1, _I1, _I2, _I1, int64, int64),
-    "tally": (_BATCH, _I1, _I1, _I2, _I1, _I1, int64, int64),
-    "run_finding_loops": (_BATCH, _I1, _I1, _I2, _I1, int64, int64),
-    "step": (_BATCH, _I1, _I2, _I1),
-    "look": (_BATCH, _I2),
-    "sample": (_BATCH, _TREE, _SINGLES2, _PLAN, _POOL, _I2, _I1, _RECORD, int64, int64),
-    "tabulate": (_TREE, _SINGLES2),
-    "absorb": (_PLAN, _PLAN, _I1),
-    "follow": (_TREE, _SINGLES2, _PLAN, _I1, _I1, _I1),
-    "amend": (_I1, _I1, _I1, _I1, _I1, int64, int64),
-    "accumulate": (_TREE, _PLAN, _RECORD, _F1, _F2, _F1, _SUMS, int64, int64),
-    "lose": (_TREE, _PLAN, _SUMS, _I1, _F1),
-    "slope": (_TREE, _PLAN, _SUMS, _I1, _F1, _I1, _SINGLES2, _SINGLES3),
-    "spread": (_TREE, _PLAN, _I1, _SINGLES2, _SINGLES2, _SINGLES2),
-}
+SHARED = ("check_stack", "start_one")
+"""The kernels of a task's engine that the loops of other templates call."""
 
 
 class Kernels:
-    """The compiled loops of one task; each is compiled, or loaded from the cache, when it is first asked for."""
+    """A template's loops for one task; each is compiled, or loaded from the cache, when it is first asked for."""
 
-    def __init__(self, task: Task) -> None:
-        self._task = task
-        self._module = _load(task)
+    def __init__(self, task: Task, template: Template) -> None:
+        self._task, self._template = task, template
+        self._module = _load(task, template)
         self._has_told = False
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        if name not in _SIGNATURES:
+        if name not in self._template.signatures:
             raise AttributeError(name)
         try:
             compiled = self._compile(name)
@@ -117,7 +90,7 @@ class Kernels:
         except Exception:
             # A damaged cache file makes Numba fail in many ways; compiling afresh is always right.
             shutil.rmtree(getattr(self._module, name).stats.cache_path, ignore_errors=True)
-            self._module = _load(self._task)
+            self._module = _load(self._task, self._template)
             compiled = self._compile(name)
         setattr(self, name, compiled)
         return compiled
@@ -126,7 +99,7 @@ class Kernels:
         dispatcher = getattr(self._module, name)
         if not _interpreted():
             self._tell_of_compiling(name, Path(dispatcher.stats.cache_path))
-            dispatcher.compile(_SIGNATURES[name])
+            dispatcher.compile(self._template.signatures[name])
         compiled: Callable[..., Any] = dispatcher
         return compiled
 
@@ -142,30 +115,33 @@ def _interpreted() -> bool:
 
 
 @cache
-def specialise(task: Task) -> Kernels:
-    """Return the compiled loops of a task."""
-    return Kernels(task)
+def specialise(task: Task, template: Template = _ENGINE) -> Kernels:
+    """Return the compiled loops of a task: the engine's, or those of another template."""
+    return Kernels(task, template)
 
 
-def _load(task: Task) -> types.ModuleType:
-    """Return a copy of the kernels module that works on `task`."""
-    template = Path(kernels.__file__).read_text()
+def _load(task: Task, template: Template) -> types.ModuleType:
+    """Return a copy of a template's module that works on `task`."""
+    text = Path(inspect.getfile(template.module)).read_text()
     unrolled = _write_unrolled(task.interface)
-    folder = cache_folder() / f"{task.name}-{_fingerprint_of(task, unrolled)}"
+    folder = cache_folder() / f"{task.name}-{_fingerprint_of(task, template, unrolled)}"
     path = folder / "kernels.py"
-    if not path.exists() or path.read_text() != template:
+    if not path.exists() or path.read_text() != text:
         if not _interpreted():
             check_kernels(task)
         folder.mkdir(parents=True, exist_ok=True)
         fresh = path.with_suffix(f".{os.getpid()}")
-        fresh.write_text(template)
+        fresh.write_text(text)
         fresh.replace(path)
-    name = f"surpass.engine.kernels_{task.name.replace('-', '_')}"
+    name = f"{template.module.__name__}_{task.name.replace('-', '_')}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     module.__dict__.update(_declare(task, unrolled))
+    if template is not _ENGINE:
+        engine = specialise(task)._module
+        module.__dict__.update({shared: getattr(engine, shared) for shared in SHARED})
     # Numba finds the globals of a cached function through its module's name.
     sys.modules[name] = module
     spec.loader.exec_module(module)
@@ -210,19 +186,12 @@ def _write_unrolled(interface: Interface) -> str:
     )
 
 
-def _fingerprint_of(task: Task, unrolled: str) -> str:
+def _fingerprint_of(task: Task, template: Template, unrolled: str) -> str:
     """Return a short text that changes with everything that goes into a task's compiled loops."""
     key = hashlib.sha256()
-    package = Path(kernels.__file__).parent.parent
-    sources = [
-        *sorted((package / "machine").glob("*.py")),
-        package / "engine" / "kernels.py",
-        package / "engine" / "batch.py",
-        package / "engine" / "experience.py",
-        package / "engine" / "forward.py",
-        package / "engine" / "backward.py",
-        package / "engine" / "tree.py",
-    ]
+    used = [Interface, *_ENGINE.parts, kernels, *template.parts, template.module]
+    files = [Path(inspect.getfile(part)) for part in used]
+    sources = sorted({*files[0].parent.glob("*.py"), *files})
     for part in (unrolled, str(task.frame_size), numba.__version__, llvmlite.__version__, sys.version):
         key.update(part.encode() + b"\0")
     for source in sources:

@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.error import ResetNeeded
 
+from surpass.engine.advance import advance
 from surpass.engine.batch import allocate
-from surpass.engine.run import make_room
 from surpass.engine.specialise import Kernels, specialise
 from surpass.environments.settings import Settings
 from surpass.environments.spaces import read_actions
 from surpass.environments.supply import pick
 from surpass.errors import InstanceError
-from surpass.machine.state import DEPTH, PREVIOUS, SCORE, SIZE, Outcome
+from surpass.machine.state import PREVIOUS, SCORE, SIZE, Outcome
 from surpass.tasks.sort_full import edge_features
 from surpass.tasks.task import Instances
 
@@ -27,7 +27,7 @@ Reals = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 RUNNING, SOLVED, WRONG = int(Outcome.RUNNING), int(Outcome.SOLVED), int(Outcome.WRONG_ANSWER)
-NOT_STARTED = int(Outcome.UNKNOWN_OBSERVATION)
+NOT_STARTED = int(Outcome.NEEDS_INSTANCE)
 """All episodes start together, so the first one's outcome tells it for all."""
 
 EVERY = slice(None)
@@ -91,8 +91,10 @@ class Episodes:
         numbers, rows = read_actions(self.settings, actions, len(self.limits))
         running = self.batch.outcomes == RUNNING
         scores, steps = self.batch.reals[:, SCORE].copy(), self.batch.steps.copy()
-        self._make_room()
-        self._kernels.step(self.batch, numbers, rows, self.limits)
+        step = self._kernels.step
+        self.batch = advance(
+            self.settings.task, self.batch, lambda batch: [(step, (batch, numbers, rows, self.limits))]
+        )
         self._executed = rows
         self._judge(running)
         reward, batch = self.settings.task.reward, self.batch
@@ -102,17 +104,12 @@ class Episodes:
             rewards -= reward.wrong_cost * (running & (batch.outcomes == WRONG))
         return rewards
 
-    def _make_room(self) -> None:
-        """Let the stacks grow in place before a call would find one full."""
-        task, depths = self.settings.task, self.batch.registers[:, DEPTH]
-        if task.has_calls and (depths.max() + 1) * task.frame_size > self.batch.stack.shape[1]:
-            self.batch = make_room(task, self.batch)
-
     def _judge(self, running: Flags) -> None:
         """Turn claimed solutions that do not hold into wrong answers, in place."""
         batch = self.batch
-        claimed = np.flatnonzero(running & self.solved)
-        if claimed.size:
+        is_claimed = running & self.solved
+        if np.count_nonzero(is_claimed):
+            claimed = np.flatnonzero(is_claimed)
             before = pick(self.instances, claimed)
             after = batch.registers[claimed], batch.items[claimed], batch.reals[claimed]
             batch.outcomes[claimed[self.settings.task.find_wrong(before, *after)]] = WRONG

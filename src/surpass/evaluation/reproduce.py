@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from surpass.agents import find_agent
-from surpass.agents.agent import FullViewAgent
 from surpass.agents.zoo import residents
-from surpass.engine.run import Results
+from surpass.engine.run import AnyAgent, Results
 from surpass.errors import UnknownNameError
 from surpass.evaluation.paper import PAPER_INSTANCES
-from surpass.evaluation.scores import AnyAgent, runner
+from surpass.evaluation.scores import runner
 from surpass.evaluation.statistics import mean_of, student_quantile
 from surpass.evaluation.tables import TABLES, Measure, RowPlan, TablePlan
+from surpass.table import Agent
 from surpass.tasks.task import Instances, Limit, Request
 
 __all__ = [
@@ -246,7 +246,7 @@ class Reproduction:
             progress, label = self.progress, row.label
             return (lambda ended: progress(label, size, done + ended, count)) if progress else None
 
-        if isinstance(agent, FullViewAgent):
+        if not isinstance(agent, Agent):
             if size**2 > self.effort.hopeless_pairs:
                 return None
             count = max(1, min(self.effort.usual, self.effort.pairs // size**2))

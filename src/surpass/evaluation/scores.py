@@ -8,18 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from surpass.agents.agent import FullViewAgent
-from surpass.engine.lookup import Lookup
-from surpass.engine.run import Results, run
+from surpass.engine.run import AnyAgent, Results, run
 from surpass.errors import SettingError
 from surpass.evaluation.statistics import mean_of
-from surpass.table import Agent
+from surpass.table import Agent, Table
 from surpass.tasks.files import read_instances
 from surpass.tasks.task import Instances, Limit, Request, Task
 
 __all__ = ["AnyAgent", "Evaluation", "Row", "evaluate", "runner", "score"]
 
-AnyAgent = Agent | FullViewAgent
 Run = Callable[[Instances, Limit | None, Callable[[int], None] | None], Results]
 
 
@@ -104,10 +101,8 @@ def _finite(value: Any) -> Any:
 
 def runner(agent: AnyAgent, threads: int | None = None) -> Run:
     """Return a function that runs an agent on instances and remembers what the agent answered."""
-    lookup = None if isinstance(agent, FullViewAgent) else Lookup(agent)
-    return lambda instances, limit, progress: run(
-        agent, instances, limit=limit, lookup=lookup, threads=threads, progress=progress
-    )
+    player = Table.of(agent) if isinstance(agent, Agent) else agent
+    return lambda instances, limit, progress: run(player, instances, limit=limit, threads=threads, progress=progress)
 
 
 def score(task: Task, results: Results, other: Results | None = None) -> Row:

@@ -1,9 +1,9 @@
 """Imitation: learn to do what a teacher does, on its own traces and on the learner's (as in DAgger).
 
-Every round runs the teacher and the learner on fresh instances and keeps each distinct observation that either met,
-with the teacher's answer. If the learner already gives that answer to all of them, clearly, the round is calm; else it
-is trained on all that has been met so far. Some calm rounds in a row end the learning: the network equals its teacher
-on everything both have met.
+Every round runs the teacher and the learner on fresh instances and keeps each distinct observation that either came to,
+with the teacher's answer. If the learner gives each of these answers a probability above 0.5, the round is calm; else
+it is trained on all observations kept so far. Some calm rounds in a row end the learning: the network then equals its
+teacher on every observation that either came to.
 """
 
 from __future__ import annotations
@@ -20,20 +20,18 @@ from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.files import fill_network, network_tensors
 from surpass.agents.networks.structured import StructuredPolicy
 from surpass.agents.teacher import teacher_of
-from surpass.engine.lookup import Lookup
 from surpass.engine.run import run
 from surpass.errors import SettingError
-from surpass.learning.state import load_optimizer, load_random, optimizer_tensors, random_state
-from surpass.table import NO_ACTION, Agent
+from surpass.learning.state import Tensors, load_optimizer, load_random, optimizer_tensors, random_state
+from surpass.table import NO_ACTION, Agent, Table
 from surpass.tasks.task import Limit, Request, Task
 
 __all__ = ["Imitation", "ImitationConfig"]
 
 Ints = npt.NDArray[np.int64]
-Tensors = dict[str, npt.NDArray[Any]]
 
 CLEARLY = math.log(0.5)
-"""An answer is clear if it is more likely than all others together."""
+"""The log-probability above which an answer is clear: it is more likely than all others together."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,9 +53,9 @@ class ImitationConfig:
     batch: int = 512
     """Distinct observations per update."""
     epochs: int = 20
-    """How many times at most a round goes through all observations met; it stops once all answers are clear."""
+    """How many times at most a round goes through all observations kept; it stops once all answers are clear."""
     calm_rounds: int = 3
-    """How many rounds without a disagreement end the learning."""
+    """How many rounds in a row in which all answers were clear from the start end the learning."""
     most_rounds: int = 400
 
     def __post_init__(self) -> None:
@@ -87,7 +85,7 @@ class Imitation:
         self.answers: Ints = np.zeros(0, np.int64)
         self.rounds = 0
         self.calm = 0
-        self._teacher_lookup = Lookup(self.teacher)
+        self._seen_by_teacher = Table(self.task, self.teacher)
 
     @property
     def has_network(self) -> bool:
@@ -101,7 +99,7 @@ class Imitation:
 
     @property
     def finished(self) -> bool:
-        """Whether the network equals its teacher on all that the last rounds met."""
+        """Whether the network equalled its teacher on everything in the last rounds."""
         return self.calm >= self.config.calm_rounds
 
     @property
@@ -134,8 +132,8 @@ class Imitation:
         return {**curve, "loss": loss, "epochs": epochs}
 
     def _gather(self) -> float:
-        """Keep what teacher and learner meet on fresh instances, with the teacher's answers; return the solve rate."""
-        learner, limit = Lookup(self.agent()), Limit.parse(self.config.limit or self.task.limit)
+        """Keep what teacher and learner see on fresh instances, with the teacher's answers; return the solve rate."""
+        learner, limit = Table.of(self.agent()), Limit.parse(self.config.limit or self.task.limit)
         learner.extend(self.observations)
         solved = total = 0
         for size in self.config.sizes:
@@ -144,13 +142,13 @@ class Imitation:
                 seed = self.config.seed * 1_000_000 + self.rounds
                 request = Request(size=size, count=count, seed=seed, data=name, queries=self._queries())
                 instances = self.task.draw(request)
-                run(self.teacher, instances, lookup=self._teacher_lookup, limit=limit)
+                run(self._seen_by_teacher, instances, limit=limit)
                 if number < 2 and (size <= self.config.own_sizes or self.calm):
-                    results = run(learner.agent, instances, lookup=learner, limit=limit)
+                    results = run(learner, instances, limit=limit)
                     solved += int(results.solved.sum())
                     total += count
-        met = np.union1d(self._teacher_lookup.entries()[0], learner.entries()[0])
-        fresh = np.setdiff1d(met, self.observations, assume_unique=True)
+        seen = np.union1d(self._seen_by_teacher.observations, learner.observations)
+        fresh = np.setdiff1d(seen, self.observations, assume_unique=True)
         answers = self.teacher.actions(fresh)
         fresh, answers = fresh[answers != NO_ACTION], answers[answers != NO_ACTION]
         self.observations = np.concatenate([self.observations, fresh])
@@ -200,7 +198,7 @@ class Imitation:
             **optimizer_tensors(self.optimizer),
             "observations": self.observations,
             "answers": self.answers,
-            "teacher": self._teacher_lookup.entries()[0],
+            "teacher": self._seen_by_teacher.observations,
         }
         return tensors, {"rounds": self.rounds, "calm": self.calm, "random": random_state(self.random)}
 
@@ -209,7 +207,7 @@ class Imitation:
         fill_network(self.network, tensors, "the checkpoint")
         load_optimizer(self.optimizer, tensors)
         self.observations, self.answers = tensors["observations"], tensors["answers"]
-        self._teacher_lookup = Lookup(self.teacher)
-        self._teacher_lookup.extend(tensors["teacher"])
+        self._seen_by_teacher = Table(self.task, self.teacher)
+        self._seen_by_teacher.extend(tensors["teacher"])
         self.rounds, self.calm = record["rounds"], record["calm"]
         load_random(self.random, record["random"])

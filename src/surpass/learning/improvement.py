@@ -20,15 +20,14 @@ from surpass.agents import find_agent
 from surpass.agents.carried import CarriedAgent
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.structured import StructuredPolicy
-from surpass.engine.lookup import Lookup
 from surpass.engine.run import run
 from surpass.errors import SettingError
-from surpass.learning.changes import AmendedAgent, Change, RememberedAgent
+from surpass.learning.changes import AmendedAgent
 from surpass.learning.imitation import Imitation, ImitationConfig
 from surpass.learning.proposals import Proposer
 from surpass.learning.state import load_random, random_state
-from surpass.learning.trials import Known, Trial
-from surpass.table import Agent
+from surpass.learning.trials import Trial
+from surpass.table import Agent, Amendment, Table
 from surpass.tasks.enumeration import enumeration_of
 from surpass.tasks.task import Instances, Request, Task
 
@@ -113,24 +112,24 @@ class Improvement:
     def __init__(self, task: Task, config: ImprovementConfig) -> None:
         self.task, self.config = task, config
         self.teacher = _agent_to_improve(task, config.teacher)
-        self.base = RememberedAgent(self.teacher)
+        self.base = Table.of(self.teacher)
         self.sizes = config.sizes or _default_sizes(task)
         if config.queries and config.queries not in task.queries:
             raise SettingError(f"queries is {config.queries!r}; allowed: {', '.join(task.queries) or 'none'}")
         self.queries = config.queries or (task.queries[0] if task.queries else "mixed")
         self.random = np.random.default_rng([config.seed, 4])
-        self.changes: list[Change] = []
+        self.changes: list[Amendment] = []
         self.is_perfect = False
         """Whether the agent to start from solved everything at first."""
         self.sound = 0
         """How many of the changes have passed the checks at the end of a round."""
-        self.best: list[Change] = []
+        self.best: list[Amendment] = []
         self.best_cost = np.inf
         """The program with the lowest cost on the yardstick at the end of a round, and that cost."""
         self.generations = self.tried = self.draws = 0
         self.drawn_from = 0
         """How many times instances had been drawn before those of the trials."""
-        self.known = Known(task)
+        self.known = Table(task)
         self.trials: list[Trial] = []
         self.proposer = Proposer(task, self.random)
         self._small = list(self._every_small(MOST_ENUMERATED))
@@ -219,7 +218,7 @@ class Improvement:
         screen, heat = self.trials[0], self._heat()
         candidates = self.proposer.some(self.config.candidates)
         costs = self._run(screen, candidates)
-        finalists: list[tuple[float, list[Change]]] = []
+        finalists: list[tuple[float, list[Amendment]]] = []
         for depth in range(self.config.depth + 1):
             self.tried += len(candidates)
             for candidate, row in zip(candidates, costs, strict=True):
@@ -242,7 +241,7 @@ class Improvement:
                 self._keep(candidate)
                 return
 
-    def _descend(self, candidates: list[list[Change]], costs: Reals) -> list[list[Change]]:
+    def _descend(self, candidates: list[list[Amendment]], costs: Reals) -> list[list[Amendment]]:
         """Return candidates with one more change, where the first ones led to what the program never meets.
 
         A change can be good that only pays once the program knows what to do next: those that lost least go on.
@@ -274,7 +273,7 @@ class Improvement:
         """Return the temperature of this generation."""
         return self.config.temperature * (1 - self.generations / self.config.generations)
 
-    def _passes(self, candidate: list[Change]) -> bool:
+    def _passes(self, candidate: list[Amendment]) -> bool:
         """Tell whether a candidate is better on all larger trials, or makes no difference on any.
 
         One that solves what the program fails need not save beyond chance; with some heat it may be worse by a random
@@ -303,21 +302,21 @@ class Improvement:
                 return True
         return False
 
-    def _keep(self, candidate: list[Change]) -> None:
+    def _keep(self, candidate: list[Amendment]) -> None:
         """Make a candidate part of the program and draw new instances; drop it if it fails one and we never did."""
         before, self.changes = self.changes, [*self.changes, *candidate]
-        self.known.values = self.known.with_changes(candidate)
+        self.known.amend(candidate)
         self._renew()
         if self.is_perfect and any(trial.unsolved.any() for trial in self.trials):
             self._go_back(before)
 
-    def _go_back(self, changes: list[Change]) -> None:
+    def _go_back(self, changes: list[Amendment]) -> None:
         """Make an earlier program the current one, in place."""
         self.changes = changes
-        self.known.forget()
+        self.known.clear()
         self._renew()
 
-    def _run(self, trial: Trial, candidates: list[list[Change]]) -> Reals:
+    def _run(self, trial: Trial, candidates: list[list[Amendment]]) -> Reals:
         return trial.run(self.base, self.changes, self.known, candidates)
 
     def _go_back_to_sound(self) -> None:
@@ -343,7 +342,7 @@ class Improvement:
             draws, self.draws = self.draws, YARDSTICK
             self._yardstick = Trial(self.task, *self._draw(self.config.confirmed), 1)
             self.draws = draws
-            self._yardstick.measure_program(self.base, [], Known(self.task), self.config.slack)
+            self._yardstick.measure_program(self.base, [], Table(self.task), self.config.slack)
             self._weigh(self._yardstick)
         trial = self._yardstick
         trial.measure_program(self.base, self.changes, self.known, self.config.slack)
@@ -351,23 +350,23 @@ class Improvement:
         if cost < self.best_cost:
             self.best, self.best_cost = self.changes, cost
 
-    def _failures(self, changes: list[Change]) -> int:
+    def _failures(self, changes: list[Amendment]) -> int:
         """Return how many instances a program does not solve: drawn ones, small and large, and every small one."""
-        lookup = Lookup(AmendedAgent(self.base, changes))
+        table = Table.of(AmendedAgent(self.base, changes))
         failures = 0
         for size in (*SMALL_SIZES, *self.sizes, *self.config.large_sizes):
             count = 2
             for name in self.task.data:
                 request = Request(size=size, count=count, seed=self._seed(), data=name, queries=self.queries)
-                results = run(lookup.agent, self.task.draw(request), lookup=lookup)
+                results = run(table, self.task.draw(request))
                 failures += int((~results.solved).sum())
                 # The first few tell how many can be afforded of the other distributions, and of the first once more.
                 if name == next(iter(self.task.data)):
                     count = int(np.clip(CHECKED_STEPS / max(1.0, results.steps.mean()), 2, 500))
                     request = Request(size=size, count=count, seed=self._seed(), data=name, queries=self.queries)
-                    failures += int((~run(lookup.agent, self.task.draw(request), lookup=lookup).solved).sum())
+                    failures += int((~run(table, self.task.draw(request)).solved).sum())
         for part in self._every_small(MOST_CHECKED):
-            failures += int((~run(lookup.agent, part, lookup=lookup).solved).sum())
+            failures += int((~run(table, part).solved).sum())
         return failures
 
     def _every_small(self, most: int) -> Iterator[Instances]:
@@ -410,9 +409,9 @@ class Improvement:
             raise SettingError(f"sizes are {self.sizes}: at these {self.task.name} leaves nothing to do")
         observations, actions = known.keys[places], known.values[places]
         self.proposer.learn(observations, actions, counts[places], self._visited_on(failed) if failed else [])
-        if known.count > MOST_KNOWN * len(observations) + 1000:
-            known.forget()
-            known.extend(observations, actions)
+        if len(known) > MOST_KNOWN * len(observations) + 1000:
+            known.clear()
+            known.insert(observations, actions)
 
     def _visited_on(self, parts: list[Instances]) -> list[tuple[int, int]]:
         """Return what the program meets on instances, and its actions there."""
@@ -487,7 +486,7 @@ class Improvement:
         self.changes = []
         for row, (old, new) in zip(tensors["changes"], tensors["actions"].tolist(), strict=True):
             features = np.flatnonzero(row >= 0)
-            self.changes.append(Change(features, row[features], old, new))
+            self.changes.append(Amendment(features, row[features], old, new))
         for name in COUNTERS:
             setattr(self, name, record[name])
         self.best, self.best_cost = self.changes[: record["best"]], record["best_cost"] or np.inf
@@ -496,8 +495,8 @@ class Improvement:
         if not self.is_improving:
             self.pupil.load_state(tensors, record["pupil"])
             return
-        self.known.forget()
-        self.known.extend(tensors["known"], self.program.actions(tensors["known"]))
+        self.known.clear()
+        self.known.insert(tensors["known"], self.program.actions(tensors["known"]))
         after, self.draws = self.draws, self.drawn_from
         self._renew()
         self.draws = after
@@ -528,7 +527,7 @@ def _join(task: Task, parts: list[Instances]) -> Instances:
 
 def _agent_to_improve(task: Task, name: str) -> Agent:
     """Return the agent of a name, carried over if it is one of a smaller task; a bare name is a teacher's."""
-    found = find_agent(name if ":" in name or "/" in name else f"teacher:{name}")
+    found = find_agent(name if ":" in name or "/" in name or name.endswith(".rules") else f"teacher:{name}")
     if not isinstance(found, Agent) or task.interface.is_full_view:
         raise SettingError(f"{name} has a full view; only an agent with a table can be improved")
     return found if found.task is task else CarriedAgent(found, task)

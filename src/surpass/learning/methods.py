@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from typing import Any
 
 from surpass.agents.teacher import known_teachers
 from surpass.errors import SettingError, UnknownNameError
+from surpass.full_view.imitation import FullViewImitation, FullViewImitationConfig
+from surpass.full_view.policy_gradient import FullViewPolicyGradient
 from surpass.learning.imitation import Imitation, ImitationConfig
-from surpass.learning.imitation_full import FullViewImitation, FullViewImitationConfig
 from surpass.learning.improvement import Improvement, ImprovementConfig
-from surpass.learning.policy_gradient import PolicyGradient, PolicyGradientConfig
-from surpass.learning.policy_gradient_full import FullViewPolicyGradient
+from surpass.learning.policy_gradient.learner import PolicyGradient, PolicyGradientConfig
 from surpass.tasks.task import Task
 
-__all__ = ["METHODS", "AnyLearner", "new_learner"]
+__all__ = ["METHODS", "AnyLearner", "default_teacher", "new_learner"]
 
 AnyLearner = Imitation | FullViewImitation | PolicyGradient | FullViewPolicyGradient | Improvement
-AnyConfig = type[ImitationConfig] | type[FullViewImitationConfig] | type[PolicyGradientConfig] | type[ImprovementConfig]
 
-METHODS = ("imitation", "rl", "rl+imitation", "improvement")
+_WITH_TABLE: dict[str, tuple[Any, Any]] = {
+    "imitation": (Imitation, ImitationConfig),
+    "rl": (PolicyGradient, PolicyGradientConfig),
+    "rl+imitation": (PolicyGradient, PolicyGradientConfig),
+    "improvement": (Improvement, ImprovementConfig),
+}
+_FULL_VIEW: dict[str, tuple[Any, Any]] = {
+    "imitation": (FullViewImitation, FullViewImitationConfig),
+    "rl": (FullViewPolicyGradient, PolicyGradientConfig),
+    "rl+imitation": (FullViewPolicyGradient, PolicyGradientConfig),
+}
+METHODS = tuple(_WITH_TABLE)
 
 
 def new_learner(
@@ -33,35 +43,22 @@ def new_learner(
         raise SettingError(f"seed is {seed}; it must be from 0 to {2**32 - 1}")
     if method == "rl" and teacher is not None:
         raise SettingError("method rl learns from nothing; with a teacher it is rl+imitation")
-    if method == "improvement" and task.interface.is_full_view:
+    kinds = _FULL_VIEW if task.interface.is_full_view else _WITH_TABLE
+    if method not in kinds:
         raise SettingError(f"method {method} needs a task with a table; {task.name} has a full view")
-    config = _config_class(task, method)
+    learner, config = kinds[method]
     chosen: dict[str, Any] = {"task": task.name, "seed": seed}
-    chosen["teacher"] = "" if method == "rl" else teacher or _default_teacher(task)
+    chosen["teacher"] = "" if method == "rl" else teacher or default_teacher(task)
     chosen.update(task.learning.get(method, {}))
     for name, text in (settings or {}).items():
         chosen[name] = _parse_setting(config, name, text)
-    if method == "improvement":
-        return Improvement(task, ImprovementConfig(**chosen))
     if method == "rl":
         chosen["imitation_weight"] = 0.0
-    if method in ("rl", "rl+imitation"):
-        learner = FullViewPolicyGradient if task.interface.is_full_view else PolicyGradient
-        return learner(task, PolicyGradientConfig(**chosen))
-    if task.interface.is_full_view:
-        return FullViewImitation(task, FullViewImitationConfig(**chosen))
-    return Imitation(task, ImitationConfig(**chosen))
+    found: AnyLearner = learner(task, config(**chosen))
+    return found
 
 
-def _config_class(task: Task, method: str) -> AnyConfig:
-    if method == "improvement":
-        return ImprovementConfig
-    if method != "imitation":
-        return PolicyGradientConfig
-    return FullViewImitationConfig if task.interface.is_full_view else ImitationConfig
-
-
-def _default_teacher(task: Task) -> str:
+def default_teacher(task: Task) -> str:
     """Return the teacher that a task names to learn from, or its first one."""
     names = [t.name.partition(":")[2] for t in known_teachers(task)]
     if not names:
@@ -69,13 +66,12 @@ def _default_teacher(task: Task) -> str:
     return task.default_teacher or names[0]
 
 
-def _parse_setting(config: AnyConfig, name: str, text: str) -> Any:
+def _parse_setting(config: Any, name: str, text: str) -> Any:
     """Return the value of a field of a configuration, given as text."""
-    known = {field.name: field.default for field in fields(config) if field.name not in ("task", "teacher", "seed")}
-    if name not in known:
-        raise UnknownNameError("setting", name, known)
-    default = known[name]
-    assert default is not MISSING
+    defaults = {field.name: field.default for field in fields(config) if field.name not in ("task", "teacher", "seed")}
+    if name not in defaults:
+        raise UnknownNameError("setting", name, defaults)
+    default = defaults[name]
     try:
         if isinstance(default, tuple):
             return tuple(int(word) for word in text.replace(",", " ").split())

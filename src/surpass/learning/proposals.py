@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from surpass.learning.changes import ANY, Change
 from surpass.machine.features import PreviousAction
+from surpass.table import ANY, Amendment
 from surpass.tasks.task import Task
 
 __all__ = ["Proposer"]
@@ -42,12 +42,12 @@ class Proposer:
         self.observations, self.actions, self._failed_at = observations, actions, failed_at
         self._often = np.cumsum(counts) / counts.sum()
 
-    def some(self, wanted: int) -> list[list[Change]]:
+    def some(self, wanted: int) -> list[list[Amendment]]:
         """Return candidates: half where the program often is, half anywhere it has been.
 
         As long as it fails somewhere, half of them are made where it goes then.
         """
-        candidates: list[list[Change]] = []
+        candidates: list[list[Amendment]] = []
         while len(candidates) < wanted:
             if self._failed_at and self.random.random() < 0.5:
                 observation, old = self._failed_at[int(self.random.integers(len(self._failed_at)))]
@@ -62,7 +62,7 @@ class Proposer:
                 candidates.append(changes)
         return candidates
 
-    def at(self, observation: int, old: int) -> list[Change]:
+    def at(self, observation: int, old: int) -> list[Amendment]:
         """Return random changes at an observation where the action is `old`; none if they would change nothing."""
         if self._previous and self.random.random() < INSERTIONS:
             return self._insert(observation, old)
@@ -70,15 +70,15 @@ class Proposer:
         if new == old:
             return []
         features, digits = self._some_features(), self._digits(observation)
-        return [Change(features, digits[features], old, new)]
+        return [Amendment(features, digits[features], old, new)]
 
-    def _insert(self, observation: int, old: int) -> list[Change]:
+    def _insert(self, observation: int, old: int) -> list[Amendment]:
         """Return changes that do one or two things before an action; it comes next, whatever is seen then."""
         features, digits = self._some_features(), self._digits(observation)
         if old < 0 or not set(self._where) <= set(features.tolist()):
             return []
         first, *rest = [self._other_action(old) for _ in range(1 + int(self.random.integers(2)))]
-        changes = [Change(features, digits[features], old, first)]
+        changes = [Amendment(features, digits[features], old, first)]
         where = np.array(self._where, np.int64)
         here = int(digits[self._previous[0]]) - 1
         for done, new in zip([first, *rest], [*rest, old], strict=True):
@@ -86,7 +86,7 @@ class Proposer:
             if done in (new, old, here):
                 return []
             digits[self._previous] = done + 1
-            changes.append(Change(where, digits[where], ANY, new))
+            changes.append(Amendment(where, digits[where], ANY, new))
         return changes
 
     def _digits(self, observation: int) -> Ints:

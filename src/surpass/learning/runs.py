@@ -18,15 +18,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy.typing as npt
-
-from surpass.bundles import check_interface, interface_fingerprint, load_bundle, save_bundle, write_atomically
+from surpass.bundles import Tensors, check_interface, interface_fingerprint, load_bundle, save_bundle, write_atomically
 from surpass.errors import SavedFileError, SettingError
 from surpass.tasks.task import Task
 
 __all__ = ["Learner", "RunFolder", "train"]
 
-Tensors = dict[str, npt.NDArray[Any]]
 Curve = dict[str, float]
 
 KEPT = 2
@@ -55,9 +52,7 @@ class Learner(Protocol):
 
 
 FOREMOST = ("method", "task", "teacher")
-"""What a difference of two recipes is told by, if it lies there."""
-
-
+"""Of all differences between two recipes, these are reported first."""
 BEFORE = ("log.txt", "failure.json")
 """What a sweep may have put into the folder of a run before it began."""
 
@@ -78,16 +73,16 @@ class RunFolder:
             if not resume:
                 raise SettingError(f"{self.path} holds a run already; go on with --resume, or choose another --out")
             try:
-                known = json.loads(recipe_path.read_text())
+                found = json.loads(recipe_path.read_text())
             except ValueError:
                 raise SavedFileError(f"{recipe_path} is not JSON, or it is cut off") from None
-            if not isinstance(known, dict):
+            if not isinstance(found, dict):
                 raise SavedFileError(f"{recipe_path} is not the recipe of a run")
             wanted = json.loads(json.dumps(recipe))
-            for name in sorted({*known, *wanted}, key=lambda name: (name not in FOREMOST, name)):
-                if known.get(name) != wanted.get(name):
+            for name in sorted({*found, *wanted}, key=lambda name: (name not in FOREMOST, name)):
+                if found.get(name) != wanted.get(name):
                     raise SettingError(
-                        f"{self.path} is a run with {name} {known.get(name)!r}, not {wanted.get(name)!r}"
+                        f"{self.path} is a run with {name} {found.get(name)!r}, not {wanted.get(name)!r}"
                     )
             return
         try:

@@ -5,20 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
-__all__ = ["load_optimizer", "load_random", "optimizer_tensors", "random_state", "set_learning_rate"]
+from surpass.bundles import Tensors
 
-Tensors = dict[str, npt.NDArray[Any]]
+__all__ = ["Tensors", "load_optimizer", "load_random", "optimizer_tensors", "random_state", "tensors_under"]
 
-PREFIX = "optimizer."
+
+def tensors_under(prefix: str, tensors: Tensors) -> Tensors:
+    """Return copies of the tensors whose name begins with a prefix, by the rest of the name."""
+    return {name.removeprefix(prefix): t.copy() for name, t in tensors.items() if name.startswith(prefix)}
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> Tensors:
     """Return the state of an optimizer, parameter by parameter."""
     return {
-        f"{PREFIX}{index}.{name}": torch.as_tensor(value).numpy().copy()
+        f"optimizer.{index}.{name}": torch.as_tensor(value).numpy().copy()
         for index, values in optimizer.state_dict()["state"].items()
         for name, value in values.items()
     }
@@ -27,17 +29,10 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer) -> Tensors:
 def load_optimizer(optimizer: torch.optim.Optimizer, tensors: Tensors) -> None:
     """Set the state of an optimizer in place."""
     state: dict[int, dict[str, torch.Tensor]] = {}
-    for key, value in tensors.items():
-        if key.startswith(PREFIX):
-            index, name = key.removeprefix(PREFIX).split(".")
-            state.setdefault(int(index), {})[name] = torch.from_numpy(value.copy())
+    for key, value in tensors_under("optimizer.", tensors).items():
+        index, name = key.split(".")
+        state.setdefault(int(index), {})[name] = torch.from_numpy(value)
     optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
-
-
-def set_learning_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
-    """Set the learning rate of all parameters of an optimizer, in place."""
-    for group in optimizer.param_groups:
-        group["lr"] = rate
 
 
 def random_state(generator: np.random.Generator) -> dict[str, Any]:

@@ -22,27 +22,14 @@ from typing import Any
 
 from surpass.bundles import load_bundle, save_bundle, write_atomically
 from surpass.errors import SavedFileError, SettingError
-from surpass.learning.recipes import Recipe, Variant, setting_text
-from surpass.learning.runners import Ended, Job, Runner
+from surpass.learning.jobs import REFUSED, Ended, Job, Runner, describe_ending, is_finished, learn_words, score_sizes
+from surpass.learning.recipes import Recipe, Variant
 from surpass.tasks.task import Task
 
-__all__ = [
-    "Failure",
-    "Point",
-    "Ranked",
-    "Ranking",
-    "Sweep",
-    "SweepState",
-    "describe_ending",
-    "is_finished",
-    "learn_words",
-    "score_sizes",
-]
+__all__ = ["FailedRun", "Point", "Ranked", "Ranking", "Sweep", "SweepState"]
 
 INSTANCES = 200
 """How many instances of each training size a run is scored on."""
-REFUSED = 2
-"""The exit code of a run that surpass itself ended: started again it would end in the same way."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +47,7 @@ class Ranked:
 
 
 @dataclass(frozen=True)
-class Failure:
+class FailedRun:
     """A run that ended without a score."""
 
     run: str
@@ -92,7 +79,7 @@ class Ranking:
     instances: int
     total: int
     runs: tuple[Ranked, ...]
-    failed: tuple[Failure, ...]
+    failed: tuple[FailedRun, ...]
     points: tuple[Point, ...]
 
     def as_json(self) -> dict[str, Any]:
@@ -145,7 +132,7 @@ class Sweep:
     # Doing it
 
     def run(self, runner: Runner, watch: Callable[[SweepState], None] | None = None) -> Ranking:
-        """Do every run that is not done yet, and return the ranking. `watch` is told how far it has come."""
+        """Do every run that is not done yet, and return the ranking. `watch` is shown how far it has come."""
         with self._claimed():
             for variant in self.recipe.variants:
                 self._forget_passing_failure(variant)
@@ -154,13 +141,13 @@ class Sweep:
             jobs = [self._job(variant) for variant in self.recipe.variants if variant.name not in ended]
             running: Sequence[Job] = ()
 
-            def tell(current: Sequence[Job]) -> None:
+            def report(current: Sequence[Job]) -> None:
                 nonlocal running
                 running = current
                 if watch:
                     watch(SweepState(ranking, tuple(job.folder for job in running)))
 
-            with closing(runner.run(jobs, tell)) as endings:
+            with closing(runner.run(jobs, report)) as endings:
                 for ending in endings:
                     if ending.code != 0:
                         self._note_failure(ending)
@@ -268,66 +255,17 @@ class Sweep:
         solved, score = (statistics.mean(row[key] for row in rows) for key in ("solved", name))
         return Ranked(variant.name, dict(variant.point), variant.seed, solved, score)
 
-    def _failure(self, variant: Variant) -> Failure | None:
+    def _failure(self, variant: Variant) -> FailedRun | None:
         path = self.run_folder(variant) / "failure.json"
         if not path.exists():
             return None
         record = _read_json(path)
-        return Failure(variant.name, str(record.get("reason")), bool(record.get("final")))
-
-
-def score_sizes(recipe: Recipe, task: Task) -> tuple[int, ...]:
-    """Return the sizes that runs are scored on: the smallest, middle and largest of those to learn on."""
-    low, high = (
-        int(recipe.settings.get(name) or size)
-        for name, size in zip(("smallest", "largest"), task.training_sizes, strict=True)
-    )
-    return tuple(sorted({low, (low + high) // 2, high}))
-
-
-def learn_words(
-    variant: Variant, task_text: str, folder: Path, sizes: Sequence[int] = (), instances: int = 0
-) -> tuple[str, ...]:
-    """Return the command that does a run, or goes on with it."""
-    recipe = variant.recipe
-    words = [
-        "learn",
-        task_text,
-        "--method",
-        recipe.method,
-        "--seed",
-        str(variant.seed),
-        "--out",
-        str(folder),
-        "--resume",
-    ]
-    if recipe.teacher:
-        words += ["--teacher", recipe.teacher]
-    for key, text in variant.settings.items():
-        words += ["--set", f"{key}={text}"]
-    if sizes:
-        words += ["--sizes", setting_text(sizes)]
-    if instances:
-        words += ["--instances", str(instances)]
-    return tuple(words)
+        return FailedRun(variant.name, str(record.get("reason")), bool(record.get("final")))
 
 
 def _fixed(recipe: dict[str, Any]) -> dict[str, Any]:
     """Return what all runs of a sweep share, by name."""
     return {**{key: recipe.get(key) for key in ("task", "method", "teacher")}, **recipe.get("settings", {})}
-
-
-def is_finished(folder: Path) -> bool:
-    """Return whether a run has ended and was scored; the scores are written last."""
-    return (folder / "agent.json").exists() and (folder / "scores.json").exists()
-
-
-def describe_ending(ending: Ended) -> str:
-    """Return why a job failed: in its own words if surpass refused, else how it ended and what it said last."""
-    if ending.code == REFUSED and ending.message:
-        return ending.message
-    how = f"ended by signal {-ending.code}" if ending.code < 0 else f"ended with code {ending.code}"
-    return f"{how}: {ending.message}" if ending.message else how
 
 
 def _json(record: dict[str, Any]) -> bytes:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from itertools import count
 
 import numpy as np
 import numpy.typing as npt
 
-from surpass.engine.batch import allocate
-from surpass.engine.kernels import EMPTY
-from surpass.engine.run import core_count, make_room, raise_bad_observation
+from surpass.engine.advance import Call, advance
+from surpass.engine.batch import Batch, allocate
+from surpass.engine.run import core_count
 from surpass.engine.specialise import specialise
-from surpass.learning.changes import AmendedAgent, Change, RememberedAgent, amend
+from surpass.learning.changes import AmendedAgent
 from surpass.machine.state import SCORE, Outcome
-from surpass.table import NO_ACTION
+from surpass.table import Amendment, Table, amended, put
 from surpass.tasks.task import Instances, Limit, Task
 
-__all__ = ["Known", "Trial"]
+__all__ = ["Trial", "with_changes"]
 
 Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
@@ -29,40 +27,9 @@ TABLE_WORDS = 1 << 22
 """About how many places the tables of candidates that are run together may have."""
 
 
-class Known:
-    """Every observation that any candidate met, with the program's action for it, as the engine reads it."""
-
-    def __init__(self, task: Task) -> None:
-        self.task, self.kernels = task, specialise(task)
-        self.forget()
-
-    def forget(self) -> None:
-        """Empty it in place."""
-        self.keys: Ints = np.full(1024, EMPTY, np.int64)
-        self.values: Ints = np.full(1024, NO_ACTION, np.int64)
-        self.count = 0
-
-    @property
-    def observations(self) -> Ints:
-        """What is known, in ascending order."""
-        return np.sort(self.keys[self.keys != EMPTY])
-
-    def extend(self, observations: Ints, actions: Ints) -> bool:
-        """Add new, distinct observations [m] and their actions in place; return whether everything has moved."""
-        moves = 2 * (self.count + len(observations)) > len(self.keys)
-        if moves:
-            taken = self.keys != EMPTY
-            old_keys, old_values = self.keys[taken], self.values[taken]
-            capacity = 1 << (2 * (self.count + len(observations))).bit_length()
-            self.keys, self.values = np.full(capacity, EMPTY, np.int64), np.full(capacity, NO_ACTION, np.int64)
-            self.kernels.insert(self.keys, self.values, old_keys, old_values)
-        self.kernels.insert(self.keys, self.values, observations, actions)
-        self.count += len(observations)
-        return moves
-
-    def with_changes(self, changes: Sequence[Change]) -> Ints:
-        """Return the actions of the program with these changes."""
-        return amend(self.task, changes, self.keys, self.values.copy())
+def with_changes(known: Table, changes: Sequence[Amendment]) -> Ints:
+    """Return the actions at all places of a table as they are after some changes; the table stays as it is."""
+    return amended(known.task.interface, changes, known.keys, known.values.copy())
 
 
 class Trial:
@@ -90,7 +57,7 @@ class Trial:
         """[m] the sizes of the instances."""
         return self.instances.sizes[: self.count]
 
-    def measure_program(self, base: RememberedAgent, changes: list[Change], known: Known, slack: float) -> None:
+    def measure_program(self, base: Table, changes: list[Amendment], known: Table, slack: float) -> None:
         """Run the program, keep its costs, and let candidates take not much longer, in place.
 
         An instance that it does not solve costs the whole limit.
@@ -105,18 +72,15 @@ class Trial:
         self.unsolved = unsolved
 
     def visits(
-        self, base: RememberedAgent, changes: list[Change], known: Known, candidate: list[Change]
+        self, base: Table, changes: list[Amendment], known: Table, candidate: list[Amendment]
     ) -> tuple[Ints, Ints]:
         """Return how often a candidate meets what is at each place of `known`, and its action there, if it has one."""
         self.run(base, changes, known, [candidate])
-        values = known.with_changes(candidate)
+        values = with_changes(known, candidate)
         counts = np.zeros(len(known.keys), np.int64)
         self._start(self.count)
-        while (self.batch.outcomes[: self.count] <= Outcome.RUNNING).any():
-            self.kernels.tally(self.batch, known.keys, values, self.rows, self.limits, counts, 0, self.count)
-            if (self.batch.outcomes == Outcome.STACK_FULL).any():
-                self.batch = make_room(self.task, self.batch)
-            self.batch.outcomes[self.batch.outcomes < Outcome.RUNNING] = Outcome.RUNNING
+        table = (known.keys, values, self.rows, self.limits, counts, False, 0, self.count)
+        self.batch = advance(self.task, self.batch, lambda batch: [(self.kernels.advance, (batch, *table))])
         lost = self.batch.outcomes[: self.count] == Outcome.NO_ACTION
         ends, often = np.unique(self.batch.pending[: self.count][lost], return_counts=True)
         if len(ends):
@@ -132,10 +96,10 @@ class Trial:
 
     def run(
         self,
-        base: RememberedAgent,
-        changes: list[Change],
-        known: Known,
-        candidates: Sequence[list[Change]],
+        base: Table,
+        changes: list[Amendment],
+        known: Table,
+        candidates: Sequence[list[Amendment]],
         *,
         is_program: bool = False,
     ) -> Reals:
@@ -167,55 +131,37 @@ class Trial:
         return costs
 
     def _finish(
-        self, program: AmendedAgent, known: Known, candidates: Sequence[list[Change]], first: int, last: int
+        self, program: AmendedAgent, known: Table, candidates: Sequence[list[Amendment]], first: int, last: int
     ) -> None:
         """Run candidates `first` to `last - 1` on their episodes to the end, in place."""
         tables: dict[int, Ints] = {}
-        used = slice(first * self.count, last * self.count)
-        threads = core_count()
-        with ThreadPoolExecutor(threads) as pool:
-            do_all = pool.map if threads > 1 else map
-            for round_number in count(1):
-                active = [
-                    k for k in range(first, last) if (self.batch.outcomes[self._slice(k)] <= Outcome.RUNNING).any()
-                ]
-                if not active:
-                    break
-                list(do_all(lambda k: self._run_one(known, candidates[k], tables, k), active))
-                outcomes, pending = self.batch.outcomes[used], self.batch.pending[used]
-                if (outcomes == Outcome.BAD_OBSERVATION).any():
-                    raise_bad_observation(self.task, self.batch)
-                waiting = outcomes == Outcome.UNKNOWN_OBSERVATION
-                if waiting.any():
-                    self._learn(program, known, candidates, tables, np.unique(pending[waiting]))
-                if (outcomes == Outcome.STACK_FULL).any():
-                    self.batch = make_room(self.task, self.batch)
-                    outcomes = self.batch.outcomes[used]
-                if round_number >= MOST_ROUNDS and len(candidates) > 1:
-                    outcomes[outcomes < Outcome.RUNNING] = Outcome.STEP_LIMIT
-                outcomes[outcomes < Outcome.RUNNING] = Outcome.RUNNING
+        used, no_counts, rounds = slice(first * self.count, last * self.count), np.zeros(0, np.int64), 0
 
-    def _run_one(self, known: Known, candidate: list[Change], tables: dict[int, Ints], k: int) -> None:
-        if k not in tables:
-            tables[k] = known.with_changes(candidate)
-        part = self._slice(k)
-        self.kernels.run(self.batch, known.keys, tables[k], self.rows, self.limits, part.start, part.stop)
+        def run_one(batch: Batch, k: int) -> None:
+            if k not in tables:
+                tables[k] = with_changes(known, candidates[k])
+            part = self._slice(k)
+            shared = (batch, known.keys, tables[k], self.rows, self.limits, no_counts)
+            self.kernels.advance(*shared, False, part.start, part.stop)
 
-    def _learn(
-        self,
-        program: AmendedAgent,
-        known: Known,
-        candidates: Sequence[list[Change]],
-        tables: dict[int, Ints],
-        fresh: Ints,
-    ) -> None:
-        """Add new observations to what is known, and to the tables of the candidates, in place."""
-        actions = program.actions(fresh)
-        if known.extend(fresh, actions):
-            tables.clear()
-            return
-        for k, table in tables.items():
-            self.kernels.insert(known.keys, table, fresh, amend(self.task, candidates[k], fresh, actions.copy()))
+        def calls(batch: Batch) -> list[Call]:
+            nonlocal rounds
+            rounds += 1
+            outcomes = batch.outcomes[used]
+            if rounds > MOST_ROUNDS and len(candidates) > 1:
+                outcomes[outcomes == Outcome.RUNNING] = Outcome.STEP_LIMIT
+            running = (outcomes.reshape(last - first, self.count) == Outcome.RUNNING).any(axis=1)
+            return [(run_one, (batch, first + k)) for k in np.flatnonzero(running).tolist()]
+
+        def answer(fresh: Ints) -> None:
+            before, actions = known.keys, program.actions(fresh)
+            known.insert(fresh, actions)
+            if known.keys is not before:
+                tables.clear()
+            for k, table in tables.items():
+                put(known.keys, table, fresh, amended(self.task.interface, candidates[k], fresh, actions.copy()))
+
+        self.batch = advance(self.task, self.batch, calls, answer=answer, threads=core_count())
 
     def _slice(self, k: int) -> slice:
         """Return the episodes of candidate `k`."""

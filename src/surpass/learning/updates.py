@@ -1,24 +1,28 @@
-"""What learners have in common that make a set number of updates to a network."""
+"""What learners share that make a set number of updates to a network."""
 
 from __future__ import annotations
 
-from typing import Protocol
+import math
+from typing import Any
 
-__all__ = ["UpdateConfig", "UpdateLearner"]
+import torch
+from torch import nn
 
+from surpass.agents.networks.files import fill_network, network_tensors
+from surpass.learning.state import Tensors, load_optimizer, optimizer_tensors, tensors_under
 
-class UpdateConfig(Protocol):
-    """Settings that say how many updates to make."""
-
-    @property
-    def updates(self) -> int:
-        """How many."""
+__all__ = ["UpdateLearner"]
 
 
 class UpdateLearner:
     """A learner that is done after a number of updates, and whose network is worth keeping at any time."""
 
-    config: UpdateConfig
+    config: Any
+    """Its settings: `updates` in number, and a `learning_rate` that falls to `final_learning_rate` unless this is 0."""
+    network: nn.Module
+    value: nn.Module | None = None
+    """A network for the value of a state, if the learner has one."""
+    optimizer: torch.optim.Optimizer
     updates: int
 
     @property
@@ -29,9 +33,41 @@ class UpdateLearner:
     @property
     def done(self) -> bool:
         """Whether all updates have been made."""
-        return self.updates >= self.config.updates
+        return bool(self.updates >= self.config.updates)
 
     @property
     def finished(self) -> bool:
         """Whether it has learned all that it was asked to."""
         return self.done
+
+    @property
+    def learning_rate(self) -> float:
+        """The learning rate of the next update."""
+        first, last = float(self.config.learning_rate), float(self.config.final_learning_rate)
+        if not last:
+            return first
+        return last + (first - last) * (1 + math.cos(math.pi * self.updates / self.config.updates)) / 2
+
+    def step_down(self) -> None:
+        """Change the networks along their gradients, which makes one more update."""
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.learning_rate
+        self.optimizer.step()
+        self.updates += 1
+
+    def network_state(self) -> Tensors:
+        """Return the networks and the optimizer."""
+        value = self.value.state_dict() if self.value is not None else {}
+        return {
+            **network_tensors(self.network),
+            **{f"value.{name}": tensor.detach().numpy().copy() for name, tensor in value.items()},
+            **optimizer_tensors(self.optimizer),
+        }
+
+    def load_network_state(self, tensors: Tensors) -> None:
+        """Set the networks and the optimizer in place."""
+        fill_network(self.network, tensors, "the checkpoint")
+        if self.value is not None:
+            given = tensors_under("value.", tensors)
+            self.value.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in given.items()})
+        load_optimizer(self.optimizer, tensors)

@@ -65,6 +65,7 @@ class State(NamedTuple):
 class Outcome(IntEnum):
     """How an episode stands: below 0 it waits for the engine, at 0 it runs, above 0 it has ended."""
 
+    BAD_OBSERVATION = -5
     NEEDS_INSTANCE = -4
     TABLE_FULL = -3
     STACK_FULL = -2
@@ -75,8 +76,7 @@ class Outcome(IntEnum):
     STEP_LIMIT = 3
     STACK_LIMIT = 4
     NO_ACTION = 5
-    BAD_OBSERVATION = 6
-    LOOP = 7
+    LOOP = 6
 
     @property
     def reason(self) -> str:

@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from surpass.programs.program import Branch, Function, Leaf, Node, Test, leaves
+from surpass.programs.evaluate import NO_RULE
+from surpass.programs.program import Function, Test
+from surpass.programs.tree import Branch, Leaf, Node, as_tree, deep_recursion, leaves
+from surpass.table import NO_ACTION
 
-__all__ = ["Condition", "Do", "If", "Jump", "Loop", "Mark", "Statement", "structure"]
+__all__ = ["Act", "Condition", "If", "Jump", "Loop", "Mark", "Statement", "structure"]
 
 
 DEEPEST = 60
@@ -32,7 +35,7 @@ class Condition:
 
 
 @dataclass(eq=False)
-class Do:
+class Act:
     """Take an action."""
 
     action: int
@@ -56,7 +59,7 @@ class Loop:
     """Do the same again and again, as long as the condition holds where there is one."""
 
     place: int
-    """The location that begins it."""
+    """The place that begins it."""
     body: tuple[Statement, ...]
     condition: Condition | None = None
 
@@ -71,42 +74,42 @@ class Jump:
 
 @dataclass(frozen=True)
 class Mark:
-    """The place that a jump goes to, by the location that begins there."""
+    """Where a jump goes to: the place that begins here."""
 
     place: int
 
 
-Statement = Do | If | Loop | Jump | Mark
+Statement = Act | If | Loop | Jump | Mark
 
 
-def structure(function: Function) -> tuple[Statement, ...]:
-    """Return the code of a function as statements."""
-    writer = _Writer(_Graph(function))
-    written: list[Statement] = []
-    while writer.waiting:
-        written += writer.write(writer.waiting.pop(0), None, ())
-    return _keep_marks(_shorten(_keep_marks(tuple(written)), ()))
+def structure(function: Function, first: int = 0) -> tuple[Statement, ...]:
+    """Return the code of a function as statements; its first rule has the number `first`."""
+    with deep_recursion():
+        writer = _FlowWriter(_Graph(function, first))
+        written: list[Statement] = []
+        while writer.waiting:
+            written += writer.write(writer.waiting.pop(0), None, ())
+        return _keep_marks(_shorten(_keep_marks(tuple(written)), ()))
 
 
 class _Graph:
-    """The locations of a function and the ways between them."""
+    """The places of a function and the ways between them."""
 
-    def __init__(self, function: Function) -> None:
-        self.codes = [location.code for location in function.locations]
-        places = {value: k for k, location in enumerate(function.locations) for value in location.after}
-        is_single = not function.locations or not function.locations[0].after
-        self.next_of = {
-            leaf.rule: 0 if is_single else places.get(leaf.action + 1) for code in self.codes for leaf in leaves(code)
-        }
-        """The location that each rule leads to, if it leads to one."""
+    def __init__(self, function: Function, first: int) -> None:
+        self.codes: list[Node] = []
+        for place in function.places:
+            self.codes.append(as_tree(place.rules, first))
+            first += len(place.rules)
+        self._is_single = not function.places or not function.places[0].after
+        self._after = {value: k for k, place in enumerate(function.places) for value in place.after}
         self.ways = [
-            [after for leaf in leaves(code) if (after := self.next_of[leaf.rule]) is not None] for code in self.codes
+            [after for leaf in leaves(code) if (after := self.next_of(leaf)) is not None] for code in self.codes
         ]
-        """For each location, where each of its leaves leads that leads on."""
+        """For each place, where each of its leaves leads that leads on."""
         self.order: list[int] = []
-        """Every location, each before those that it leads to but for ways back."""
+        """Every place, each before those that it leads to but for ways back."""
         self.entries: list[int] = []
-        """The first location, and those that have no single one before them: they stand on their own."""
+        """The first place, and those that have no single one before them: they stand on their own."""
         for k in range(len(self.codes)):
             if k not in self.order:
                 self.order += self._visit(k)
@@ -117,10 +120,16 @@ class _Graph:
         self.loops = self._find_loops()
         forward = [after for place in self.order for after in self.ways[place] if self.rank[after] > self.rank[place]]
         self.joins = {place for place in self.order if forward.count(place) > 1}
-        """The locations that are reached in several ways, ways back left out."""
+        """The places that are reached in several ways, ways back left out."""
+
+    def next_of(self, leaf: Leaf) -> int | None:
+        """Return the place that a leaf leads to, if it leads to one."""
+        if leaf.action == NO_ACTION:
+            return None
+        return 0 if self._is_single else self._after.get(leaf.action + 1)
 
     def _visit(self, entry: int) -> list[int]:
-        """Return what is reached from a location and was not before, in reverse postorder."""
+        """Return what is reached from a place and was not before, in reverse postorder."""
         seen, postorder = {entry, *self.order}, []
         stack = [(entry, iter(self.ways[entry][::-1]))]
         while stack:
@@ -135,7 +144,7 @@ class _Graph:
         return postorder[::-1]
 
     def _find_dominators(self) -> dict[int, set[int]]:
-        """Return for each location those that every way to it comes through, itself among them."""
+        """Return for each place those that every way to it comes through, itself among them."""
         before: dict[int, list[int]] = {place: [] for place in self.order}
         for place in self.order:
             for after in self.ways[place]:
@@ -155,7 +164,7 @@ class _Graph:
         return found
 
     def _find_loops(self) -> dict[int, set[int]]:
-        """Return the locations that begin a loop, each with those from which it comes back."""
+        """Return the places that begin a loop, each with those from which it comes back."""
         loops: dict[int, set[int]] = {}
         for place in self.order:
             for after in self.ways[place]:
@@ -164,7 +173,7 @@ class _Graph:
         return loops
 
     def _between(self, first: int, last: int) -> set[int]:
-        """Return the locations from which `last` is reached without coming through `first`."""
+        """Return the places from which `last` is reached without coming through `first`."""
         found, waiting = {last}, [last]
         while waiting:
             here = waiting.pop()
@@ -177,7 +186,7 @@ class _Graph:
         return found
 
     def follow_ups(self, place: int) -> list[int]:
-        """Return the joins that stand behind a location: it is the last that all ways to them come through."""
+        """Return the joins that stand behind a place: it is the last that all ways to them come through."""
         found = []
         for join in self.joins:
             above = self.dominators[join] - {join}
@@ -192,20 +201,20 @@ class _Around:
 
     place: int
     behind: int | None
-    """The location whose code stands behind it, if a jump there is to be written as leaving the loop."""
+    """The place whose code stands behind it, if a jump there is to be written as leaving the loop."""
 
 
-class _Writer:
-    """Writes each location once."""
+class _FlowWriter:
+    """Writes each place once."""
 
     def __init__(self, graph: _Graph) -> None:
         self.graph = graph
         self.waiting = list(graph.entries)
-        """The locations whose code stands on its own and is not yet written."""
+        """The places whose code stands on its own and is not yet written."""
         self._depth = 0
 
     def write(self, place: int, after: int | None, around: tuple[_Around, ...]) -> list[Statement]:
-        """Return the code that begins at a location; `after` is the one whose code stands behind it."""
+        """Return the code that begins at a place; `after` is the one whose code stands behind it."""
         follow_ups, code = self.graph.follow_ups(place), self.graph.codes[place]
         if place not in self.graph.loops:
             return [Mark(place), *self._write_row(code, place, follow_ups, after, around)]
@@ -221,12 +230,12 @@ class _Writer:
     def _write_row(
         self, code: Node, place: int, follow_ups: Sequence[int], after: int | None, around: tuple[_Around, ...]
     ) -> list[Statement]:
-        """Return the code of a location, or a part of it, and then that of its follow-ups."""
+        """Return the code of a place, or a part of it, and then that of its follow-ups."""
         first = self._write_node(code, place, follow_ups[0] if follow_ups else after, around)
         return first + self._write_each(follow_ups, after, around)
 
     def _write_each(self, places: Sequence[int], after: int | None, around: tuple[_Around, ...]) -> list[Statement]:
-        """Return the code of some locations, one behind the other."""
+        """Return the code of some places, one behind the other."""
         behind = [*places[1:], after][: len(places)]
         return [s for place, then in zip(places, behind, strict=True) for s in self.write(place, then, around)]
 
@@ -253,8 +262,8 @@ class _Writer:
         return [loop, *self._write_node(leaving, place, behind, around)]
 
     def _reaches(self, node: Node, place: int, target: int, outside: Sequence[int]) -> bool:
-        """Tell whether code in the loop that begins at a location leads to a target behind it."""
-        seen, waiting = {place}, [self.graph.next_of[leaf.rule] for leaf in leaves(node)]
+        """Tell whether code in the loop that begins at a place leads to a target behind it."""
+        seen, waiting = {place}, [self.graph.next_of(leaf) for leaf in leaves(node)]
         while waiting:
             here = waiting.pop()
             if here == target:
@@ -265,8 +274,8 @@ class _Writer:
         return False
 
     def _comes_back(self, node: Node, place: int) -> bool:
-        """Tell whether some leaf leads into the loop that begins at a location."""
-        return any(self.graph.next_of[leaf.rule] in self.graph.loops[place] for leaf in leaves(node))
+        """Tell whether some leaf leads into the loop that begins at a place."""
+        return any(self.graph.next_of(leaf) in self.graph.loops[place] for leaf in leaves(node))
 
     def _write_node(self, node: Node, place: int, after: int | None, around: tuple[_Around, ...]) -> list[Statement]:
         self._depth += 1
@@ -281,8 +290,8 @@ class _Writer:
             then = self._write_node(node.then, place, after, around)
             otherwise = self._write_node(node.otherwise, place, after, around)
             return [If(Condition(node.tests), tuple(then), tuple(otherwise))]
-        target = self.graph.next_of[node.rule]
-        do = Do(node.action, [node.rule], target is None)
+        target = self.graph.next_of(node)
+        do = Act(node.action, [] if node.rule == NO_RULE else [node.rule], target is None)
         if target is None:
             return [do]
         is_ahead = self.graph.rank[target] > self.graph.rank[place]
@@ -295,7 +304,7 @@ class _Writer:
 
 
 def _go_to(target: int, after: int | None, around: tuple[_Around, ...]) -> list[Statement]:
-    """Return the jump to a location, or nothing where its code comes next anyway."""
+    """Return the jump to a place, or nothing where its code comes next anyway."""
     if target == after:
         return []
     if around and around[-1].place == target:
@@ -337,7 +346,7 @@ def _shorten(statements: tuple[Statement, ...], rest: tuple[Statement, ...]) -> 
 def _shorten_if(statement: If, behind: tuple[Statement, ...], rest: tuple[Statement, ...]) -> tuple[Statement, ...]:
     """Return a branch and what stands behind it, with what they have in common written once."""
     following: tuple[Statement, ...] = tuple(s for s in behind if not isinstance(s, Mark))
-    if all(isinstance(s, Do) and not s.ends for s in following):
+    if all(isinstance(s, Act) and not s.ends for s in following):
         following += rest
     then, otherwise = _shorten(statement.then, following), _shorten(statement.otherwise, following)
     if following and isinstance(following[-1], Jump):
@@ -365,14 +374,14 @@ def _fall_through(way: tuple[Statement, ...], following: tuple[Statement, ...]) 
 
 def _alike(a: Statement, b: Statement) -> bool:
     """Tell whether two statements do the same."""
-    if isinstance(a, Do) and isinstance(b, Do):
+    if isinstance(a, Act) and isinstance(b, Act):
         return a.action == b.action and a.ends == b.ends
     return isinstance(a, Jump) and a == b
 
 
 def _join(a: Statement, b: Statement) -> Statement:
     """Return a statement for two that are alike, with the rules of both, in place."""
-    if isinstance(a, Do) and isinstance(b, Do):
+    if isinstance(a, Act) and isinstance(b, Act):
         a.rules += b.rules
     return a
 

@@ -7,95 +7,63 @@ from typing import Any
 import numpy as np
 
 from surpass.programs.listing import list_program
-from surpass.programs.program import Leaf, Node, Program
 from surpass.programs.usage import Usage, find_partings, match_rules, steps_by_instruction
-from surpass.programs.words import show_action, show_place, show_test, show_way
+from surpass.programs.words import show_action, show_place, show_test
 
-__all__ = ["comparison_as_json", "program_as_json", "table_as_json", "usage_as_json"]
-
-
-def program_as_json(program: Program) -> dict[str, Any]:
-    """Return a program as plain data: its listing, its rules, its code place by place, and what it was taken from."""
-    interface = program.task.interface
-    record: dict[str, Any] = {
-        "agent": program.name,
-        "task": program.task.name,
-        "listing": [line.text for line in list_program(program)],
-        "rules": [
-            {
-                "rule": rule.number + 1,
-                "place": show_place(program, rule),
-                "when": show_way(program, rule),
-                "action": show_action(interface, rule.action),
-            }
-            for rule in program.rules
-        ],
-        "functions": [
-            {
-                "ids": list(function.ids),
-                "places": [
-                    {"after": list(location.after), "code": _node_as_json(program, location.code)}
-                    for location in function.locations
-                ],
-            }
-            for function in program.functions
-        ],
-        "observations": len(program.table.observations),
-    }
-    if program.evidence is not None:
-        record["instances"] = program.evidence.instances
-        record["rounds"] = [one._asdict() for one in program.evidence.rounds]
-    return record
-
-
-def _node_as_json(program: Program, node: Node) -> dict[str, Any]:
-    interface = program.task.interface
-    if isinstance(node, Leaf):
-        return {"rule": node.rule + 1, "action": show_action(interface, node.action)}
-    return {
-        "if": [
-            {"test": show_test(interface, t), "feature": interface.features[t.feature].name, "values": sorted(t.values)}
-            for t in node.tests
-        ],
-        "then": _node_as_json(program, node.then),
-        "else": _node_as_json(program, node.otherwise),
-    }
+__all__ = ["comparison_as_json", "table_as_json", "usage_as_json"]
 
 
 def usage_as_json(usage: Usage) -> dict[str, Any]:
-    """Return how a program was used as plain data."""
-    results = usage.results
+    """Return a program as plain data: how many rules and places, each rule with its use, and what it was taken from."""
+    program, results, evidence = usage.program, usage.results, usage.extraction.evidence
+    interface = program.task.interface
     return {
-        "instances": len(results.sizes),
-        "sizes": np.unique(results.sizes).tolist(),
-        "solved": float(results.solved.mean()),
-        "steps": usage.steps,
-        "unmet_steps": usage.unmet,
-        "outside_steps": usage.outside,
-        "rules": [
-            {"rule": rule + 1, "steps": int(fired), "observations": int(covered)}
-            for rule, (fired, covered) in enumerate(zip(usage.fired, usage.covered, strict=True))
+        "agent": program.name,
+        "task": program.task.name,
+        "rules": len(program.rules),
+        "places": len(program.places),
+        "listing": [
+            {
+                "place": show_place(interface, function, place),
+                "conditions": [show_test(interface, test) for test in rule.conditions],
+                "action": show_action(interface, rule.action),
+                "share": steps / max(1, usage.steps),
+                "steps": steps,
+                "observations": covered,
+            }
+            for (function, place, rule), steps, covered in zip(
+                program.placed, usage.fired.tolist(), usage.covered.tolist(), strict=True
+            )
         ],
-        "instructions": steps_by_instruction(usage),
+        "code": [line.text for line in list_program(program)],
+        "observations": len(usage.observations),
+        "instances": evidence.instances if evidence else None,
+        "rounds": [one._asdict() for one in evidence.rounds] if evidence else None,
+        "typical": {
+            "instances": len(results.sizes),
+            "sizes": np.unique(results.sizes).tolist(),
+            "solved": float(results.solved.mean()),
+            "steps": usage.steps,
+            "unseen_steps": usage.unseen,
+            "instructions": steps_by_instruction(usage),
+        },
     }
 
 
-def table_as_json(program: Program, usage: Usage) -> list[dict[str, Any]]:
-    """Return every observation of a program's table with its action, its rule and how often it was met."""
-    interface, table = program.task.interface, program.table
-    steps = dict(zip(usage.met.observations.tolist(), usage.met.counts.tolist(), strict=True))
-    rules = program.rules_for(table.observations)
+def table_as_json(usage: Usage) -> list[dict[str, Any]]:
+    """Return every observation that occurs with a program, its action, its rule and how often it occurred in a run."""
+    program, observations = usage.program, usage.observations
+    steps = dict(zip(usage.counted.observations.tolist(), usage.counted.counts.tolist(), strict=True))
+    answers = (observations, program.actions(observations), program.rules_for(observations))
     return [
         {
             "observation": observation,
-            "says": interface.describe(observation),
-            "action": show_action(interface, action),
-            "rule": rule + 1,
+            "says": program.task.interface.describe(observation),
+            "action": show_action(program.task.interface, action),
+            "rule": rule + 1 if rule >= 0 else None,
             "steps": steps.get(observation, 0),
         }
-        for observation, action, rule in zip(
-            table.observations.tolist(), table.actions.tolist(), rules.tolist(), strict=True
-        )
+        for observation, action, rule in zip(*(array.tolist() for array in answers), strict=True)
     ]
 
 
@@ -116,8 +84,8 @@ def comparison_as_json(first: Usage, second: Usage) -> dict[str, Any]:
             }
             for shared in match_rules(first, second)
         ],
-        "partings": _partings_as_json(first, second.program),
-        "against_partings": _partings_as_json(second, first.program),
+        "partings": _partings_as_json(first, second),
+        "against_partings": _partings_as_json(second, first),
     }
 
 
@@ -125,11 +93,11 @@ def _number(rule: int | None) -> int | None:
     return None if rule is None else rule + 1
 
 
-def _partings_as_json(usage: Usage, other: Program) -> dict[str, Any]:
+def _partings_as_json(usage: Usage, other: Usage) -> dict[str, Any]:
     interface, partings = usage.program.task.interface, find_partings(usage, other)
     return {
         "agreed_steps": partings.agreed,
-        "strange_steps": partings.strange,
+        "unseen_steps": partings.unseen,
         "ways": [
             {
                 "rule": way.rule + 1,

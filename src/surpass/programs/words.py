@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from surpass.machine.interface import Interface
-from surpass.programs.program import START, Function, Program, Rule, Test, place_features
+from surpass.programs.program import START, Function, Place, Program, Test, place_features
 from surpass.table import NO_ACTION
 
 __all__ = [
     "show_action",
+    "show_after",
     "show_condition",
     "show_function",
     "show_place",
+    "show_rule",
     "show_test",
     "show_tests",
-    "show_way",
     "vagueness",
 ]
 
@@ -72,31 +73,27 @@ def show_function(interface: Interface, function: Function) -> str:
     return " and ".join("main" if value is None else f"function {value}" for value in values)
 
 
-def show_place(program: Program, rule: Rule) -> str:
-    """Return where in the program a rule stands: in which function, after which actions."""
-    interface, function = program.task.interface, program.functions[rule.function]
-    after = function.locations[rule.location].after
-    actions = [str(interface.actions[value - 1]) for value in after if value != START]
-    words = ["at the start"] if START in after else []
-    if actions:
-        words.append("after " + " or ".join(actions))
-    return ", ".join(filter(None, (show_function(interface, function), " or ".join(words))))
+def show_after(interface: Interface, after: tuple[int, ...]) -> str:
+    """Return where in a function a place stands, or nothing where the interface has no previous action."""
+    _, previous = place_features(interface)
+    if previous is None:
+        return ""
+    if after == tuple(range(interface.radices[previous])):
+        return "anywhere"
+    return " or ".join("at the start" if k == START else f"after {interface.actions[k - 1]}" for k in after)
 
 
-def show_way(program: Program, rule: Rule) -> str:
-    """Return the conditions under which a rule fires at its place, those on one feature as one."""
+def show_place(interface: Interface, function: Function, place: Place) -> str:
+    """Return where in a program a place stands: in which function, after which actions."""
+    return ", ".join(filter(None, (show_function(interface, function), show_after(interface, place.after))))
+
+
+def show_rule(program: Program, number: int) -> tuple[str, str, str]:
+    """Return a rule in words: its place, its conditions (`else` for none) and its action."""
     interface = program.task.interface
-    allowed: dict[int, frozenset[int]] = {}
-    negated = []
-    for tests, holds in rule.path:
-        if not holds and len(tests) > 1:
-            negated.append(show_condition(interface, tests, holds))
-            continue
-        for test in tests:
-            values = test.values if holds else test.negated(interface).values
-            allowed[test.feature] = allowed.get(test.feature, values) & values
-    words = [show_test(interface, Test(feature, values)) for feature, values in allowed.items()]
-    return " and ".join([*words, *negated]) or "always"
+    function, place, rule = program.placed[number]
+    when = show_tests(interface, rule.conditions) or "else"
+    return show_place(interface, function, place), when, show_action(interface, rule.action)
 
 
 def _name(interface: Interface, test: Test) -> str | None:

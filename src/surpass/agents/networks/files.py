@@ -6,21 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
-from surpass.agents.networks.agent import GraphAgent, NetworkAgent, new_network
-from surpass.agents.networks.graph import GraphPolicy
-from surpass.agents.networks.structured import StructuredPolicy
-from surpass.bundles import check_interface, interface_fingerprint, load_bundle, save_bundle
+from surpass.agents.networks.agent import NetworkAgent, new_agent
+from surpass.bundles import Tensors, check_interface, interface_fingerprint, load_bundle, save_bundle
 from surpass.errors import SavedFileError
+from surpass.full_view.graph import GraphAgent
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Task
 
 __all__ = ["fill_network", "load_agent", "network_tensors", "save_agent"]
 
-Network = StructuredPolicy | GraphPolicy
-Tensors = dict[str, npt.NDArray[Any]]
 
 PREFIX = "network."
 
@@ -43,7 +39,7 @@ def fill_network(network: torch.nn.Module, tensors: Tensors, source: object) -> 
     network.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in given.items()})
 
 
-def save_agent(stem: Path, task: Task, network: Network, about: dict[str, Any]) -> None:
+def save_agent(stem: Path, task: Task, network: torch.nn.Module, about: dict[str, Any]) -> None:
     """Write a network and what is known about it as a bundle."""
     record = {**about, "task": task.name, "interface": interface_fingerprint(task.interface)}
     save_bundle(stem, network_tensors(network), record)
@@ -59,8 +55,6 @@ def load_agent(stem: Path, name: str, task: Task | None = None) -> tuple[Network
         raise SavedFileError(f"{stem} is an agent of {record['task']}, not of {task.name}")
     found = find_task(str(record["task"])) if task is None else task
     check_interface(stem, record, found.interface, found.name)
-    network = new_network(found)
-    fill_network(network, tensors, stem)
-    if isinstance(network, GraphPolicy):
-        return GraphAgent(name, found, network), record
-    return NetworkAgent(name, found, network), record
+    agent = new_agent(name, found)
+    fill_network(agent.network, tensors, stem)
+    return agent, record

@@ -74,23 +74,6 @@ class StructuredPolicy(nn.Module):
                 blocks.append(nn.functional.one_hot(prefix[:, k], len(operand.values)).float())
         return torch.cat(blocks, dim=1) if blocks else prefix.new_zeros((len(prefix), 0)).float()
 
-    @torch.no_grad()
-    def as_rows(self) -> npt.NDArray[np.float32]:
-        """Return all parameters as rows [R, width of the hidden layers], slot by slot and layer by layer.
-
-        A hidden layer is a row for each input and one of biases, the last layer a row for each output and as many as
-        it takes for their biases.
-        """
-        rows = []
-        for slot in self.slots:
-            *hidden, last = (layer for layer in slot.children() if isinstance(layer, nn.Linear))
-            for layer in hidden:
-                rows += [layer.weight.T, layer.bias[None]]
-            width = last.weight.shape[1]
-            bias = nn.functional.pad(last.bias, (0, -len(last.bias) % width))
-            rows += [last.weight, bias.view(-1, width)]
-        return torch.cat(rows).numpy()
-
     # Whole actions
 
     def action_log_probabilities(self, inputs: Tensor, actions: Tensor) -> Tensor:

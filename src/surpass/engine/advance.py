@@ -1,0 +1,134 @@
+"""Advance the episodes of a batch in compiled code, and give those that wait what they wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from surpass.engine.batch import Batch, grow_stack
+from surpass.engine.specialise import specialise
+from surpass.errors import ObservationError
+from surpass.machine.state import Outcome
+from surpass.table import Table, put
+from surpass.tasks.task import Task
+
+__all__ = ["Call", "Player", "Progress", "advance"]
+
+Ints = npt.NDArray[np.int64]
+Progress = Callable[[int], None]
+"""Receives how many episodes have ended."""
+Call = tuple[Callable[..., None], tuple[Any, ...]]
+"""A compiled loop and its arguments."""
+
+RUNNING = int(Outcome.RUNNING)
+"""NumPy compares with plain integers several times faster than with members of an enumeration."""
+
+
+def advance(
+    task: Task,
+    batch: Batch,
+    calls: Callable[[Batch], Sequence[Call]],
+    *,
+    answer: Callable[[Ints], None] | None = None,
+    others: Mapping[Outcome, Callable[[Ints], None]] | None = None,
+    waits: Ints | None = None,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> Batch:
+    """Make compiled calls, round by round, until no episode waits; return the batch, whose stacks may have grown.
+
+    `calls` returns the calls of a round. Each episode says in `waits` [B] what it waits for; by default these are the
+    outcomes of the batch. `answer` receives the distinct observations that the table lacks; `others` maps anything else
+    that can be waited for to a function of the episodes that do.
+    """
+    waits = batch.outcomes if waits is None else waits
+    # A single thread needs no pool: to hand work over and wait costs more than a short run takes.
+    with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
+        while True:
+            _make(calls(batch), pool, batch.outcomes, progress)
+            if not np.count_nonzero(waits < RUNNING):  # quicker than `any` for the one episode of an environment
+                return batch
+            for number in np.unique(waits[waits < RUNNING]).tolist():
+                episodes = np.flatnonzero(waits == number)
+                if number == Outcome.BAD_OBSERVATION:
+                    _raise_bad_observation(task, batch, episodes)
+                elif number == Outcome.STACK_FULL:
+                    batch = grow_stack(batch, 2 * batch.stack.shape[1] + task.frame_size)
+                elif number == Outcome.UNKNOWN_OBSERVATION and answer is not None:
+                    answer(np.unique(batch.pending[episodes]))
+                else:
+                    (others or {})[Outcome(number)](episodes)
+                waits[episodes] = RUNNING
+
+
+def _make(calls: Sequence[Call], pool: ThreadPoolExecutor | None, outcomes: Ints, progress: Progress | None) -> None:
+    """Make the calls of a round, side by side if there is a pool."""
+    if pool is None:
+        for kernel, arguments in calls:
+            kernel(*arguments)
+            if progress:
+                progress(int((outcomes > RUNNING).sum()))
+        return
+    jobs = {pool.submit(kernel, *arguments) for kernel, arguments in calls}
+    while jobs:
+        done, jobs = wait(jobs, timeout=0.5)
+        for job in done:
+            job.result()
+        if progress:
+            progress(int((outcomes > RUNNING).sum()))
+
+
+def _raise_bad_observation(task: Task, batch: Batch, episodes: Ints) -> None:
+    """Raise `ObservationError` about episodes that stopped because `observe` returned a value out of range."""
+    digits = np.zeros((len(batch.steps), len(task.interface.features)), np.int64)
+    specialise(task).look(batch, digits)
+    task.interface.pack_digits(digits[episodes])
+    raise ObservationError(f"observe of task {task.name!r} does not return one value for each feature")
+
+
+class Player:
+    """Plays episodes to their end by a table, which asks its source about each observation that it lacks."""
+
+    def __init__(self, table: Table, *, find_loops: bool = False, is_counting: bool = False, threads: int = 1) -> None:
+        self.table, self.find_loops, self.is_counting, self.threads = table, find_loops, is_counting, threads
+        self._counts: list[Ints] = [np.zeros(len(table.keys) if is_counting else 0, np.int64) for _ in range(threads)]
+
+    @property
+    def counts(self) -> Ints:
+        """[places] how often each place of the table was used, if it is counting."""
+        total: Ints = np.sum(self._counts, axis=0)
+        return total
+
+    def finish(self, batch: Batch, limits: Ints, progress: Progress | None = None) -> Batch:
+        """Play every episode to its end, in place but for the stacks; `limits` [B] are those of the steps."""
+        task, kernel = self.table.task, specialise(self.table.task).advance
+        # Threads that count have one slice and counts of their own; others take small slices until all are done.
+        slice_size = max(1, -(-len(limits) // (self.threads * (1 if self.is_counting else 16))))
+
+        def calls(batch: Batch) -> list[Call]:
+            shared = (batch, self.table.keys, self.table.values, task.interface.action_rows, limits)
+            return [
+                (kernel, (*shared, self._counts[k % self.threads], self.find_loops, first, first + slice_size))
+                for k, first in enumerate(range(0, len(limits), slice_size))
+                if (batch.outcomes[first : first + slice_size] <= RUNNING).any()
+            ]
+
+        batch = advance(task, batch, calls, answer=self._answer, threads=self.threads, progress=progress)
+        loops = batch.outcomes == Outcome.LOOP
+        batch.steps[loops] = limits[loops]
+        return batch
+
+    def _answer(self, observations: Ints) -> None:
+        """Put new observations into the table; if its places move, the counts move with them."""
+        before = self.table.keys
+        self.table.extend(observations)
+        if self.is_counting and self.table.keys is not before:
+            taken = before >= 0
+            for k, old in enumerate(self._counts):
+                self._counts[k] = np.zeros(len(self.table.keys), np.int64)
+                put(self.table.keys, self._counts[k], before[taken], old[taken])

@@ -1,0 +1,77 @@
+"""Agents that see whole lists: how they run a batch, and teachers among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from surpass.engine.batch import Batch
+from surpass.engine.specialise import specialise
+from surpass.errors import SettingError
+from surpass.machine.state import SIZE, Outcome
+from surpass.table import NO_ACTION
+from surpass.tasks.task import Task
+
+__all__ = ["FullViewAgent", "FullViewTeacher"]
+
+Ints = npt.NDArray[np.int64]
+
+
+class FullViewAgent:
+    """A function from whole lists to two positions."""
+
+    name: str
+    task: Task
+
+    def pointers(self, lists: Ints) -> Ints:
+        """Return the operands [m, 2] for lists [m, n] of one size."""
+        raise NotImplementedError
+
+    def rows(self, lists: Ints) -> Ints:
+        """Return what to execute [m, 3] for lists [m, n], once the operands are known to point into them."""
+        pointers = np.asarray(self.pointers(lists))
+        if pointers.shape != (len(lists), 2) or not np.issubdtype(pointers.dtype, np.integer):
+            raise SettingError(f"{self.name} gave pointers of shape {pointers.shape}; they must be ({len(lists)}, 2)")
+        bad = pointers[(pointers < 0) | (pointers >= lists.shape[1])]
+        if bad.size:
+            raise SettingError(f"{self.name} points to {bad[0]}; positions are 0 to {lists.shape[1] - 1}")
+        return np.insert(pointers, 0, 0, axis=1)
+
+    def finish(self, batch: Batch, limits: Ints, progress: Callable[[int], None] | None) -> Batch:
+        """Run all episodes of a batch to their end in place, and return it; a list that comes back is a loop."""
+        kernels, count = specialise(self.task), len(batch.steps)
+        sizes = batch.registers[:, SIZE]
+        seen: list[set[bytes]] = [set() for _ in range(count)]
+        numbers, rows = np.full(count, NO_ACTION), np.zeros((count, 3), np.int64)
+        while (batch.outcomes == Outcome.RUNNING).any():
+            running = np.flatnonzero(batch.outcomes == Outcome.RUNNING)
+            for b in running:
+                before = batch.items[b].tobytes()
+                if before in seen[b]:
+                    batch.outcomes[b], batch.steps[b] = Outcome.LOOP, limits[b]
+                seen[b].add(before)
+            running = running[batch.outcomes[running] == Outcome.RUNNING]
+            for size in np.unique(sizes[running]):
+                chosen = running[sizes[running] == size]
+                rows[chosen] = self.rows(batch.items[chosen, :size])
+            kernels.step(batch, numbers, rows, limits)
+            if progress:
+                progress(int((batch.outcomes > Outcome.RUNNING).sum()))
+        return batch
+
+
+@dataclass(frozen=True, eq=False)
+class FullViewTeacher(FullViewAgent):
+    """An agent that is a hand-written function of whole lists."""
+
+    name: str
+    task: Task
+    choose: Callable[[Ints], Ints]
+    summary: str
+
+    def pointers(self, lists: Ints) -> Ints:
+        """Return the operands [m, 2] for lists [m, n] of one size."""
+        return self.choose(lists)

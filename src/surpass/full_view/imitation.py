@@ -1,0 +1,153 @@
+"""Imitation in the full view: a graph network learns the teacher's answers on its traces and on the learner's own."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from surpass.agents.teacher import teacher_of_kind
+from surpass.engine.run import run
+from surpass.errors import SettingError
+from surpass.full_view.agent import FullViewTeacher
+from surpass.full_view.graph import GraphAgent, GraphPolicy, encode_lists
+from surpass.learning.state import Tensors, load_random, random_state
+from surpass.learning.updates import UpdateLearner
+from surpass.tasks.task import Request, Task
+
+__all__ = ["FullViewImitation", "FullViewImitationConfig"]
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FullViewImitationConfig:
+    """How `FullViewImitation` learns. Every field is part of the recipe."""
+
+    task: str
+    teacher: str
+    seed: int = 0
+    smallest: int = 10
+    largest: int = 20
+    """The sizes of the lists to learn on."""
+    lists: int = 12
+    """Lists per update; every list that the run on them passes through is learned from."""
+    own: float = 0.5
+    """The share of runs in which the learner moves, not the teacher."""
+    learning_rate: float = 1e-3
+    final_learning_rate: float = 5e-5
+    """The learning rate falls to this along a half cosine."""
+    updates: int = 800
+    updates_per_round: int = 50
+    checked: int = 200
+    """Fresh lists on which the solve rate is measured at the end of each round."""
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.smallest <= self.largest:
+            raise SettingError(f"sizes go from {self.smallest} to {self.largest}; they must be 2 or more, in order")
+        for name in ("lists", "updates", "updates_per_round", "checked"):
+            if getattr(self, name) < 1:
+                raise SettingError(f"{name} is {getattr(self, name)}; it must be 1 or more")
+        for name in ("learning_rate", "final_learning_rate"):
+            if not 0 < getattr(self, name) < 1:
+                raise SettingError(f"{name} is {getattr(self, name)}; it must lie between 0 and 1")
+        if not 0 <= self.own <= 1:
+            raise SettingError(f"own is {self.own}; it must lie between 0 and 1")
+
+
+class FullViewImitation(UpdateLearner):
+    """A learner that imitates a teacher which sees whole lists."""
+
+    config: FullViewImitationConfig
+    network: GraphPolicy
+
+    def __init__(self, task: Task, config: FullViewImitationConfig) -> None:
+        torch.set_num_threads(1)
+        self.task, self.config = task, config
+        self.teacher = teacher_of_kind(task, config.teacher, FullViewTeacher)
+        self.network = GraphPolicy(seed=config.seed)
+        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=config.learning_rate, fused=True)
+        self.random = np.random.default_rng([config.seed, 1])
+        self.updates = 0
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """Everything that this run needs to be made again."""
+        return {"method": "imitation", **asdict(self.config)}
+
+    def agent(self, name: str = "imitation") -> GraphAgent:
+        """Return the network as an agent."""
+        return GraphAgent(name, self.task, self.network)
+
+    @property
+    def learning_rate(self) -> float:
+        """The learning rate of the next update; that of the zoo was rounded in this order."""
+        first, last = self.config.learning_rate, self.config.final_learning_rate
+        return last + (first - last) * (1 + math.cos(math.pi * (self.updates / self.config.updates))) / 2
+
+    def advance(self) -> dict[str, float]:
+        """Make a round of updates and measure the solve rate on fresh lists of the largest and smallest size."""
+        losses, agreements = [], []
+        for _ in range(min(self.config.updates_per_round, self.config.updates - self.updates)):
+            loss, agreement = self._update()
+            losses.append(loss)
+            agreements.append(agreement)
+        solved = []
+        for size in (self.config.smallest, self.config.largest):
+            request = Request(size=size, count=self.config.checked, seed=self.config.seed * 1_000_000 + self.updates)
+            solved.append(run(self.agent(), self.task.draw(request)).solved.mean())
+        return {
+            "round": self.updates // self.config.updates_per_round,
+            "updates": self.updates,
+            "loss": float(np.mean(losses)),
+            "agreement": float(np.mean(agreements)),
+            "solved": float(np.mean(solved)),
+        }
+
+    def _update(self) -> tuple[float, float]:
+        """Make one update on the lists of a few runs; return its loss and the share answered like the teacher."""
+        lists = self._visit()
+        answers = torch.from_numpy(self.teacher.pointers(lists))
+        edges = encode_lists(lists)
+        first = self.network.first_log_probabilities(edges)
+        second = self.network.second_log_probabilities(edges, answers[:, 0])
+        loss = -(first.gather(1, answers[:, :1]) + second.gather(1, answers[:, 1:])).mean()
+        self.optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.step_down()
+        alike = (first.argmax(1) == answers[:, 0]) & (second.argmax(1) == answers[:, 1])
+        return loss.item(), alike.float().mean().item()
+
+    def _visit(self) -> Ints:
+        """Return unsorted lists [m, n] of one size that the teacher, or the learner, passes through."""
+        size = int(self.random.integers(self.config.smallest, self.config.largest + 1))
+        lists = np.tile(np.arange(size), (self.config.lists, 1))
+        while (lists[:, :-1] <= lists[:, 1:]).all():
+            lists = self.random.permuted(lists, axis=1)
+        mover = self.agent() if self.random.random() < self.config.own else self.teacher
+        visited = []
+        rows = np.arange(len(lists))
+        for _ in range(size):
+            unsorted = np.any(lists[:, :-1] > lists[:, 1:], axis=1)
+            if not unsorted.any():
+                break
+            visited.append(lists[unsorted])
+            i, j = mover.pointers(lists).T
+            swapped = lists.copy()
+            swapped[rows, i], swapped[rows, j] = lists[rows, j], lists[rows, i]
+            lists = np.where(unsorted[:, None], swapped, lists)
+        return np.concatenate(visited)
+
+    def save_state(self) -> tuple[Tensors, dict[str, Any]]:
+        """Return everything that `load_state` needs to go on exactly from here."""
+        return self.network_state(), {"updates": self.updates, "random": random_state(self.random)}
+
+    def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
+        """Go back to a saved state in place."""
+        self.load_network_state(tensors)
+        self.updates = record["updates"]
+        load_random(self.random, record["random"])

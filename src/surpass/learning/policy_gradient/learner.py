@@ -1,0 +1,302 @@
+"""The paper's learner (section 3.3, appendix D): n-step policy gradient, and imitation on the learner's own states.
+
+Episodes are sampled in compiled code from a table of the policy's decisions. The gradient is taken over distinct
+decisions with their summed weights: a batch of a hundred thousand steps holds some thousand of them, and the sum is
+exactly the gradient over all steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from surpass.agents.networks.agent import NetworkAgent
+from surpass.agents.networks.structured import StructuredPolicy
+from surpass.agents.teacher import teacher_of
+from surpass.engine.run import run
+from surpass.errors import DivergedError, SettingError, UnknownNameError
+from surpass.learning.policy_gradient.arrays import Record, Sums
+from surpass.learning.policy_gradient.gradient import decision_losses, parameter_rows
+from surpass.learning.policy_gradient.sampler import InstanceSource, Sampler
+from surpass.learning.state import Tensors
+from surpass.learning.updates import UpdateLearner
+from surpass.table import NO_ACTION, Agent, Table
+from surpass.tasks.task import Limit, Request, Task
+
+__all__ = ["PolicyGradient", "PolicyGradientConfig"]
+
+Ints = npt.NDArray[np.int64]
+Reals = npt.NDArray[np.float64]
+
+BASELINES = ("scalar", "network")
+NEARLY_ALL = 0.98
+"""The share of sampled episodes that must be solved before the sizes grow."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyGradientConfig:
+    """How `PolicyGradient` learns. Every field is part of the recipe."""
+
+    task: str
+    teacher: str = ""
+    """Whose actions the imitation loss asks for; empty to learn from nothing."""
+    seed: int = 0
+    imitation_weight: float = 0.001
+    """Weight of the teacher's action in the loss (the paper's lambda)."""
+    imitation_updates: int = 0
+    """Over how many updates that weight falls to nothing; it stays if 0."""
+    learning_rate: float = 1e-3
+    """The paper sweeps 1e-4 and 1e-5, on smaller batches."""
+    final_learning_rate: float = 0.0
+    """The learning rate falls to this along a half cosine; it stays if 0."""
+    discount: float = 0.99
+    """The paper's gamma: 0.9 or 0.99, for the sorting interfaces 0.99 or 0.999."""
+    entropy_weight: float = 1e-3
+    """The paper sweeps 0 and 1e-3."""
+    baseline: str = "scalar"
+    """What returns are compared with: a learned number for all states, or a network's value of the state."""
+    baseline_weight: float = 1e-3
+    """Weight of the baseline's loss (the paper's mu)."""
+    unroll: int = 80
+    """Steps before the return is bootstrapped (the paper's n: 80, 160, 320, or 50)."""
+    episodes: int = 512
+    """Episodes side by side; an update sees `episodes * unroll` steps."""
+    step_cost: float = 0.01
+    """What a step costs (the paper's c)."""
+    wrong_cost: float = 5.0
+    """What a wrong answer costs."""
+    shaping: float = 0.0
+    """What a gain of the score is worth beside the task's own reward: for sorting, neighbours that come into order."""
+    smallest: int = 0
+    largest: int = 0
+    """The sizes to learn on; each is the task's if 0."""
+    first_smallest: int = 0
+    first_largest: int = 0
+    """The sizes to begin with; those to learn on if 0."""
+    growth: int = 0
+    """In how many steps the sizes grow from the first ones: one after each round in which nearly all was solved."""
+    data: str = "uniform"
+    """The distribution of the instances, or several with commas between, taken in turn."""
+    limit: str = ""
+    """The step limit while learning; the task's if empty."""
+    updates: int = 2000
+    updates_per_round: int = 20
+    checked: int = 200
+    """Fresh instances on which the greedy policy is measured at the end of each round."""
+
+    def __post_init__(self) -> None:
+        if self.baseline not in BASELINES:
+            raise UnknownNameError("baseline", self.baseline, BASELINES)
+        for name in ("imitation_updates", "growth"):
+            if getattr(self, name) < 0:
+                raise SettingError(f"{name} is {getattr(self, name)}; it must be 0 or more")
+        for name in ("unroll", "episodes", "updates", "updates_per_round", "checked"):
+            if getattr(self, name) < 1:
+                raise SettingError(f"{name} is {getattr(self, name)}; it must be 1 or more")
+        for name in ("imitation_weight", "entropy_weight", "baseline_weight", "step_cost", "wrong_cost", "shaping"):
+            if not 0 <= getattr(self, name) < float("inf"):
+                raise SettingError(f"{name} is {getattr(self, name)}; it must be 0 or more")
+        if not 0 < self.discount <= 1:
+            raise SettingError(f"discount is {self.discount}; it must lie above 0 and not above 1")
+        if not 0 < self.learning_rate < 1:
+            raise SettingError(f"learning_rate is {self.learning_rate}; it must lie between 0 and 1")
+        if not 0 <= self.final_learning_rate < 1:
+            raise SettingError(f"final_learning_rate is {self.final_learning_rate}; it must be 0 or more, and below 1")
+        if self.limit:
+            Limit.parse(self.limit)
+        if self.first_smallest or self.first_largest:
+            _check_sizes("first sizes", self.first_smallest, self.first_largest)
+        if bool(self.growth) != bool(self.first_largest):
+            raise SettingError("growth and first_smallest, first_largest go together: set all of them or none")
+
+    def last_sizes(self, task: Task) -> tuple[int, int]:
+        """Return the smallest and the largest size to learn on in the end."""
+        low, high = self.smallest or task.training_sizes[0], self.largest or task.training_sizes[1]
+        _check_sizes("sizes", low, high)
+        if self.first_largest > high or self.first_smallest > low:
+            raise SettingError(
+                f"first sizes go from {self.first_smallest} to {self.first_largest}; "
+                f"they cannot be above those to learn on, {low} to {high}"
+            )
+        return low, high
+
+    def sizes(self, task: Task, grown: int) -> tuple[int, int]:
+        """Return the smallest and the largest size to learn on once the sizes have grown a number of times."""
+        last = self.last_sizes(task)
+        if not self.growth:
+            return last
+        share = min(1.0, grown / self.growth)
+        first = (self.first_smallest, self.first_largest)
+        low, high = (round(a + share * (b - a)) for a, b in zip(first, last, strict=True))
+        return low, high
+
+    def imitation_weight_after(self, updates: int) -> float:
+        """Return the weight of the teacher's action after a number of updates."""
+        if not self.imitation_updates:
+            return self.imitation_weight
+        return self.imitation_weight * max(0.0, 1 - updates / self.imitation_updates)
+
+
+class PolicyGradient(UpdateLearner):
+    """A learner that surpasses its teacher, or learns from nothing, on a task with a table."""
+
+    config: PolicyGradientConfig
+    network: StructuredPolicy
+    value: nn.Sequential
+
+    def __init__(self, task: Task, config: PolicyGradientConfig) -> None:
+        torch.set_num_threads(1)
+        self.task, self.config = task, config
+        self.teacher: Agent | None = teacher_of(task, config.teacher) if config.teacher else None
+        self.answers = Table.of(self.teacher) if self.teacher else None
+        self.network = StructuredPolicy(task.interface, seed=config.seed)
+        self.scalar = nn.Parameter(torch.zeros(()))
+        self.value = _value_network(task, config.seed)
+        parameters = [*self.network.parameters(), *self.value.parameters()]
+        self.optimizer = torch.optim.Adam(parameters, lr=config.learning_rate, fused=True)
+        queries = task.queries[0] if task.queries else "mixed"
+        self.source = InstanceSource(*config.last_sizes(task), config.data, queries, config.limit or task.limit)
+        self.sampler = Sampler(task, self.source, episodes=config.episodes, steps=config.unroll, seed=config.seed)
+        self.updates = 0
+        self.grown = 0
+        """How many times the sizes have grown."""
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """Everything that this run needs to be made again."""
+        return {"method": "rl+imitation" if self.config.teacher else "rl", **asdict(self.config)}
+
+    def agent(self, name: str = "rl") -> NetworkAgent:
+        """Return the network as an agent."""
+        return NetworkAgent(name, self.task, self.network)
+
+    # A round
+
+    def advance(self) -> dict[str, float]:
+        """Make a round of updates and measure the greedy policy on fresh instances."""
+        episodes = taken = solved = 0
+        losses: dict[str, float] = {}
+        for _ in range(min(self.config.updates_per_round, self.config.updates - self.updates)):
+            record, losses = self._update()
+            episodes += int(record.episodes.sum())
+            taken += int(record.episode_steps.sum())
+            solved += int(record.solved.sum())
+        size = self.config.sizes(self.task, self.grown)[1]
+        request = Request(
+            size=size, count=self.config.checked, seed=self.config.seed * 1000 + 1, queries=self.source.queries
+        )
+        results = run(self.agent(), self.task.draw(request), limit=Limit.parse(self.source.limit))
+        self.grown += solved >= NEARLY_ALL * max(1, episodes)
+        return {
+            "round": -(-self.updates // self.config.updates_per_round),
+            "updates": self.updates,
+            "steps": self.updates * self.config.unroll * self.config.episodes,
+            "size": size,
+            "sampled_steps": taken / max(1, episodes),
+            "sampled_solved": solved / max(1, episodes),
+            "solved": float(results.solved.mean()),
+            "mean_steps": float(results.steps.mean()),
+            "mean_reward": float(results.rewards.mean()),
+            "decisions": self.sampler.count,
+            **losses,
+        }
+
+    def _update(self) -> tuple[Record, dict[str, float]]:
+        """Sample, make one update, and return the record and the terms of the loss."""
+        self.sampler.sizes = self.config.sizes(self.task, self.grown)
+        record = self.sampler.sample(parameter_rows(self.network))
+        terms, sums = self.loss_terms(record)
+        loss = torch.stack(list(terms.values())).sum()
+        if not torch.isfinite(loss):
+            raise DivergedError(f"the loss is {loss.item()} at update {self.updates + 1}: try a smaller learning_rate")
+        self.optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.step_down()
+        if self.config.baseline == "scalar":
+            # It approaches the minimum of its squared loss at its own rate: mu scales that loss, not where it lies.
+            mean = sums.returns[self.sampler.first].sum() / record.rows.size
+            with torch.no_grad():
+                self.scalar.add_(0.1 * (float(mean) - self.scalar))
+        return record, {name: term.item() for name, term in terms.items()}
+
+    def loss_terms(self, record: Record) -> tuple[dict[str, Tensor], Sums]:
+        """Return the terms of the loss, each a mean over all steps of a batch, and the sums they are made of."""
+        steps, first = record.rows.size, self.sampler.first
+        observations = self.sampler.plan.observations[first]
+        taught = np.full(self.sampler.count, -1, np.int64)
+        weight = self.config.imitation_weight_after(self.updates) if self.answers is not None else 0.0
+        if self.answers is not None and weight > 0:
+            actions = self.answers.actions(observations)
+            answered = actions != NO_ACTION
+            taught = self.sampler.follow(first[answered], actions[answered])
+        sums = self._sum_up(record, first, observations)
+        policy, evenness, imitation = decision_losses(self.network, self.sampler, sums, taught)
+        terms = {"policy": policy / steps, "entropy": self.config.entropy_weight * evenness / steps}
+        if self.config.baseline == "network":
+            counts = torch.from_numpy(sums.counts[first]).float()
+            mean = torch.from_numpy(sums.returns[first] / sums.counts[first]).float()
+            spread = torch.from_numpy(sums.squares[first]).float() - counts * mean**2
+            squares = counts * (mean - self.value(self.network.encode(observations))[:, 0]) ** 2 + spread
+            terms["baseline"] = self.config.baseline_weight * squares.sum() / steps
+        if weight > 0:
+            terms["imitation"] = weight * imitation / steps
+        return terms, sums
+
+    def _sum_up(self, record: Record, first: Ints, observations: Ints) -> Sums:
+        """Return the sums per decision of a record; `first` [m] are the rows of its `observations` [m]."""
+        values = np.zeros(self.sampler.count)
+        values[first] = self._values(observations)
+        afters = np.zeros(record.rows.shape)
+        afters[:, -1] = self._values(self.sampler.final_observations())
+        cut = record.cut == 1
+        afters[cut] = self._values(record.after[cut])
+        return self.sampler.sum_up(record, values, afters, self.settings())
+
+    @torch.no_grad()
+    def _values(self, observations: Ints) -> Reals:
+        """Return the baseline [m] of observations [m]."""
+        if self.config.baseline == "scalar":
+            return np.full(len(observations), self.scalar.item())
+        values: Reals = self.value(self.network.encode(observations))[:, 0].double().numpy()
+        return values
+
+    def settings(self) -> Reals:
+        """Return the discount, the cost of a step, of a wrong answer, and the worth of a gain of the score."""
+        config, worth = self.config, self.task.reward.progress + self.config.shaping
+        return np.array([config.discount, config.step_cost, config.wrong_cost, worth])
+
+    # State
+
+    def save_state(self) -> tuple[Tensors, dict[str, Any]]:
+        """Return everything that `load_state` needs to go on exactly from here."""
+        episodes, counters = self.sampler.save()
+        scalar = self.scalar.detach().numpy().reshape(1).copy()
+        tensors = {**self.network_state(), "scalar": scalar, **episodes}
+        return tensors, {"updates": self.updates, "grown": self.grown, "sampler": counters}
+
+    def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
+        """Go back to a saved state in place."""
+        self.load_network_state(tensors)
+        with torch.no_grad():
+            self.scalar.copy_(torch.from_numpy(tensors["scalar"].copy())[0])
+        self.updates, self.grown = record["updates"], record["grown"]
+        self.sampler.load(tensors, record["sampler"])
+
+
+def _value_network(task: Task, seed: int) -> nn.Sequential:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed + 1)
+        layers: list[nn.Module] = []
+        for inputs in (task.interface.input_size, 64, 64):
+            layers += [nn.Linear(inputs, 64), nn.ReLU()]
+        return nn.Sequential(*layers, nn.Linear(64, 1))
+
+
+def _check_sizes(kind: str, low: int, high: int) -> None:
+    if not 1 <= low <= high:
+        raise SettingError(f"{kind} go from {low} to {high}; they must be 1 or more, in order")

@@ -1,0 +1,148 @@
+"""Which rule of a program fires, in compiled code over flat arrays.
+
+`answer` and `find_rules` take packed observations. Who tries many programs on the same observations splits these into
+their value numbers once, with `split_observations`, and calls `answer_split`, which is several times as quick.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from surpass.errors import SettingError
+from surpass.machine.interface import Interface
+from surpass.table import NO_ACTION
+
+if TYPE_CHECKING:
+    from surpass.programs.program import Program
+
+__all__ = ["NO_RULE", "CompiledRules", "answer", "answer_split", "compile_rules", "find_rules", "split_observations"]
+
+Ints = npt.NDArray[np.int64]
+Digits = npt.NDArray[np.int16]
+
+NO_RULE = -1
+"""The rule of an observation for which none fires."""
+WORD = 5
+"""A word of a set of values holds 2**5 bits."""
+
+
+class CompiledRules(NamedTuple):
+    """The rules of a program, flat: those of a place, and the conditions of a rule, stand one behind the other."""
+
+    radices: Ints
+    """[features] how many values each feature has."""
+    where: Ints
+    """[2] the features that tell the function and the previous action, or -1."""
+    place_at: Digits
+    """[functions * previous actions] the number of the place, or -1."""
+    first_rule: Ints
+    """[places + 1]"""
+    first_condition: Ints
+    """[rules + 1]"""
+    features: Ints
+    """[conditions]"""
+    first_word: Ints
+    """[conditions] where the set of the condition's values begins in `words`."""
+    words: Ints
+    """Sets of values, 32 bits in each word."""
+    actions: Ints
+    """[rules]"""
+
+
+def compile_rules(program: Program) -> CompiledRules:
+    """Return the rules of a program as arrays."""
+    from surpass.programs.program import place_features
+
+    interface = program.task.interface
+    where = place_features(interface)
+    counts = [1 if k is None else interface.radices[k] for k in where]
+    place_at = np.full((counts[0], counts[1]), -1, np.int16)
+    number = 0
+    for function in program.functions:
+        for place in function.places:
+            for one in function.ids or (0,):
+                place_at[one, list(place.after or (0,))] = number
+            number += 1
+    rules = program.rules
+    conditions = [test for rule in rules for test in rule.conditions]
+    words: list[int] = []
+    first_word = []
+    for test in conditions:
+        if test.feature in where:
+            raise SettingError("a rule cannot test the function or the previous action: its place tells them")
+        bits = sum(1 << value for value in test.values)
+        first_word.append(len(words))
+        words += [bits >> (k << WORD) & 0xFFFFFFFF for k in range(1 + ((interface.radices[test.feature] - 1) >> WORD))]
+    return CompiledRules(
+        np.array(interface.radices, np.int64),
+        np.array([-1 if k is None else k for k in where], np.int64),
+        place_at.reshape(-1),
+        np.array([0, *accumulate(len(place.rules) for place in program.places)], np.int64),
+        np.array([0, *accumulate(len(rule.conditions) for rule in rules)], np.int64),
+        np.array([test.feature for test in conditions], np.int64),
+        np.array(first_word, np.int64),
+        np.array(words, np.int64),
+        np.array([rule.action for rule in rules], np.int64),
+    )
+
+
+def split_observations(interface: Interface, observations: Ints) -> Digits:
+    """Return the value numbers [m, F] of packed observations [m], as `answer_split` reads them."""
+    return np.ascontiguousarray(interface.digits(observations), np.int16)
+
+
+@numba.njit(nogil=True, forceinline=True)
+def _fire(rules: CompiledRules, digits: Digits) -> int:
+    """Return the number of the first rule that fits the value numbers [F] of an observation, or `NO_RULE`."""
+    function, previous = rules.where
+    at = 0 if previous < 0 else digits[previous]
+    if function >= 0:
+        at += digits[function] * rules.radices[previous]
+    place = rules.place_at[at]
+    if place < 0:
+        return NO_RULE
+    for rule in range(rules.first_rule[place], rules.first_rule[place + 1]):
+        holds = True
+        for k in range(rules.first_condition[rule], rules.first_condition[rule + 1]):
+            value = digits[rules.features[k]]
+            if not (rules.words[rules.first_word[k] + (value >> WORD)] >> (value & 31)) & 1:
+                holds = False
+                break
+        if holds:
+            return rule
+    return NO_RULE
+
+
+@numba.njit(nogil=True, cache=True)
+def find_rules(rules: CompiledRules, observations: Ints, found: Ints) -> None:
+    """Write the number of the rule that fires for each packed observation into `found`, in place, or `NO_RULE`."""
+    radices = rules.radices
+    digits = np.empty(len(radices), np.int16)
+    for row in range(len(observations)):
+        rest = observations[row]
+        for k in range(len(radices)):
+            above = rest // radices[k]
+            digits[k] = rest - above * radices[k]
+            rest = above
+        found[row] = _fire(rules, digits)
+
+
+@numba.njit(nogil=True, cache=True)
+def answer(rules: CompiledRules, observations: Ints, actions: Ints) -> None:
+    """Write the action for each packed observation into `actions`, in place, or `NO_ACTION`."""
+    find_rules(rules, observations, actions)
+    for row in range(len(actions)):
+        actions[row] = NO_ACTION if actions[row] == NO_RULE else rules.actions[actions[row]]
+
+
+@numba.njit(nogil=True, cache=True)
+def answer_split(rules: CompiledRules, digits: Digits, actions: Ints) -> None:
+    """Write the action for the value numbers [m, F] of each observation into `actions`, in place, or `NO_ACTION`."""
+    for row in range(len(digits)):
+        rule = _fire(rules, digits[row])
+        actions[row] = NO_ACTION if rule == NO_RULE else rules.actions[rule]

@@ -1,0 +1,74 @@
+"""Saved programs: the agent of a name is its program, its network stands beside it, and changed files are refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from surpass.agents import find_agent
+from surpass.agents.networks.agent import NetworkAgent, new_network
+from surpass.agents.networks.files import network_tensors
+from surpass.agents.saved import load_saved, save_program
+from surpass.agents.zoo import find_resident, load_resident
+from surpass.bundles import load_bundle
+from surpass.errors import SavedFileError
+from surpass.programs.program import Program
+from surpass.programs.text import parse_program
+from surpass.tasks.sort_bubble import SORT_BUBBLE
+
+PROGRAM = parse_program("task sort-bubble\nv1 = v2: MoveVar(1, +1)\nelse: SwapWithNext(2)\n", "made")
+
+
+def test_a_program_without_a_network_is_saved_and_found(tmp_path):
+    save_program(tmp_path / "agent", PROGRAM, {"seconds": 3})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["agent.json", "agent.rules"]
+    for text in (str(tmp_path), str(tmp_path / "agent.json"), str(tmp_path / "agent.rules")):
+        found = find_agent(text)
+        assert found == PROGRAM
+        assert found.name == text
+    tensors, record = load_bundle(tmp_path / "agent")
+    assert tensors == {}
+    assert (record["seconds"], record["task"], record["rules"]) == (3, "sort-bubble", 2)
+
+
+def test_the_network_beside_it_is_its_neural_form(tmp_path):
+    network = new_network(SORT_BUBBLE)
+    save_program(tmp_path / "agent", PROGRAM, {}, network_tensors(network))
+    assert find_agent(str(tmp_path)) == PROGRAM
+    neural = find_agent(str(tmp_path / "agent.safetensors"))
+    assert isinstance(neural, NetworkAgent)
+    seen = np.arange(50)
+    assert (neural.actions(seen) == NetworkAgent("own", SORT_BUBBLE, network).actions(seen)).all()
+
+
+def test_a_changed_missing_or_foreign_program_is_refused(tmp_path):
+    stem = tmp_path / "agent"
+    save_program(stem, PROGRAM, {})
+    path = tmp_path / "agent.rules"
+    path.write_text(path.read_text().replace("+1", "-1"))
+    with pytest.raises(SavedFileError, match="checksum does not match"):
+        load_saved(stem, "agent")
+    assert isinstance(find_agent(str(path)), Program), "the file alone is an agent like any other"
+    path.unlink()
+    with pytest.raises(SavedFileError, match="cannot be read"):
+        load_saved(stem, "agent")
+
+
+def test_rules_beside_a_record_that_does_not_know_them_are_refused(tmp_path):
+    resident = find_resident("sort-bubble/imitation-insertion_sort")
+    for suffix in (".json", ".safetensors"):
+        (tmp_path / f"agent{suffix}").write_bytes(resident.stem.with_name(resident.stem.name + suffix).read_bytes())
+    assert isinstance(load_saved(tmp_path / "agent", "x"), NetworkAgent)
+    PROGRAM.write(tmp_path / "agent.rules")
+    with pytest.raises(SavedFileError, match="checksum does not match"):
+        load_saved(tmp_path / "agent", "x")
+
+
+def test_the_zoo_may_hold_programs(tmp_path, monkeypatch):
+    (tmp_path / "sort-bubble").mkdir()
+    scores = [{"size": size, "solved": 1.0, "mean_steps": 9.0, "mean_reward": -9.0} for size in (10, 20)]
+    save_program(tmp_path / "sort-bubble" / "improvement", PROGRAM, {"scores": scores})
+    monkeypatch.setattr("surpass.agents.zoo.zoo_folder", lambda: tmp_path)
+    agent = load_resident("sort-bubble")
+    assert agent == PROGRAM
+    assert agent.name == "zoo:sort-bubble/improvement"

@@ -1,0 +1,277 @@
+"""The policy gradient in the full view: over distinct decisions it is the gradient over all steps."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import surpass.agents.teachers  # noqa: F401 - makes the teachers known
+from surpass.engine.run import run
+from surpass.errors import DivergedError, SettingError, UnknownNameError
+from surpass.full_view import policy_gradient
+from surpass.full_view.graph import encode_lists
+from surpass.full_view.policy_gradient import FullViewPolicyGradient, Steps
+from surpass.learning.methods import new_learner
+from surpass.learning.policy_gradient.learner import PolicyGradientConfig
+from surpass.learning.runs import train
+from surpass.tasks.lists import from_lists
+from surpass.tasks.sort_full import SORT_FULL
+from tests.learning.quick import run_in
+
+SMALL = {"smallest": 3, "largest": 5, "episodes": 5, "unroll": 7, "limit": "4", "updates_per_round": 2, "checked": 5}
+FULL = {
+    **SMALL,
+    "teacher": "selection_sort",
+    "imitation_weight": 0.3,
+    "entropy_weight": 0.2,
+    "baseline_weight": 0.7,
+    "shaping": 0.5,
+    "discount": 0.9,
+}
+
+
+def learner_of(**settings: object) -> FullViewPolicyGradient:
+    chosen = {**FULL, **settings}
+    return FullViewPolicyGradient(SORT_FULL, PolicyGradientConfig(task="sort-full", **chosen))  # type: ignore[arg-type]
+
+
+def lively(learner: FullViewPolicyGradient) -> FullViewPolicyGradient:
+    """Return the learner with networks that tell lists clearly apart: fresh ones hardly do."""
+    with torch.no_grad():
+        for parameter in [*learner.network.parameters(), *learner.value.parameters()]:
+            parameter *= 1.8
+    learner.scalar = 0.3
+    return learner
+
+
+def entropy_of(options: torch.Tensor) -> torch.Tensor:
+    return -(options.exp() * options).sum()
+
+
+def step_by_step_loss(learner: FullViewPolicyGradient, steps: Steps) -> torch.Tensor:
+    """Return the loss of the paper, one step after the other."""
+    config, network, teacher = learner.config, learner.network, learner.teacher
+    assert teacher is not None
+
+    def value(values: np.ndarray) -> torch.Tensor:
+        if config.baseline == "scalar":
+            return torch.tensor(learner.scalar)
+        return learner.value(encode_lists(values[None]))[0]
+
+    total = torch.zeros(())
+    length, count, _ = steps.lists.shape
+    for b in range(count):
+        target = torch.zeros(())
+        for t in reversed(range(length)):
+            values, pair = steps.lists[t, b], steps.pairs[t, b]
+            after = values.copy()
+            after[pair] = values[pair[::-1]]
+            gain = (np.diff(after) >= 0).sum() - (np.diff(values) >= 0).sum()
+            reward = config.shaping * gain - config.step_cost
+            if (np.diff(after) >= 0).all():
+                target = torch.tensor(reward)
+            elif steps.cut[t, b] or t == length - 1:
+                target = reward + config.discount * value(after).detach()
+            else:
+                target = reward + config.discount * target
+            edges = encode_lists(values[None])
+            score = network.pair_log_probabilities(edges, torch.from_numpy(pair[None]))[0]
+            total = total - (target - value(values).detach()) * score
+            total = total - config.entropy_weight * (
+                entropy_of(network.first_log_probabilities(edges))
+                + entropy_of(network.second_log_probabilities(edges, torch.tensor([pair[0]])))
+            )
+            told = torch.from_numpy(teacher.pointers(values[None]))
+            total = total - config.imitation_weight * network.pair_log_probabilities(edges, told)[0]
+            if config.baseline == "network":
+                total = total + config.baseline_weight * (target - value(values)) ** 2
+    return total / (length * count)
+
+
+def gradient_of(learner: FullViewPolicyGradient) -> torch.Tensor:
+    parameters = [*learner.network.parameters(), *learner.value.parameters()]
+    return torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in parameters])
+
+
+@pytest.mark.parametrize("data", ["uniform", "few-distinct"])
+@pytest.mark.parametrize("baseline", ["scalar", "network"])
+def test_the_gradient_over_distinct_decisions_is_the_one_over_all_steps(
+    baseline: str, data: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learner = lively(learner_of(baseline=baseline, data=data))
+    learner.sample(4)  # so that the steps start in the middle of episodes
+    steps = learner.sample(4)
+    assert steps.cut.any()
+    assert not steps.cut[-1].all()
+    expected = step_by_step_loss(learner, steps)
+    learner.optimizer.zero_grad()
+    expected.backward()  # type: ignore[no-untyped-call]
+    wanted = gradient_of(learner)
+    assert wanted.abs().max() > 1e-2
+    for work in (1 << 16, 50):  # all lists together, and a few at a time
+        monkeypatch.setattr(policy_gradient, "GRAPH_WORK", work)
+        terms, _ = learner.backward(steps)
+        assert sum(terms.values()) == pytest.approx(expected.item(), rel=1e-4)
+        torch.testing.assert_close(gradient_of(learner), wanted, rtol=1e-3, atol=1e-5)
+
+
+def test_without_a_teacher_there_is_no_imitation() -> None:
+    learner = lively(learner_of(teacher="", imitation_weight=0.0))
+    terms, _ = learner.backward(learner.sample(3))
+    assert set(terms) == {"policy", "entropy"}
+
+
+def check_steps(steps: Steps, limit: int) -> None:
+    """Raise AssertionError unless the steps are swaps of episodes that end when they should."""
+    length, count, _ = steps.lists.shape
+    for b in range(count):
+        for t in range(length):
+            after = steps.lists[t, b].copy()
+            i, j = steps.pairs[t, b]
+            after[i], after[j] = after[j], after[i]
+            np.testing.assert_array_equal(after, steps.following[t, b])
+            assert (np.diff(steps.lists[t, b]) < 0).any(), "a sorted list is gone on with"
+            is_sorted = bool((np.diff(after) >= 0).all())
+            assert steps.ended[t, b] == is_sorted
+            assert steps.cut[t, b] == (not is_sorted and steps.ages[t, b] >= limit)
+            if t + 1 < length:
+                over = steps.ended[t, b] or steps.cut[t, b]
+                assert steps.ages[t + 1, b] == (1 if over else steps.ages[t, b] + 1)
+                assert over or (steps.lists[t + 1, b] == after).all()
+
+
+def test_steps_are_swaps_and_episodes_end_when_they_should() -> None:
+    learner = learner_of(episodes=20, limit="6")
+    first, second = learner.sample(3), learner.sample(3)
+    for steps in (first, second):
+        assert steps.ended.any()
+        assert steps.cut.any()
+        check_steps(steps, 6)
+    going_on = ~(first.ended | first.cut)[-1]
+    np.testing.assert_array_equal(second.lists[0][going_on], first.following[-1][going_on])
+    wrong = second._replace(following=second.lists)
+    with pytest.raises(AssertionError):
+        check_steps(wrong, 6)
+    with pytest.raises(AssertionError):
+        check_steps(second, 7)
+
+
+def test_pairs_are_drawn_with_the_probabilities_of_the_network() -> None:
+    learner = lively(learner_of())
+    values, draws = np.array([2, 0, 2, 1]), 4000
+    pairs = learner._choose(np.tile(values, (draws, 1)))
+    edges = encode_lists(values[None])
+    with torch.no_grad():
+        for i in range(4):
+            for j in range(4):
+                share = learner.network.pair_log_probabilities(edges, torch.tensor([[i, j]])).exp().item()
+                met = int(((pairs[:, 0] == i) & (pairs[:, 1] == j)).sum())
+                assert abs(met - draws * share) < 5 * np.sqrt(draws * share * (1 - share)) + 1
+
+
+def networks_equal(one: FullViewPolicyGradient, other: FullViewPolicyGradient) -> bool:
+    pairs = zip(one.network.state_dict().values(), other.network.state_dict().values(), strict=True)
+    return all(torch.equal(a, b) for a, b in pairs)
+
+
+@pytest.mark.parametrize("baseline", ["scalar", "network"])
+def test_a_saved_state_goes_on_to_the_same_network(baseline: str) -> None:
+    settings = {"updates": 8, "baseline": baseline, "first_smallest": 2, "first_largest": 3, "growth": 2}
+    whole = learner_of(**settings)
+    curves = train(whole)
+    half = learner_of(**settings)
+    half.advance()
+    half.advance()
+    tensors, record = half.save_state()
+    again = learner_of(**settings)
+    again.load_state({name: array.copy() for name, array in tensors.items()}, record)
+    half.advance()  # what was saved is not changed by going on
+    assert train(again) == curves[2:]
+    assert networks_equal(whole, again)
+    assert not networks_equal(whole, half)
+
+
+def test_a_run_that_stops_and_goes_on_ends_as_one_that_did_not(tmp_path: Path) -> None:
+    whole = learner_of(updates=6)
+    run_in(tmp_path / "whole", whole)
+    stopped = learner_of(updates=6)
+    folder = run_in(tmp_path / "stopped", learner_of(updates=6))
+    for stem in folder.checkpoints()[:1]:
+        for suffix in (".json", ".safetensors"):
+            stem.with_name(stem.name + suffix).unlink()
+    run_in(tmp_path / "stopped", stopped, resume=True)
+    assert networks_equal(whole, stopped)
+
+
+def test_equal_seeds_give_equal_networks_and_others_do_not() -> None:
+    learners = [learner_of(seed=seed, updates=4) for seed in (1, 1, 2)]
+    for learner in learners:
+        train(learner)
+    assert networks_equal(learners[0], learners[1])
+    assert not networks_equal(learners[0], learners[2])
+
+
+def test_it_learns_to_sort_short_lists_from_nothing() -> None:
+    settings = {
+        "smallest": 2,
+        "largest": 3,
+        "episodes": 40,
+        "unroll": 6,
+        "step_cost": 0.1,
+        "shaping": 0.2,
+        "learning_rate": 1e-3,
+        "updates": 100,
+        "updates_per_round": 100,
+        "baseline": "network",
+        "baseline_weight": 0.5,
+        "limit": "n^2",
+        "checked": 1,
+    }
+    learner = new_learner(SORT_FULL, "rl", settings={name: str(value) for name, value in settings.items()})
+    train(learner)
+    results = run(learner.agent(), from_lists(np.array(list(permutations(range(3))))))
+    assert results.solved.all()
+    assert results.steps.sum() <= 9, "the six lists of three take 7 swaps"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"smallest": 1}, "lists of 2 or more"),
+        ({"first_smallest": 1, "first_largest": 3, "growth": 1}, "lists of 2 or more"),
+        ({"first_smallest": 4, "first_largest": 4, "growth": 1}, "cannot be above"),
+        ({"teacher": "insertion_sort"}, "does not teach sort-full; its teachers: selection_sort"),
+        ({"discount": 0.0}, "discount is 0.0"),
+        ({"unroll": 0}, "unroll is 0"),
+        ({"limit": "soon"}, "'soon'"),
+    ],
+)
+def test_impossible_settings_are_refused(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        learner_of(**settings)
+
+
+def test_unknown_names_and_data_that_need_no_sorting_are_refused() -> None:
+    with pytest.raises(UnknownNameError, match="scalar"):
+        learner_of(baseline="none")
+    with pytest.raises(UnknownNameError, match="teacher"):
+        learner_of(teacher="nobody")
+    with pytest.raises(UnknownNameError, match="distribution"):
+        learner_of(data="moon").advance()
+    with pytest.raises(SettingError, match="'sorted' gives lists of"):
+        learner_of(data="sorted").advance()
+    with pytest.raises(SettingError, match="it is rl\\+imitation"):
+        new_learner(SORT_FULL, "rl", teacher="selection_sort")
+
+
+def test_a_loss_that_is_no_number_stops_with_the_update() -> None:
+    learner = learner_of()
+    learner.advance()
+    with torch.no_grad():
+        next(learner.network.parameters()).fill_(torch.nan)
+    with pytest.raises(DivergedError, match="update 3"):
+        learner.advance()
