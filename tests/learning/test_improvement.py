@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surpass.agents import NO_ACTION, find_agent
+from surpass.agents import find_agent
 from surpass.engine.run import run
 from surpass.errors import SettingError, UnknownNameError
 from surpass.learning.changes import AmendedAgent
@@ -13,6 +13,7 @@ from surpass.learning.improvement import Improvement, ImprovementConfig
 from surpass.learning.methods import new_learner
 from surpass.learning.proposals import Proposer
 from surpass.learning.trials import Trial
+from surpass.machine.interface import NO_ACTION
 from surpass.table import Amendment, Table
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Request, Task

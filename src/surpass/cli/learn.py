@@ -16,7 +16,7 @@ from surpass.cli.tables import print_table, show_number
 from surpass.errors import SettingError
 
 if TYPE_CHECKING:
-    from surpass.agents.teacher import AnyTeacher
+    from surpass.agents.teachers import AnyTeacher
     from surpass.evaluation.scores import Evaluation
     from surpass.learning.methods import AnyLearner
     from surpass.learning.recipes import Variant
@@ -193,7 +193,7 @@ def _finish(learner: AnyLearner, folder: RunFolder, sizes: Sequence[int], instan
 
 def _strongest(learner: AnyLearner) -> AnyTeacher | None:
     """Return the last of the task's teachers, to compare an agent with that had none."""
-    from surpass.agents.teacher import known_teachers
+    from surpass.agents.teachers import known_teachers
 
     teachers = known_teachers(learner.task)
     return teachers[-1] if teachers else None

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from surpass.agents.teacher import find_teacher
+from surpass.agents.teachers import find_teacher
 from surpass.bundles import write_atomically
 from surpass.errors import DataFileError
 from surpass.evaluation.scores import evaluate
