@@ -337,7 +337,7 @@ def test_a_task_that_reckons_with_ranks_takes_the_memory(tmp_path: Path) -> None
         read=read_list,
         find_wrong=nothing_wrong,
     )
-    program = write_program("seeker", Table(task, np.array([0, 1]), np.array([0, 1])))
+    program = write_program("seeker", Table.holding(task, np.array([0, 1]), np.array([0, 1])))
     found = load_python(export_program(program, "python"))["zero"](3, [2, 1, 0], [0.0])
     assert found == ("solved", 3, 0.0, 2)
     if COMPILER:

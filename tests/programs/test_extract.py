@@ -105,8 +105,9 @@ def test_equal_seeds_give_equal_programs():
 def test_the_table_holds_what_the_agent_met_on_small_and_drawn_instances():
     teacher = find_teacher("insertion_sort")
     table = program_of("teacher:insertion_sort").table
-    assert (table.actions == teacher.actions(table.observations)).all()
-    assert (np.diff(table.observations) > 0).all()
+    observations, actions = table.entries()
+    assert (actions == teacher.actions(observations)).all()
+    assert (np.diff(observations) > 0).all()
     collector = Collector(teacher, seed=0)
     collector.collect_small()
     assert table.holds(collector.table.observations).all()
@@ -119,8 +120,7 @@ def test_a_full_view_has_no_program():
 
 
 def test_an_agent_that_meets_nothing_has_an_empty_program():
-    empty = Table(SORT_BUBBLE, np.zeros(0, np.int64), np.zeros(0, np.int64))
-    program = write_program("nothing", empty)
+    program = write_program("nothing", Table(SORT_BUBBLE))
     assert program.functions == ()
     assert program.rules == ()
     assert list_program(program) == []
@@ -130,7 +130,7 @@ def test_an_agent_that_meets_nothing_has_an_empty_program():
 def test_an_agent_without_an_action_is_told_as_it_is():
     table = Table.holding(SORT_BUBBLE, np.arange(10), np.array([NO_ACTION, *[3] * 9]))
     program = write_program("stuck", table)
-    assert (program.actions(np.arange(10)) == table.actions).all()
+    assert (program.actions(np.arange(10)) == table.entries()[1]).all()
     assert any("no action" in line.text for line in list_program(program))
 
 
@@ -141,8 +141,8 @@ def quick_program() -> Program:
     """Return a program of quick sort that has met few observations."""
     teacher = find_teacher("quick_sort")
     table = program_of("teacher:quick_sort").table
-    some = slice(0, None, 50)
-    return write_program("few", Table(table.task, table.observations[some], table.actions[some]), teacher)
+    observations, actions = table.entries()
+    return write_program("few", Table.holding(table.task, observations[::50], actions[::50]), teacher)
 
 
 def test_an_unmet_observation_goes_to_the_agent_and_is_counted():
@@ -229,10 +229,10 @@ def test_a_program_without_one_of_its_places_is_caught():
 
 def test_one_wrong_entry_among_thousands_is_caught():
     program = program_of("teacher:quick_sort")
-    actions = program.table.actions.copy()
+    observations, actions = program.table.entries()
     actions[-1] = (actions[-1] + 1) % program.task.interface.action_count
     with pytest.raises(WrongAnswerError, match=r"answers 1 of [0-9]+ observations otherwise.*function = "):
-        check_program(program, Table(program.task, program.table.observations, actions))
+        check_program(program, Table.holding(program.task, observations, actions))
 
 
 def test_rules_that_fresh_instances_refute_are_written_again(monkeypatch):

@@ -40,12 +40,13 @@ def test_steps_at_unmet_observations_and_outside_the_rules_are_counted():
     instances = whole.task.draw(Request(size=20, count=10))
     met = measure_use(whole, instances).met
     kept = ~np.isin(whole.table.observations, met.observations[::2])
-    table = Table(whole.task, whole.table.observations[kept], whole.table.actions[kept])
+    observations, actions = whole.table.entries()
+    table = Table.holding(whole.task, observations[kept], actions[kept])
     same = replace(write_program("less", table), origin=Scripted(whole.task, whole.follow))
     usage = measure_use(same, instances)
     assert usage.unmet == met.counts[::2].sum()
     assert usage.results.solved.all()
-    none = replace(whole, functions=(), table=Table(whole.task, table.observations[:0], table.actions[:0]))
+    none = replace(whole, functions=(), table=Table(whole.task))
     usage = measure_use(replace(none, origin=Scripted(whole.task, whole.follow)), instances)
     assert usage.outside == usage.unmet == usage.steps
 

@@ -66,7 +66,7 @@ def test_a_program_from_few_instances_does_what_the_network_does(name, monkeypat
     assert (program.actions(observations) == actions).all()
     if name in IMITATORS:
         teacher = find_teacher(find_resident(name).record["recipe"]["teacher"])
-        table = Table(program.task, program.table.observations, teacher.actions(program.table.observations))
+        table = Table.holding(program.task, program.table.observations, teacher.actions(program.table.observations))
         assert write_program("teacher", table).functions == program.functions
 
 
