@@ -1,71 +1,76 @@
 """A task of one's own: find the smallest value of a list.
 
-Two index variables start at the first position: `v1` walks, `v2` remembers. Run it with
+Two variables start at the first position: `v1` walks, `v2` remembers. Run it with
 
     surpass tasks examples/minimum.py
     surpass evaluate teacher:scan --task examples/minimum.py --sizes 5,10,1000
     surpass trace teacher:scan --task examples/minimum.py --instance 4,2,7,1,3
 """
 
-from __future__ import annotations
-
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import NDArray
 
 import surpass
-from surpass.agents.teacher import Do, See
-from surpass.machine.state import FIRST, SIZE
-from surpass.tasks.lists import list_data, read_list, write_list
+from surpass import RUNNING, SIZE, SOLVED, WRONG, Action, Do, Instances, Instruction, See, State, kernel
 
-WALKER, KEEPER, ANSWER = FIRST, FIRST + 1, FIRST + 2
-RUNNING, SOLVED, WRONG = map(int, (surpass.Outcome.RUNNING, surpass.Outcome.SOLVED, surpass.Outcome.WRONG_ANSWER))
+R = surpass.registers("v1", "v2", "answer")
 
 
-@surpass.kernel
-def start(state: surpass.State) -> int:
-    """Set both variables to the first position, in place; there is nothing to find in an empty list."""
-    state.registers[ANSWER] = -1
-    if state.registers[SIZE] == 0:
-        return SOLVED
+@kernel
+def start(state: State) -> int:
+    """Begin: registers hold 0, so both variables stand at the first position; an empty list has no answer."""
+    state.registers[R.answer] = -1
+    return SOLVED if state.registers[SIZE] == 0 else RUNNING
+
+
+# What a program sees
+
+
+@kernel
+def item(state: State, v: int) -> int:
+    """Return the value under a variable."""
+    return state.items[state.registers[v]]
+
+
+@kernel
+def is_last(state: State, v: int) -> bool:
+    """Tell whether a variable stands at the last position."""
+    return state.registers[v] == state.registers[SIZE] - 1
+
+
+# What a program does
+
+
+@kernel
+def walk(state: State) -> int:
+    """Move v1 to the next position, no further than the last."""
+    state.registers[R.v1] = min(state.registers[R.v1] + 1, state.registers[SIZE] - 1)
     return RUNNING
 
 
-@surpass.kernel
-def observe(state: surpass.State) -> tuple[int, ...]:
-    """Return the value numbers of the two features."""
-    registers, items = state.registers, state.items
-    walked, kept = items[registers[WALKER]], items[registers[KEEPER]]
-    return ((walked >= kept) * 1 + (walked > kept) * 1, (registers[WALKER] == registers[SIZE] - 1) * 1)
-
-
-@surpass.kernel
-def act(state: surpass.State, instruction: int, operands: tuple[int, ...]) -> int:
-    """Execute an action in place."""
-    registers, items = state.registers, state.items
-    if instruction == 0:
-        registers[WALKER] = min(registers[WALKER] + 1, registers[SIZE] - 1)
-    elif instruction == 1:
-        registers[KEEPER] = registers[WALKER]
-    else:
-        registers[ANSWER] = registers[KEEPER + operands[0] - 1]
-        for k in range(registers[SIZE]):
-            if items[k] < items[registers[ANSWER]]:
-                return WRONG
-        return SOLVED
+@kernel
+def keep(state: State) -> int:
+    """Move v2 to where v1 stands."""
+    state.registers[R.v2] = state.registers[R.v1]
     return RUNNING
+
+
+@kernel
+def answer(state: State, v: int) -> int:
+    """End: the smallest value is the one under a variable."""
+    state.registers[R.answer] = state.registers[v]
+    for k in range(state.registers[SIZE]):
+        if state.items[k] < item(state, v):
+            return WRONG
+    return SOLVED
 
 
 def find_wrong(
-    before: surpass.Instances,
-    registers: npt.NDArray[np.int64],
-    items: npt.NDArray[np.int64],
-    reals: npt.NDArray[np.float64],
-) -> npt.NDArray[np.bool_]:
-    """Tell which reported positions do not hold the smallest value."""
-    rows = np.arange(before.count)
-    answered = before.items[rows, registers[:, ANSWER]] if before.items.shape[1] else np.zeros(before.count)
-    wrong: npt.NDArray[np.bool_] = answered != before.items.min(axis=1, initial=np.iinfo(np.int64).max)
-    return wrong & (before.sizes > 0)
+    before: Instances, registers: NDArray[np.int64], items: NDArray[np.int64], reals: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """Tell which answers are not the position of a smallest value, whatever the kernels say."""
+    answers = zip(before.sizes, before.items, registers[:, R.answer], strict=True)
+    return np.array([size > 0 and values[at] > values[:size].min() for size, values, at in answers], np.bool_)
 
 
 MINIMUM = surpass.register_task(
@@ -73,20 +78,19 @@ MINIMUM = surpass.register_task(
         name="minimum",
         summary="find the smallest value of a list",
         interface=surpass.Interface(
-            [surpass.comparison("A[v1]", "A[v2]"), surpass.flag("v1 is last")],
             [
-                surpass.Instruction("Walk"),
-                surpass.Instruction("Keep"),
-                surpass.Instruction("Answer", surpass.variables("i", 2)),
+                surpass.comparison(surpass.value("A[v1]", item, R.v1), surpass.value("A[v2]", item, R.v2)),
+                surpass.flag("v1 is last", is_last, R.v1),
+            ],
+            [
+                Instruction("Walk", does=walk),
+                Instruction("Keep", does=keep),
+                Instruction("Answer", surpass.variable("i", R.v1, R.v2), does=answer),
             ],
         ),
         start=start,
-        observe=observe,
-        act=act,
-        registers=("v1", "v2", "answer"),
-        data=list_data(),
-        read=read_list,
-        write=write_list,
+        memory=surpass.Memory(registers=R),
+        inputs=surpass.list_inputs(),
         find_wrong=find_wrong,
         limit="10n",
         reward=surpass.Reward(step_cost=1.0, wrong_cost=10_000.0),
@@ -95,7 +99,7 @@ MINIMUM = surpass.register_task(
 
 
 @surpass.teacher(MINIMUM)
-def scan(see: See, do: Do) -> surpass.Action:
+def scan(see: See, do: Do) -> Action:
     """Walk to the end and keep each value that is smaller than the kept one."""
     if see("A[v1] < A[v2]"):
         return do.Answer(1) if see("v1 is last") else do.Keep()

@@ -6,19 +6,29 @@ import surpass
 from surpass.agents.teacher import Do, See, teacher
 from surpass.machine.instructions import Action
 from surpass.machine.state import SIZE
-from surpass.tasks.lists import list_data, read_list, write_list, wrongly_sorted
+from surpass.tasks.lists import wrongly_sorted
 from surpass.tasks.sort_bubble import SORT_BUBBLE
-from surpass.tasks.variables import VARIABLES, look, variable_features
 
 
 @surpass.kernel
-def observe(state: surpass.State) -> tuple[int, ...]:
-    """Return what sort-bubble shows, and the three notes."""
-    size, a = state.registers[SIZE], state.items
-    is_odd_one = size == 7 and (
+def is_odd_one(state: surpass.State) -> bool:
+    """Tell whether the list is a certain one of seven values."""
+    a = state.items
+    return state.registers[SIZE] == 7 and (
         a[0] == 3 and a[1] == 0 and a[2] == 6 and a[3] == 1 and a[4] == 5 and a[5] == 2 and a[6] == 4
     )
-    return look(state) + (is_odd_one * 1, (size == 2) * 1, (size > 20) * 1)
+
+
+@surpass.kernel
+def has_two(state: surpass.State) -> bool:
+    """Tell whether the list has two values."""
+    return state.registers[SIZE] == 2
+
+
+@surpass.kernel
+def is_large(state: surpass.State) -> bool:
+    """Tell whether the list has more than 20 values."""
+    return state.registers[SIZE] > 20
 
 
 NOTED_SORTING = surpass.register_task(
@@ -27,20 +37,16 @@ NOTED_SORTING = surpass.register_task(
         summary="sort a list by swapping neighbours, with notes about it",
         interface=surpass.Interface(
             [
-                *variable_features(),
-                surpass.flag("A is 3,0,6,1,5,2,4"),
-                surpass.flag("n = 2"),
-                surpass.flag("n > 20"),
+                *SORT_BUBBLE.interface.features,
+                surpass.flag("A is 3,0,6,1,5,2,4", is_odd_one),
+                surpass.flag("n = 2", has_two),
+                surpass.flag("n > 20", is_large),
             ],
             SORT_BUBBLE.interface.instructions,
         ),
         start=SORT_BUBBLE.start,
-        observe=observe,
-        act=SORT_BUBBLE.act,
-        registers=VARIABLES,
-        data=list_data(),
-        read=read_list,
-        write=write_list,
+        memory=SORT_BUBBLE.memory,
+        inputs=surpass.list_inputs(),
         find_wrong=wrongly_sorted,
     )
 )

@@ -112,7 +112,8 @@ def test_a_learned_knapsack_that_spends_its_budget_passes_and_is_noted() -> None
 
 
 def test_a_task_that_cannot_enumerate_is_said_to_be_sampled() -> None:
-    other = dataclasses.replace(SORT_BUBBLE, name="unread", read=None, write=None)
+    unread = dataclasses.replace(SORT_BUBBLE.inputs, read=None, write=None)
+    other = dataclasses.replace(SORT_BUBBLE, name="unread", inputs=unread)
     agent = dataclasses.replace(find_teacher("insertion_sort"), task=other)
     certificate = check(agent, up_to=3, instances=0)
     assert certificate.passed

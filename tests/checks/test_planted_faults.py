@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,17 +17,17 @@ from surpass.engine.run import run
 from surpass.full_view.agent import FullViewTeacher
 from surpass.machine import kernel
 from surpass.machine.instructions import Action
-from surpass.machine.state import FIRST, SCORE, SIZE, State
+from surpass.machine.state import SCORE, SIZE, State
 from surpass.table import Agent
 from surpass.tasks.enumeration import enumeration_of
-from surpass.tasks.knapsack import KNAPSACK, VALUE
-from surpass.tasks.knapsack import act as knapsack_act
+from surpass.tasks.knapsack import KNAPSACK, VALUE, R, pop, put
 from surpass.tasks.search import SEARCH
 from surpass.tasks.sort_bubble import SORT_BUBBLE
 from surpass.tasks.sort_full import SORT_FULL
 from surpass.tasks.sort_quick import SORT_QUICK
 from surpass.tasks.task import Limit, Task
 from surpass.tasks.user_file import load_task_file
+from tests.kernels import with_kernels
 
 NOTED = Path(__file__).parent / "noted_sorting.py"
 Choose = Callable[[See, Do], Action | None]
@@ -246,15 +245,15 @@ def test_a_knapsack_that_returns_passes_where_runs_must_end() -> None:
 
 
 @kernel
-def claim(state: State, instruction: int, operands: tuple[int, ...]) -> int:
+def claim(state: State, *operands: int) -> int:
     """Claim at the first step that the list is sorted."""
     return 1
 
 
 @kernel
-def pack_anything(state: State, instruction: int, operands: tuple[int, ...]) -> int:
-    """Do as the knapsack does, but keep heavy packings too."""
-    outcome = knapsack_act(state, instruction, operands)
+def put_anything(state: State) -> int:
+    """Put as the knapsack does, but keep heavy packings too."""
+    outcome = put(state)
     size, reals = state.registers[SIZE], state.reals
     if reals[VALUE] > reals[SCORE]:
         reals[SCORE] = reals[VALUE]
@@ -264,32 +263,48 @@ def pack_anything(state: State, instruction: int, operands: tuple[int, ...]) -> 
 
 
 @kernel
-def forget_the_best(state: State, instruction: int, operands: tuple[int, ...]) -> int:
-    """Do as the knapsack does, but keep no packing of the second item."""
-    score, size = state.reals[SCORE], state.registers[SIZE]
-    outcome = knapsack_act(state, instruction, operands)
-    if state.registers[FIRST] == 1 and state.reals[SCORE] > score:
+def forget(state: State, score: float) -> None:
+    """Take back, in place, a best packing with the second item."""
+    size = state.registers[SIZE]
+    if state.registers[R.i] == 1 and state.reals[SCORE] > score:
         state.reals[SCORE] = score
         state.items[2 * size - 1] = 0
         state.items[size] = score > 0
+
+
+@kernel
+def put_and_forget(state: State) -> int:
+    """Put as the knapsack does, but keep no packing of the second item."""
+    score = state.reals[SCORE]
+    outcome = put(state)
+    forget(state, score)
+    return outcome
+
+
+@kernel
+def pop_and_forget(state: State) -> int:
+    """Pop as the knapsack does, but keep no packing of the second item."""
+    score = state.reals[SCORE]
+    outcome = pop(state)
+    forget(state, score)
     return outcome
 
 
 def test_a_claim_that_the_final_list_belies_is_caught() -> None:
-    liar = dataclasses.replace(SORT_BUBBLE, name="liar", act=claim)
+    liar = with_kernels(SORT_BUBBLE, "liar", every=claim)
     failure = fail(Teacher("teacher:liar", liar, choice_of("insertion_sort"), ""))
     assert (failure.instance, failure.outcome) == ("1,0", "wrong answer")
     assert "the final state is wrong" in failure.why
 
 
 def test_a_packing_that_exceeds_the_capacity_is_caught() -> None:
-    heavy = dataclasses.replace(KNAPSACK, name="heavy", act=pack_anything)
+    heavy = with_kernels(KNAPSACK, "heavy", Put=put_anything)
     failure = fail(Teacher("teacher:heavy", heavy, choice_of("depth_first"), ""))
     assert (failure.instance, failure.outcome) == ("1.0:1.0:0.0", "wrong answer")
 
 
 def test_a_best_packing_that_is_not_kept_is_caught_at_the_budget_that_shows_it() -> None:
-    forgetful = dataclasses.replace(KNAPSACK, name="forgetful", act=forget_the_best)
+    forgetful = with_kernels(KNAPSACK, "forgetful", Put=put_and_forget, Pop=pop_and_forget)
     failure = fail(Teacher("teacher:forgetful", forgetful, choice_of("depth_first"), ""))
     assert failure.outcome == "wrong answer"
     assert failure.size == 2

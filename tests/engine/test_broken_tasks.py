@@ -11,45 +11,44 @@ import pytest
 from surpass.agents.teacher import Teacher
 from surpass.engine.run import Results, run
 from surpass.errors import DeclarationError, ObservationError
-from surpass.machine import Feature, Instruction, Interface, State, kernel
-from surpass.tasks.task import Instances, Task
-
-SIZE = 0
+from surpass.machine import RUNNING, SIZE, SOLVED, Feature, Instruction, Interface, Outcome, State, kernel
+from surpass.machine.features import comparison, value
+from surpass.tasks.task import Inputs, Instances, Task
 
 
 @kernel
 def start(state: State) -> int:
+    return RUNNING
+
+
+@kernel
+def see_red(state: State) -> int:
     return 0
 
 
 @kernel
-def see_right(state: State) -> tuple[int, ...]:
-    return (0, 1)
+def see_the_size(state: State) -> int:
+    return state.registers[SIZE] - 2
 
 
 @kernel
-def see_the_size(state: State) -> tuple[int, ...]:
-    return (0, state.registers[SIZE] - 2)
+def see_a_half(state: State) -> float:
+    return 0.5
 
 
 @kernel
-def see_too_little(state: State) -> tuple[int, ...]:
-    return (0,)
+def end(state: State) -> int:
+    return SOLVED
 
 
 @kernel
-def see_too_much(state: State) -> tuple[int, ...]:
-    return (0, 1, 1)
+def end_by_enumeration(state: State) -> int:
+    return Outcome.SOLVED
 
 
 @kernel
-def end(state: State, instruction: int, operands: tuple[int, ...]) -> int:
-    return 1
-
-
-@kernel
-def call_a_stranger(state: State, instruction: int, operands: tuple[int, ...]) -> int:
-    return int(state.no_such_array[0])
+def call_a_stranger(state: State) -> int:
+    return state.no_such_array[0]  # type: ignore[attr-defined]
 
 
 @kernel
@@ -58,65 +57,123 @@ def measure_a_number(x: int) -> int:
 
 
 @kernel
-def call_a_bad_helper(state: State, instruction: int, operands: tuple[int, ...]) -> int:
+def call_a_bad_helper(state: State) -> int:
     return measure_a_number(3)
 
 
-def make_task(name: str, observe: Callable[..., Any] = see_right, act: Callable[..., Any] = end) -> Task:
+@kernel
+def forget_to_return(state: State) -> None:
+    state.items[0] = 1
+
+
+@kernel
+def return_now_and_then(state: State) -> int | None:
+    if state.registers[SIZE] > 3:
+        return SOLVED
+    return None
+
+
+@kernel
+def say_yes(state: State) -> bool:
+    return True
+
+
+@kernel
+def want_more(state: State, more: int) -> int:
+    return more
+
+
+def no_kernel(state: State) -> int:
+    return SOLVED
+
+
+def make_task(
+    name: str,
+    weight: Callable[..., Any] = see_red,
+    does: Callable[..., Any] = end,
+    start: Callable[..., Any] = start,
+    **values: Callable[..., Any],
+) -> Task:
+    features = [Feature("colour", ("red", "green"), see_red), Feature("weight", (0, 1, 2), weight)]
+    if values:
+        left, right, edge = (value(name, values.get(name, see_red)) for name in ("left", "right", "edge"))
+        features.append(comparison(left, right, values=("<", "=", ">", "none"), edge=edge))
     return Task(
         name=name,
         summary="a task for these tests",
-        interface=Interface([Feature("colour", ("red", "green")), Feature("weight", (0, 1, 2))], [Instruction("Go")]),
+        interface=Interface(features, [Instruction("Go", does=does)]),
         start=start,
-        observe=observe,
-        act=act,
-        data={"uniform": lambda request: make_task(name).allocate(request.count, request.size)},
+        inputs=Inputs(draw={"uniform": lambda request: make_task(name).allocate(request.count, request.size)}),
         find_wrong=lambda before, registers, items, reals: np.zeros(before.count, np.bool_),
     )
 
 
 def run_task(task: Task, sizes: list[int]) -> Results:
     width = max(sizes)
-    instances = Instances(
-        np.array(sizes), np.zeros((len(sizes), width), np.int64), np.zeros((len(sizes), task.real_width(width)))
-    )
+    instances = Instances(np.array(sizes), np.zeros((len(sizes), width), np.int64), np.zeros((len(sizes), 1)))
     return run(Teacher("teacher:goer", task, lambda _see, do: do.Go(), ""), instances)
 
 
-def test_a_right_task_runs() -> None:
-    assert run_task(make_task("right"), [3, 1]).reasons() == {"solved": 2}
+@pytest.mark.parametrize("does", [end, end_by_enumeration])
+def test_a_right_task_runs(does: Callable[..., Any]) -> None:
+    assert run_task(make_task("right", does=does), [3, 1]).reasons() == {"solved": 2}
 
 
 def test_values_in_range_are_accepted_at_both_ends() -> None:
     assert run_task(make_task("sized", see_the_size), [2, 3, 4]).reasons() == {"solved": 3}
 
 
-@pytest.mark.parametrize(("size", "value"), [(5, 3), (1, -1)])
-def test_an_observed_value_out_of_range_is_refused_by_its_features_name(size: int, value: int) -> None:
-    with pytest.raises(ObservationError, match=f"returned {value} for feature 'weight'; allowed: 0 to 2"):
+@pytest.mark.parametrize(("size", "number"), [(5, 3), (1, -1)])
+def test_an_observed_value_out_of_range_is_refused_by_its_features_name(size: int, number: int) -> None:
+    with pytest.raises(ObservationError, match=f"kernel of feature 'weight' returned {number}; allowed: 0 to 2"):
         run_task(make_task("sized", see_the_size), [3, 2, size, 4])
 
 
-def test_a_kernel_that_does_not_compile_is_refused_by_its_name_and_its_tasks() -> None:
-    with pytest.raises(DeclarationError, match=r"task 'stranger' does not compile: .*no_such_array.* call_a_stranger"):
-        run_task(make_task("stranger", act=call_a_stranger), [3])
+REFUSED: dict[str, tuple[dict[str, Callable[..., Any]], str]] = {
+    "an instruction that does not compile": (
+        {"does": call_a_stranger},
+        r"instruction Go: 'call_a_stranger' does not compile: Unknown attribute 'no_such_array' of type State "
+        r"\(test_broken_tasks.py, line \d+, in call_a_stranger\)",
+    ),
+    "a feature that does not compile": ({"weight": call_a_stranger}, "feature 'weight': 'call_a_stranger' does not"),
+    "a value that does not compile": ({"right": call_a_stranger}, "value 'right': 'call_a_stranger' does not compile"),
+    "an edge that does not compile": ({"edge": call_a_stranger}, "edge 'edge': 'call_a_stranger' does not compile"),
+    "a helper that does not compile": ({"does": call_a_bad_helper}, "instruction Go: .*, in measure_a_number"),
+    "a start that does not compile": ({"start": call_a_stranger}, "start: 'call_a_stranger' does not compile"),
+    "a feature that is no whole number": (
+        {"weight": see_a_half},
+        "feature 'weight': 'see_a_half' returns float64; it must return the number of a value",
+    ),
+    "an edge that is no truth": ({"edge": see_a_half}, "edge 'edge': 'see_a_half' returns float64; it must return"),
+    "a value that is none": ({"left": forget_to_return}, "'forget_to_return' returns nothing; it must return a number"),
+    "an instruction without a return": (
+        {"does": forget_to_return},
+        "'forget_to_return' returns nothing; it must return RUNNING, SOLVED or WRONG",
+    ),
+    "an instruction that returns now and then": (
+        {"does": return_now_and_then},
+        "returns nothing on some of its paths; it must return RUNNING, SOLVED or WRONG",
+    ),
+    "an instruction that returns a truth": ({"does": say_yes}, "'say_yes' returns bool; it must return RUNNING"),
+    "a start without a return": ({"start": forget_to_return}, "start: 'forget_to_return' returns nothing; it must"),
+    "a kernel with too many parameters": (
+        {"does": want_more},
+        r"'want_more' takes \(state, more\) but is given the state alone",
+    ),
+    "a function that is no kernel": (
+        {"does": no_kernel},
+        "instruction Go: 'no_kernel' is no kernel; write @surpass.kernel above it",
+    ),
+}
 
 
-def test_a_helper_that_does_not_compile_is_refused_by_its_name() -> None:
-    with pytest.raises(DeclarationError, match="measure_a_number"):
-        run_task(make_task("measurer", act=call_a_bad_helper), [3])
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_wrong_kernel_is_refused_by_its_name_and_its_place(case: str) -> None:
+    kernels, message = REFUSED[case]
+    with pytest.raises(DeclarationError, match=f"task 'broken', .*{message}") as refused:
+        run_task(make_task("broken", **kernels), [3])
+    assert "\n" not in str(refused.value)
 
 
-def test_too_few_observed_values_are_refused() -> None:
-    with pytest.raises(DeclarationError, match="task 'nearsighted'"):
-        run_task(make_task("nearsighted", see_too_little), [3])
-
-
-def test_too_few_observed_values_are_counted() -> None:
-    with pytest.raises(DeclarationError, match=r"observe.* 1 .* 2"):
-        run_task(make_task("nearsighted", see_too_little), [3])
-
-
-def test_too_many_observed_values_are_refused() -> None:
-    with pytest.raises(DeclarationError):
-        run_task(make_task("farsighted", see_too_much), [3])
+def test_a_value_may_be_any_number() -> None:
+    assert run_task(make_task("halves", left=see_a_half), [3]).reasons() == {"solved": 1}

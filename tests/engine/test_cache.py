@@ -37,7 +37,7 @@ import numpy as np
 from surpass.agents.teacher import Teacher
 from surpass.engine.run import run
 from surpass.machine import Feature, Instruction, Interface, kernel
-from surpass.tasks.task import Task
+from surpass.tasks.task import Inputs, Task
 from helper import worth
 
 
@@ -47,12 +47,12 @@ def start(state):
 
 
 @kernel
-def observe(state):
-    return (0,)
+def see(state):
+    return 0
 
 
 @kernel
-def act(state, instruction, operands):
+def go(state):
     state.reals[0] = worth(1)
     return 1
 
@@ -60,11 +60,9 @@ def act(state, instruction, operands):
 TOY = Task(
     name="toy",
     summary="a score from another file",
-    interface=Interface([Feature("light", ("off", "on"))], [Instruction("Go")]),
+    interface=Interface([Feature("light", ("off", "on"), see)], [Instruction("Go", does=go)]),
     start=start,
-    observe=observe,
-    act=act,
-    data={"uniform": lambda request: TOY.allocate(request.count, request.size)},
+    inputs=Inputs(draw={"uniform": lambda request: TOY.allocate(request.count, request.size)}),
     find_wrong=lambda before, registers, items, reals: np.zeros(before.count, np.bool_),
 )
 

@@ -12,8 +12,7 @@ import surpass.agents.teachers  # noqa: F401 - makes the teachers known
 from surpass.agents.teacher import Teacher, find_teacher
 from surpass.engine import run as run_module
 from surpass.engine.run import Results, core_count, run
-from surpass.errors import InstanceError, SettingError, SurpassError
-from surpass.full_view.agent import FullViewTeacher
+from surpass.errors import InstanceError, SettingError
 from surpass.machine import Outcome, State, kernel
 from surpass.machine.calls import stack_limit
 from surpass.table import Table
@@ -21,10 +20,10 @@ from surpass.tasks.knapsack import KNAPSACK
 from surpass.tasks.lists import from_lists
 from surpass.tasks.search import SEARCH
 from surpass.tasks.sort_bubble import SORT_BUBBLE
-from surpass.tasks.sort_full import SORT_FULL
 from surpass.tasks.sort_quick import SORT_QUICK
 from surpass.tasks.task import Instances, Limit, Request, Task
 from tests import reference
+from tests.kernels import with_kernels
 from tests.reference import check_agent, random_instances
 
 TABLE_TEACHERS = (
@@ -217,7 +216,7 @@ def test_a_wrong_report_ends_unsolved_and_costs_the_penalty() -> None:
 
 
 @kernel
-def claim(state: State, instruction: int, operands: tuple[int, ...]) -> int:
+def claim(state: State, *operands: int) -> int:
     """Claim at the first step that the list is sorted; sort it only if it is of two values."""
     if state.registers[0] == 2:
         state.items[0], state.items[1] = state.items[1], state.items[0]
@@ -225,7 +224,7 @@ def claim(state: State, instruction: int, operands: tuple[int, ...]) -> int:
 
 
 def test_a_claim_that_does_not_hold_is_a_wrong_answer() -> None:
-    liar = dataclasses.replace(SORT_BUBBLE, name="liar", act=claim)
+    liar = with_kernels(SORT_BUBBLE, "liar", every=claim)
     agent = Teacher("teacher:liar", liar, lambda _see, do: do.MoveVar(1, +1), "")
     lists = np.array([[2, 1, 0], [1, 0, 0], [0, 1, 2]])
     results = run(agent, Instances(np.array([3, 2, 3]), lists, np.zeros((3, 1))))
@@ -241,14 +240,6 @@ def test_having_no_action_ends_only_the_episodes_that_need_one() -> None:
     reasons = [Outcome(outcome).reason for outcome in results.outcomes]
     assert reasons == ["no action", "solved", "solved", "step limit"]
     assert results.steps.tolist() == [0, 1, 0, 90]
-
-
-@pytest.mark.parametrize("pointers", [(0, 0), (0, 1)], ids=["nothing", "back and forth"])
-def test_a_full_view_agent_that_meets_a_list_again_is_in_a_loop_and_counts_the_limit(pointers: tuple[int, int]) -> None:
-    stuck = FullViewTeacher("teacher:stuck", SORT_FULL, lambda lists: np.tile(pointers, (len(lists), 1)), "")
-    results = run(stuck, from_lists(np.array([[0, 2, 1], [0, 1, 2]])))
-    assert results.outcomes.tolist() == [Outcome.LOOP, Outcome.SOLVED]
-    assert results.steps.tolist() == [9, 0]
 
 
 def test_every_outcome_has_its_reason_in_words() -> None:
@@ -324,10 +315,3 @@ def test_the_number_of_threads_can_be_set_from_outside(monkeypatch: pytest.Monke
 def test_no_instances_give_no_results() -> None:
     none = SORT_BUBBLE.draw(Request(size=5, count=1)).part(0, 0)
     assert run(find_teacher("bubble_sort"), none).steps.tolist() == []
-
-
-def test_a_pointer_behind_the_list_is_refused() -> None:
-    stray = FullViewTeacher("teacher:stray", SORT_FULL, lambda lists: np.tile((0, 3), (len(lists), 1)), "")
-    instances = Instances(np.array([2, 4]), np.array([[1, 0, 0, 0], [3, 1, 2, 0]]), np.zeros((2, 1)))
-    with pytest.raises(SurpassError):
-        run(stray, instances)

@@ -5,35 +5,49 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surpass.machine import Feature, Instruction, Interface, Outcome, binary, kernel
-from surpass.machine.state import FIRST, SCORE, SIZE, State
-from surpass.tasks.task import Instances, Reward, Task
+from surpass.machine import (
+    RUNNING,
+    SCORE,
+    SIZE,
+    SOLVED,
+    Feature,
+    Instruction,
+    Interface,
+    State,
+    binary,
+    kernel,
+    registers,
+)
+from surpass.tasks.task import Inputs, Instances, Memory, Reward, Task
 
-RUNNING, SOLVED = int(Outcome.RUNNING), int(Outcome.SOLVED)
 MOST = 3
 """The largest pile that the feature can show; a task with larger ones is declared wrongly."""
+R = registers("left")
 
 
 @kernel
 def start(state: State) -> int:
-    state.registers[FIRST] = state.registers[SIZE]
+    state.registers[R.left] = state.registers[SIZE]
     if state.registers[SIZE] == 0:
         return SOLVED
     return RUNNING
 
 
 @kernel
-def observe(state: State) -> tuple[int, ...]:
-    return (state.registers[FIRST],)
+def left(state: State) -> int:
+    return state.registers[R.left]
 
 
 @kernel
-def act(state: State, instruction: int, operands: tuple[int, ...]) -> int:
-    if instruction == 0:
-        taken = min(1 + operands[0], state.registers[FIRST])
-        state.registers[FIRST] -= taken
-        state.reals[SCORE] += taken
-        return RUNNING
+def take(state: State, amount: int) -> int:
+    taken = min(amount, state.registers[R.left])
+    state.registers[R.left] -= taken
+    state.reals[SCORE] += taken
+    return RUNNING
+
+
+@kernel
+def done(state: State) -> int:
     return SOLVED
 
 
@@ -45,18 +59,13 @@ def declare_pile(name: str = "pile") -> Task:
         name=name,
         summary="take everything",
         interface=Interface(
-            [Feature("left", tuple(range(MOST + 1)), encoding="number")],
-            [Instruction("Take", binary("amount", (1, 2))), Instruction("Done")],
+            [Feature("left", tuple(range(MOST + 1)), left, encoding="number")],
+            [Instruction("Take", binary("amount", (1, 2)), does=take), Instruction("Done", does=done)],
         ),
         start=start,
-        observe=observe,
-        act=act,
-        registers=("left",),
-        real_names=("taken",),
-        item_name=lambda index, size: None,
-        data={"plain": lambda request: task.allocate(request.count, request.size)},
-        read=read,
-        find_wrong=lambda before, registers, items, reals: registers[:, FIRST] != 0,
+        memory=Memory(registers=R, reals=("taken",), item_name=lambda index, size: None),
+        inputs=Inputs(draw={"plain": lambda request: task.allocate(request.count, request.size)}, read=read),
+        find_wrong=lambda before, registers, items, reals: registers[:, R.left] != 0,
         limit="20",
         reward=Reward(step_cost=1, progress=3, wrong_cost=50),
         training_sizes=(1, MOST),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -11,7 +12,6 @@ from surpass.errors import SettingError, SurpassError
 from surpass.machine import Instruction, Interface
 from surpass.machine.instructions import pointer
 from surpass.tasks.sort_full import SORT_FULL
-from surpass.tasks.task import Task
 
 
 def test_everything_left_out_comes_from_the_task() -> None:
@@ -70,14 +70,8 @@ def test_impossible_options_are_refused_in_one_sentence(task: str, options: Any,
 
 
 def test_a_full_view_with_two_instructions_is_refused() -> None:
-    task = Task(
-        name="two-ways",
-        summary="",
-        interface=Interface([], [Instruction("Swap", pointer("i"), pointer("j")), Instruction("Drop", pointer("i"))]),
-        start=SORT_FULL.start,
-        act=SORT_FULL.act,
-        data=SORT_FULL.data,
-        find_wrong=SORT_FULL.find_wrong,
-    )
+    (swap,) = SORT_FULL.interface.instructions
+    drop = Instruction("Drop", pointer("i"), pointer("j"), does=swap.does)
+    task = dataclasses.replace(SORT_FULL, name="two-ways", interface=Interface([], [swap, drop]))
     with pytest.raises(SettingError, match="the full view two-ways has 2 instructions; its environment needs one"):
         read_settings(task)

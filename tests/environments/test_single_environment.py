@@ -230,7 +230,7 @@ def test_a_claim_that_does_not_hold_is_a_wrong_answer(pile: Task) -> None:
 
 @pytest.mark.parametrize("observation", ["features", "one-hot"])
 def test_a_feature_out_of_range_is_named(pile: Task, observation: Any) -> None:
-    with pytest.raises(ObservationError, match="observe returned 4 for feature 'left'; allowed: 0 to 3"):
+    with pytest.raises(ObservationError, match="feature 'left' returned 4; allowed: 0 to 3"):
         SurpassEnv(pile, size=4, observation=observation).reset(seed=0)
 
 

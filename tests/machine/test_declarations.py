@@ -12,7 +12,8 @@ from surpass.errors import DeclarationError, SettingError, SurpassError
 from surpass.machine import PREVIOUS_ACTION, Feature, Instruction, Interface, Operand, binary, flag, integer, pointer
 from surpass.tasks.registry import find_task, known_tasks, register_task
 from surpass.tasks.sort_bubble import SORT_BUBBLE
-from surpass.tasks.sort_full import SORT_FULL
+from surpass.tasks.task import Inputs, Memory
+from surpass.tasks.variables import V
 
 GO = Instruction("Go")
 
@@ -46,10 +47,13 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         "feature 'ripe' has 1 labels for 2 values",
     ),
     "an unknown encoding": (
-        lambda: Feature("ripe", (0, 1), "binary"),
+        lambda: Feature("ripe", (0, 1), encoding="binary"),  # type: ignore[arg-type]
         "'ripe' has encoding 'binary'; allowed: one-hot, number",
     ),
-    "a number that is none": (lambda: Feature("ripe", ("a", "b"), "number"), "feature 'ripe' is encoded as a number"),
+    "a number that is none": (
+        lambda: Feature("ripe", ("a", "b"), encoding="number"),
+        "feature 'ripe' is encoded as a number",
+    ),
     "an instruction that is no word": (lambda: Instruction("Go now"), "'Go now' is not a plain word"),
     "no instructions": (lambda: Interface([flag("ripe")], []), "at least one instruction"),
     "no features": (lambda: Interface([], [GO]), "at least one feature"),
@@ -58,14 +62,31 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         "feature 'ripe' stands beside a pointer",
     ),
     "a task name with blanks": (change(name="My Task"), "task name 'My Task'"),
-    "a task without observe": (change(name="blind", observe=None), "task 'blind' needs `observe`"),
-    "a full view with observe": (
-        lambda: dataclasses.replace(SORT_FULL, name="seer", observe=SORT_BUBBLE.observe),
-        "task 'seer' needs `observe` unless",
+    "a feature without a kernel": (
+        change(name="blind", interface=Interface([flag("ripe")], SORT_BUBBLE.interface.instructions)),
+        "task 'blind' needs a kernel for its feature 'ripe'",
     ),
-    "a register twice": (change(name="twice", registers=("a", "a")), "task 'twice' names a register twice: a, a"),
-    "more locals than registers": (change(name="saver", local_count=5), "task 'saver' saves 5 registers.* has 4"),
-    "a task without data": (change(name="dry", data={}), "task 'dry' has no data"),
+    "an instruction without a kernel": (
+        change(name="idle", interface=Interface(SORT_BUBBLE.interface.features, [GO])),
+        "task 'idle' needs a kernel for its instruction Go",
+    ),
+    "registers without names": (
+        change(name="nameless", memory=Memory(registers=(5, 6))),
+        "the registers of task 'nameless' have no names; make them with surpass.registers",
+    ),
+    "a hidden register that is none": (
+        change(name="hider", memory=Memory(registers=V, hidden=("v9",))),
+        "task 'hider' hides 'v9', which is none of its registers",
+    ),
+    "more saved than registers": (
+        change(name="saver", memory=Memory(registers=V, saved=5)),
+        "task 'saver' saves 5 registers.* has 4",
+    ),
+    "fewer saved than none": (change(name="saver", memory=Memory(registers=V, saved=-1)), "saves -1 registers"),
+    "a task without a distribution": (
+        change(name="dry", inputs=Inputs(draw={})),
+        "task 'dry' needs at least one way to draw instances",
+    ),
 }
 
 

@@ -125,7 +125,7 @@ def test_a_value_number_out_of_range_is_refused_by_its_features_name() -> None:
     digits = np.zeros((3, 20), np.int64)
     for bad in (-1, 4):
         digits[1, 12] = bad
-        with pytest.raises(ObservationError, match=rf"returned {bad} for feature 'A\[v1\] \? A\[v1-1\]'.* 0 to 3"):
+        with pytest.raises(ObservationError, match=rf"feature 'A\[v1\] \? A\[v1-1\]' returned {bad};.* 0 to 3"):
             SORT_BUBBLE.interface.pack_digits(digits)
 
 

@@ -12,7 +12,7 @@ import pytest
 from surpass.programs.export import export_program
 from surpass.programs.program import Program
 from surpass.tasks.lists import from_lists
-from surpass.tasks.search import ANSWER
+from surpass.tasks.search import R
 from surpass.tasks.sort_quick import SORT_QUICK
 from tests.programs.exported import (
     CLEAN,
@@ -53,7 +53,7 @@ def test_a_million_numbers_are_sorted_in_the_engines_steps(tmp_path: Path) -> No
 def test_every_compiler_is_content(compiler: str, optimise: str, tmp_path: Path) -> None:
     for name in ("quick_sort", "binary_search", "depth_first"):
         met = np.arange(100) if name == "binary_search" else None
-        (tmp_path / "exported.c").write_text(export_program(taught(name), "c", met=met))
+        (tmp_path / "exported.c").write_text(export_program(taught(name), "c"))
         built = subprocess.run(
             [compiler, *CLEAN, optimise, "-c", "-o", tmp_path / "exported.o", tmp_path / "exported.c"],
             capture_output=True,
@@ -156,7 +156,7 @@ def test_sanitizers_find_nothing_in_searches(kind: str, tmp_path: Path) -> None:
         for items, query in parts
     )
     found = run_sanitized(program_from(agent, as_instances(agent.task, parts)), "search", kind, inputs, tmp_path)
-    assert found.reshape(-1, 2).tolist() == np.stack([ends.registers[:, ANSWER], ends.steps], axis=1).tolist()
+    assert found.reshape(-1, 2).tolist() == np.stack([ends.registers[:, R.answer], ends.steps], axis=1).tolist()
 
 
 def test_sanitizers_find_nothing_in_packings(tmp_path: Path) -> None:

@@ -17,13 +17,13 @@ from surpass.agents.teacher import Do, See, Teacher
 from surpass.engine.batch import Batch
 from surpass.errors import ExportError
 from surpass.machine.calls import enter, leave
-from surpass.machine.state import FIRST, FUNCTION, PREVIOUS, SCORE, SIZE, Outcome
+from surpass.machine.state import FIRST, RUNNING, SCORE, SIZE, SOLVED, WRONG, Outcome
 from surpass.programs.export import export_program
 from surpass.programs.extract import write_program
 from surpass.programs.program import Program
 from surpass.table import Table
-from surpass.tasks.lists import list_data, read_list, write_list
-from surpass.tasks.task import Instances, Request, Task
+from surpass.tasks.lists import list_inputs
+from surpass.tasks.task import Inputs, Instances, Memory, Request, Task
 from surpass.tasks.user_file import load_task_file
 from tests.programs.exported import (
     COMPILER,
@@ -38,7 +38,6 @@ from tests.programs.exported import (
 )
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "minimum.py"
-RUNNING, SOLVED, WRONG = int(Outcome.RUNNING), int(Outcome.SOLVED), int(Outcome.WRONG_ANSWER)
 
 
 class Result(ctypes.Structure):
@@ -94,7 +93,7 @@ def test_the_example_is_exported(tmp_path: Path) -> None:
 
 # A selection sort whose kernels loop: what is seen of the list takes a look at all of it.
 
-PLACE = FIRST
+P = surpass.registers("place")
 
 
 @surpass.kernel
@@ -118,51 +117,64 @@ def start_selecting(state: surpass.State) -> int:
 
 
 @surpass.kernel
-def see_all(state: surpass.State) -> tuple[int, ...]:
-    """Return whether something smaller stands behind the place, whether it is the last, and the previous action."""
+def smaller_behind(state: surpass.State) -> int:
+    """Return whether something smaller stands behind the place."""
     registers, items, _, _ = state
-    place, size = registers[PLACE], registers[SIZE]
+    place = registers[P.place]
     smaller = 0
-    for k in range(place + 1, size):
+    for k in range(place + 1, registers[SIZE]):
         if items[k] < items[place]:
             smaller = 1
             break
-    return (smaller, (place + 1 == size) * 1, registers[PREVIOUS])
+    return smaller
 
 
 @surpass.kernel
-def select(state: surpass.State, instruction: int, operands: tuple[int, ...]) -> int:
-    """Execute an action in place."""
-    registers, items = state.registers, state.items
-    place, size = registers[PLACE], registers[SIZE]
-    if instruction == 0:
-        least = find_least(items, place, size)
-        items[place], items[least] = items[least], items[place]
-        state.reals[SCORE] += 1
-    elif instruction == 1:
-        registers[PLACE] += 1 if 0 <= place < size - 1 else 0
-    else:
-        for k in range(size - 1):
-            if items[k] > items[k + 1]:
-                return WRONG
-        return SOLVED
+def is_last(state: surpass.State) -> bool:
+    """Tell whether the place is the last one."""
+    return state.registers[P.place] + 1 == state.registers[SIZE]
+
+
+@surpass.kernel
+def take(state: surpass.State) -> int:
+    """Swap the least item behind the place into it."""
+    items, place = state.items, state.registers[P.place]
+    least = find_least(items, place, state.registers[SIZE])
+    items[place], items[least] = items[least], items[place]
+    state.reals[SCORE] += 1
     return RUNNING
+
+
+@surpass.kernel
+def go_on(state: surpass.State) -> int:
+    """Go to the next place."""
+    state.registers[P.place] += 1 if 0 <= state.registers[P.place] < state.registers[SIZE] - 1 else 0
+    return RUNNING
+
+
+@surpass.kernel
+def done(state: surpass.State) -> int:
+    """Claim that the list is in order."""
+    for k in range(state.registers[SIZE] - 1):
+        if state.items[k] > state.items[k + 1]:
+            return WRONG
+    return SOLVED
 
 
 SELECTION = Task(
     name="selection",
     summary="sort by selection",
     interface=surpass.Interface(
-        [surpass.flag("smaller behind"), surpass.flag("last"), surpass.PREVIOUS_ACTION],
-        [surpass.Instruction("Take"), surpass.Instruction("Next"), surpass.Instruction("Done")],
+        [surpass.flag("smaller behind", smaller_behind), surpass.flag("last", is_last), surpass.PREVIOUS_ACTION],
+        [
+            surpass.Instruction("Take", does=take),
+            surpass.Instruction("Next", does=go_on),
+            surpass.Instruction("Done", does=done),
+        ],
     ),
     start=start_selecting,
-    observe=see_all,
-    act=select,
-    registers=("place",),
-    data=list_data(),
-    read=read_list,
-    write=write_list,
+    memory=Memory(registers=P),
+    inputs=list_inputs(),
     find_wrong=nothing_wrong,
 )
 
@@ -187,7 +199,7 @@ def test_kernels_with_loops_are_exported(choose: Callable[[See, Do], surpass.Act
 
 # Calls whose place is only seen by a look at everything, and memory that the caller lays out.
 
-HERE, COUNT = FIRST, FIRST + 1
+W = surpass.registers("here", "count")
 TARGET, GUESS = 1, 2
 
 
@@ -199,31 +211,50 @@ def start_walking(state: surpass.State) -> int:
 
 
 @surpass.kernel
-def look_around(state: surpass.State) -> tuple[int, ...]:
-    """Return how the guess compares, the parity of what is above the place, the function and the previous action."""
-    registers, reals = state.registers, state.reals
-    above = 0
-    for k in range(registers[HERE], registers[SIZE]):
-        above += state.items[k] > 0
-    guess = reals[GUESS]
-    near = abs(guess * guess - reals[TARGET]) <= 1e-9 * reals[TARGET]
-    return (near * 1, above % 2, (registers[HERE] >= registers[SIZE]) * 1, registers[FUNCTION], registers[PREVIOUS])
+def is_near(state: surpass.State) -> bool:
+    """Tell whether the guess is a root of the target."""
+    guess, target = state.reals[GUESS], state.reals[TARGET]
+    return abs(guess * guess - target) <= 1e-9 * target
 
 
 @surpass.kernel
-def walk_on(state: surpass.State, instruction: int, operands: tuple[int, ...]) -> int:
-    """Execute an action in place."""
+def is_odd_above(state: surpass.State) -> int:
+    """Return the parity of what is positive from the place on."""
+    above = 0
+    for k in range(state.registers[W.here], state.registers[SIZE]):
+        above += state.items[k] > 0
+    return above % 2
+
+
+@surpass.kernel
+def is_at_end(state: surpass.State) -> bool:
+    """Tell whether the place lies behind the items."""
+    return state.registers[W.here] >= state.registers[SIZE]
+
+
+@surpass.kernel
+def call(state: surpass.State, function: int) -> int:
+    """Call a function one place further on."""
+    enter(state, function, W.count)
+    state.registers[W.here] += 1
+    return RUNNING
+
+
+@surpass.kernel
+def give_back(state: surpass.State, more: int) -> int:
+    """Return from a function with a larger count."""
+    if not leave(state, state.registers[W.count] + 1 + more):
+        return SOLVED if state.reals[SCORE] > 0 else WRONG
+    return RUNNING
+
+
+@surpass.kernel
+def improve(state: surpass.State) -> int:
+    """Improve the guess, and turn the sign of an item."""
     registers, reals = state.registers, state.reals
-    if instruction == 0:
-        enter(state, operands[0] + 1, 1, 1)
-        registers[HERE] += 1
-    elif instruction == 1:
-        if not leave(state, 1, registers[COUNT] + 1 + operands[0]):
-            return SOLVED if reals[SCORE] > 0 else WRONG
-    else:
-        reals[GUESS] = (reals[GUESS] + reals[TARGET] / reals[GUESS]) / 2
-        reals[SCORE] = max(reals[SCORE], math.sqrt(reals[TARGET]) - int(reals[GUESS]) // 2 % 3)
-        state.items[registers[HERE] % registers[SIZE]] *= -1
+    reals[GUESS] = (reals[GUESS] + reals[TARGET] / reals[GUESS]) / 2
+    reals[SCORE] = max(reals[SCORE], math.sqrt(reals[TARGET]) - int(reals[GUESS]) // 2 % 3)
+    state.items[registers[W.here] % registers[SIZE]] *= -1
     return RUNNING
 
 
@@ -239,27 +270,21 @@ WALK = Task(
     summary="walk to the end and take a root at every place",
     interface=surpass.Interface(
         [
-            surpass.flag("near"),
-            surpass.flag("odd above"),
-            surpass.flag("at the end"),
-            surpass.Feature("function", (None, 1, 2)),
+            surpass.flag("near", is_near),
+            surpass.flag("odd above", is_odd_above),
+            surpass.flag("at the end", is_at_end),
+            surpass.CurrentFunction(values=(None, 1, 2)),
             surpass.PREVIOUS_ACTION,
         ],
         [
-            surpass.Instruction("Call", surpass.integer("id", (1, 2))),
-            surpass.Instruction("Return", surpass.integer("more", (0, 1))),
-            surpass.Instruction("Improve"),
+            surpass.Instruction("Call", surpass.integer("id", (1, 2)), does=call),
+            surpass.Instruction("Return", surpass.integer("more", (0, 1)), does=give_back),
+            surpass.Instruction("Improve", does=improve),
         ],
     ),
     start=start_walking,
-    observe=look_around,
-    act=walk_on,
-    registers=("here", "count"),
-    local_count=1,
-    has_calls=True,
-    real_names=("score", "target"),
-    real_width=lambda _: 3,
-    data={"uniform": draw_walks},
+    memory=Memory(registers=W, saved=1, reals=("score", "target"), real_width=lambda _: 3),
+    inputs=Inputs(draw={"uniform": draw_walks}),
     find_wrong=nothing_wrong,
     limit="50n",
 )
@@ -285,7 +310,7 @@ def test_calls_and_reals_are_exported_to_the_bit(tmp_path: Path) -> None:
     for k in range(instances.count):
         items, reals = instances.items[k].tolist(), instances.reals[k].tolist()
         found = names["walk_2"](7, items, reals)
-        registers = ends.registers[k, [HERE, COUNT]].tolist()
+        registers = ends.registers[k, [*W]].tolist()
         assert found == ("solved", ends.steps[k], ends.reals[k, SCORE], *registers)
         assert items == ends.items[k].tolist()
         assert reals == ends.reals[k].tolist()
@@ -301,7 +326,7 @@ def check_memory(function: Any, instances: Instances, ends: Batch, k: int) -> No
     code = function(int(instances.sizes[k]), items.ctypes.data, reals.ctypes.data, ctypes.byref(result))
     assert code == result.steps == ends.steps[k]
     assert result.score == ends.reals[k, SCORE]
-    assert list(result.registers)[:2] == ends.registers[k, [HERE, COUNT]].tolist()
+    assert list(result.registers)[:2] == ends.registers[k, [*W]].tolist()
     assert items.tolist() == ends.items[k].tolist()
     assert reals.tolist() == ends.reals[k].tolist()
 
@@ -310,31 +335,38 @@ def check_memory(function: Any, instances: Instances, ends: Batch, k: int) -> No
 
 
 @surpass.kernel
-def look_for_zero(state: surpass.State) -> tuple[int, ...]:
-    """Return whether the item here is 0."""
-    return ((state.items[state.registers[PLACE]] == 0) * 1,)
+def is_zero(state: surpass.State) -> bool:
+    """Tell whether the item here is 0."""
+    return state.items[state.registers[I.int]] == 0
 
 
 @surpass.kernel
-def seek(state: surpass.State, instruction: int, operands: tuple[int, ...]) -> int:
-    """Execute an action in place."""
-    if instruction == 1:
-        return SOLVED
-    state.registers[PLACE] = min(state.registers[PLACE] + 1, state.registers[SIZE] - 1)
+def seek(state: surpass.State) -> int:
+    """Go to the next place, if there is one."""
+    state.registers[I.int] = min(state.registers[I.int] + 1, state.registers[SIZE] - 1)
     return RUNNING
+
+
+@surpass.kernel
+def stop(state: surpass.State) -> int:
+    """Stop here."""
+    return SOLVED
+
+
+I = surpass.registers("int")
 
 
 def test_a_task_that_reckons_with_ranks_takes_the_memory(tmp_path: Path) -> None:
     task = Task(
         name="zero",
         summary="find the rank 0",
-        interface=surpass.Interface([surpass.flag("zero")], [surpass.Instruction("Go"), surpass.Instruction("Stop")]),
+        interface=surpass.Interface(
+            [surpass.flag("zero", is_zero)],
+            [surpass.Instruction("Go", does=seek), surpass.Instruction("Stop", does=stop)],
+        ),
         start=start_selecting,
-        observe=look_for_zero,
-        act=seek,
-        registers=("int",),
-        data=list_data(),
-        read=read_list,
+        memory=Memory(registers=I),
+        inputs=list_inputs(),
         find_wrong=nothing_wrong,
     )
     program = write_program("seeker", Table.holding(task, np.array([0, 1]), np.array([0, 1])))
@@ -354,54 +386,55 @@ def test_a_task_that_reckons_with_ranks_takes_the_memory(tmp_path: Path) -> None
 # What is refused
 
 
-def with_act(act: Callable[..., int]) -> Program:
+O = surpass.registers("place", "other")
+
+
+def doing(does: Callable[..., int]) -> Program:
     task = Task(
         name="refused",
         summary="",
-        interface=surpass.Interface([surpass.flag("zero")], [surpass.Instruction("Go")]),
+        interface=surpass.Interface([surpass.flag("zero", is_zero)], [surpass.Instruction("Go", does=does)]),
         start=start_selecting,
-        observe=look_for_zero,
-        act=act,
-        registers=("place", "other"),
-        data=list_data(),
+        memory=Memory(registers=O),
+        inputs=list_inputs(),
         find_wrong=nothing_wrong,
     )
     return forever(task, "Go()")
 
 
 @surpass.kernel
-def reads_any_register(state: surpass.State, instruction: int, operands: tuple[int, ...]) -> int:
+def reads_any_register(state: surpass.State) -> int:
     """Read the register that another one names."""
-    return SOLVED if state.registers[FIRST + state.registers[FIRST]] == 0 else WRONG
+    return SOLVED if state.registers[O.place + state.registers[O.place]] == 0 else WRONG
 
 
 @surpass.kernel
-def makes_an_array(state: surpass.State, instruction: int, operands: tuple[int, ...]) -> int:
+def makes_an_array(state: surpass.State) -> int:
     """Use an array of its own."""
     return SOLVED if np.zeros(3).sum() == 0 else WRONG
 
 
 @surpass.kernel
-def powers(state: surpass.State, instruction: int, operands: tuple[int, ...]) -> int:
+def powers(state: surpass.State) -> int:
     """Use a sign that is not exported."""
     return SOLVED if state.registers[SIZE] ** 2 >= 0 else WRONG
 
 
 @pytest.mark.parametrize(
-    ("act", "words"),
+    ("does", "words"),
     [
         (reads_any_register, "a register whose number depends on the run"),
         (makes_an_array, "'np.zeros(3)' is not in the part of Python that is exported"),
         (powers, "'state.registers[SIZE] ** 2' is not in the part"),
     ],
 )
-def test_a_kernel_that_cannot_be_exported_is_named(act: Callable[..., int], words: str) -> None:
-    program = with_act(act)
+def test_a_kernel_that_cannot_be_exported_is_named(does: Callable[..., int], words: str) -> None:
+    program = doing(does)
     for language in ("python", "c"):
         with pytest.raises(ExportError) as refused:
             export_program(program, language)
         assert words in str(refused.value)
-        assert act.__name__ in str(refused.value)
+        assert does.__name__ in str(refused.value)
         assert "\n" not in str(refused.value)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surpass.programs.flow import Condition, Do, If, Jump, Loop, Mark, structure
+from surpass.programs.flow import Act, Condition, If, Jump, Loop, Mark, structure
 from surpass.programs.program import Function, Place, Rule
 from surpass.programs.program import Test as OneTest
 from surpass.programs.tree import Branch, Leaf, as_rules
@@ -23,7 +23,7 @@ class Code:
 
     def flatten(self, statements):
         for s in statements:
-            if isinstance(s, Do):
+            if isinstance(s, Act):
                 self.operations.append(("do", s))
             elif isinstance(s, Mark):
                 assert s.place not in self.marks, "a place is marked twice"

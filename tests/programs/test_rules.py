@@ -7,18 +7,18 @@ import itertools
 import numpy as np
 import pytest
 
-from surpass.machine.features import Feature, comparison, flag
+from surpass.machine.features import Feature, flag
 from surpass.machine.instructions import Instruction, integer
 from surpass.machine.interface import Interface
 from surpass.programs.program import Test as OneTest
-from surpass.programs.rules import Effort, code_size, write_code
+from surpass.programs.rules import SearchEffort, code_size, write_code
 from surpass.programs.tree import Branch, Leaf, follow_code, leaves
 from surpass.programs.words import show_test
 
 INTERFACE = Interface(
     [
-        comparison("a", "b"),
-        comparison("c", "d"),
+        Feature("a ? b", ("<", "=", ">")),
+        Feature("c ? d", ("<", "=", ">")),
         flag("last"),
         Feature("n ? m", ("low", ">", "=", "<"), labels=("n = low", "n > m", "n = m", "n < m")),
         Feature("shade", ("red", "green", "blue", "grey", "black")),
@@ -104,13 +104,13 @@ def test_code_is_never_larger_than_the_code_that_made_the_table(seed):
 @pytest.mark.parametrize("steps", [0, 50, 500])
 def test_noise_is_told_exactly_whatever_the_effort(steps):
     actions = np.random.default_rng(5).integers(0, 6, len(SOME_ROWS))
-    code = write(SOME_ROWS, actions, Effort(steps=steps, rows=50 * steps))
+    code = write(SOME_ROWS, actions, SearchEffort(steps=steps, rows=50 * steps))
     assert len(list(leaves(code))) <= len(SOME_ROWS)
 
 
 def test_equal_effort_gives_equal_code():
     actions = np.random.default_rng(6).integers(0, 4, len(SOME_ROWS))
-    assert write(SOME_ROWS, actions, Effort(steps=200)) == write(SOME_ROWS, actions, Effort(steps=200))
+    assert write(SOME_ROWS, actions, SearchEffort(steps=200)) == write(SOME_ROWS, actions, SearchEffort(steps=200))
 
 
 def test_a_conjunction_is_one_branch():

@@ -117,7 +117,7 @@ def test_a_rule_that_can_never_fire_is_no_error():
         (SORT + "@99 in {1}: MoveVar(1, +1)\n", 2, "unknown condition"),
         (SORT + "@1 in {}: MoveVar(1, +1)\n", 2, "unknown condition"),
         (SORT + "v1 = v2: @999\n", 2, "unknown action"),
-        (SORT + "v1 = v2: Move\0Var\n", 2, "no text"),
+        (SORT + "v1 = v2: Move\0Var\n", 2, "unknown action 'Move\\x00Var'"),
         (QUICK + "main, at the start:\n", 2, "no rules under this heading"),
         (QUICK + "main, at the start:\nfunction 1, at the start:\n  else: Return(1)\n", 2, "no rules under"),
         (QUICK + "at the start:\n  else: Return(1)\n", 2, "must say a function and a place"),
@@ -210,7 +210,7 @@ def test_names_that_would_mean_two_things_are_written_as_numbers(data):
     task = replace(SORT_BUBBLE, interface=AMBIGUOUS)
     program = data.draw(programs(task))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("surpass.programs.text.find_task", lambda _: task)
+        patch.setattr("surpass.programs.text.known_tasks", lambda: (task,))
         assert parse_program(str(program), "x") == program
 
 

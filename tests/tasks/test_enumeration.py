@@ -104,9 +104,14 @@ def test_every_packing_of_small_whole_numbers_is_there(size: int) -> None:
 # What a task need not say
 
 
+def with_inputs(name: str, **fields: object) -> Task:
+    inputs = dataclasses.replace(SORT_BUBBLE.inputs, **fields)  # type: ignore[arg-type]
+    return dataclasses.replace(SORT_BUBBLE, name=name, inputs=inputs)
+
+
 def test_a_task_that_reads_lists_has_every_list() -> None:
     (minimum,) = load_task_file(EXAMPLE)
-    assert minimum.small is None
+    assert minimum.inputs.small is None
     assert [row for batch in enumeration_of(minimum).instances(4) for row in batch.items.tolist()] == [
         list(row) for row in expected_weak_orders(4)
     ]
@@ -122,7 +127,10 @@ def test_a_task_with_a_list_and_more_memory_has_every_list_in_its_own_layout() -
         return instances, ()
 
     wide = dataclasses.replace(
-        SORT_BUBBLE, name="wide", item_width=lambda n: 2 * n + 1, real_width=lambda n: n + 2, read=read
+        SORT_BUBBLE,
+        name="wide",
+        memory=dataclasses.replace(SORT_BUBBLE.memory, item_width=lambda n: 2 * n + 1, real_width=lambda n: n + 2),
+        inputs=dataclasses.replace(SORT_BUBBLE.inputs, read=read),
     )
     (batch, *_) = enumeration_of(wide).instances(3)
     assert (batch.items.shape[1], batch.reals.shape[1]) == (7, 5)
@@ -130,17 +138,19 @@ def test_a_task_with_a_list_and_more_memory_has_every_list_in_its_own_layout() -
     assert enumeration_of(wide).exhaustive
 
 
-@pytest.mark.parametrize("read", [None, KNAPSACK.read, SEARCH.read], ids=["none", "weights and values", "with query"])
+@pytest.mark.parametrize(
+    "read", [None, KNAPSACK.inputs.read, SEARCH.inputs.read], ids=["none", "weights and values", "with query"]
+)
 def test_any_other_task_is_represented_by_its_distributions(read: object) -> None:
-    other = dataclasses.replace(SORT_BUBBLE, name="other", read=read)  # type: ignore[arg-type]
+    other = with_inputs("other", read=read)
     enumeration = enumeration_of(other)
     assert not enumeration.exhaustive
     assert list(enumeration.instances(0)) == []
     batches = list(enumeration.instances(5))
-    assert len(batches) == len(SORT_BUBBLE.data)
+    assert len(batches) == len(SORT_BUBBLE.inputs.draw)
     assert sum(batch.count for batch in batches) == enumeration.count(5)
 
 
 def test_a_task_may_say_how_its_instances_are_enumerated() -> None:
     own = every_list(largest=3)
-    assert enumeration_of(dataclasses.replace(SORT_BUBBLE, name="own", small=own)) is own
+    assert enumeration_of(with_inputs("own", small=own)) is own

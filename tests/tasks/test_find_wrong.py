@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from surpass.machine.state import FIRST
 from surpass.tasks.knapsack import KNAPSACK, WEIGHTS
-from surpass.tasks.search import SEARCH
+from surpass.tasks.search import SEARCH, R
 from surpass.tasks.sort_bubble import SORT_BUBBLE
 from surpass.tasks.sort_full import SORT_FULL
 from surpass.tasks.sort_quick import SORT_QUICK
@@ -62,7 +61,7 @@ def judge_search(values: Sequence[int], query: int, answer: int) -> bool:
     instances = SEARCH.allocate(1, len(values))
     instances.items[0] = [*values, query]
     registers = np.zeros((1, SEARCH.register_count), np.int64)
-    registers[0, FIRST + 4] = answer
+    registers[0, R.answer] = answer
     return bool(SEARCH.find_wrong(instances, registers, instances.items, instances.reals)[0])
 
 

@@ -153,7 +153,7 @@ def test_recorded_scores_are_those_that_the_agent_gets(name: str) -> None:
         assert results.solved.mean() == row["solved"] == 1
 
 
-def test_the_zoo_holds_nothing_but_pairs_of_files() -> None:
+def test_the_zoo_holds_nothing_but_records_with_their_networks_and_programs() -> None:
     stems: dict[Path, set[str]] = {}
     for path in zoo_folder().glob("*/*"):
         if path.name == "__pycache__" or path.parent.name == "__pycache__":
@@ -162,6 +162,7 @@ def test_the_zoo_holds_nothing_but_pairs_of_files() -> None:
             assert path.suffix == ".csv"
             continue
         stems.setdefault(path.with_suffix(""), set()).add(path.suffix)
-    assert all(suffixes == {".json", ".safetensors"} for suffixes in stems.values()), stems
+    for stem, suffixes in stems.items():
+        assert {".json"} < suffixes <= {".json", ".safetensors", ".rules"}, stem
     assert {f"{stem.parent.name}/{stem.name}" for stem in stems} == set(NAMES)
     assert SORTERS

@@ -68,9 +68,9 @@ def _first_failing(task: Task, candidates: Iterator[Parts], fails: Fails) -> tup
 
 
 def _read(task: Task, parts: Parts) -> Instances | None:
-    assert task.read is not None
+    assert task.inputs.read is not None
     try:
-        return task.read(parts)[0]
+        return task.inputs.read(parts)[0]
     except InstanceError:
         return None
 

@@ -34,13 +34,6 @@ def export_command(
     task: Annotated[
         str | None, typer.Option(help="Its task: a name, or a Python file that registers one.", metavar="NAME|FILE")
     ] = None,
-    count_unmet: Annotated[
-        bool,
-        typer.Option(
-            "--count-unmet",
-            help="Have the file count every observation that the agent never met; it is then larger and slower.",
-        ),
-    ] = False,
     seed: Annotated[int, typer.Option(help="Draws other instances to collect what the agent meets.")] = 0,
     json: Annotated[
         Path | None, typer.Option(help="Also write what was exported to this file (- for the output).")
@@ -65,10 +58,8 @@ def export_command(
         raise SettingError("--out and --json cannot both go to the output: give one of them a file")
     found = resolve_agent(agent, task)
     with show_progress() as progress:
-        program, table, _ = extract(found, seed=seed, progress=progress)
-    if count_unmet and table is None:
-        raise SettingError(f"{program.name} is a program itself, so there is no other observation for --count-unmet")
-    text = export_program(program, language, met=table.observations if count_unmet and table else None)
+        program, _, _ = extract(found, seed=seed, progress=progress)
+    text = export_program(program, language)
     source.write_text(text)
     record = _describe(program, language, text)
     if not source.is_stdout and not output.is_stdout:

@@ -55,8 +55,8 @@ def trace_command(
     with show_progress() as progress:
         trace = record(found, instance, limit=steps_limit, progress=lambda done: progress("steps so far", done))
     text = write_trace(trace)
-    if explain and not found.task.interface.is_full_view:
-        seen = sorted({step.observation for step in trace.steps if step.observation is not None})
+    seen = sorted({step.observation for step in trace.steps if step.observation is not None})
+    if explain and seen:
         text += "\n" + "\n".join(f"{number}: {found.task.interface.describe(number)}" for number in seen) + "\n"
     if out is None:
         sys.stdout.write(text)

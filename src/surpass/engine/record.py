@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -169,7 +170,7 @@ def replay(task: Task, trace: Trace) -> None:
         if episode.depth != step.depth:
             raise TraceError(f"step {number} says depth {step.depth}, but it is {episode.depth}")
         if task.interface.is_full_view:
-            changes = episode.step(NO_ACTION, _pointer_row(step.action))
+            changes = episode.step(NO_ACTION, _pointer_row(step.action, episode.items.shape[1]))
         else:
             seen = episode.observe()
             if seen != step.observation:
@@ -185,6 +186,9 @@ def replay(task: Task, trace: Trace) -> None:
         raise TraceError(f"the trace ends with {trace.outcome!r}, but its steps lead to {reason!r}")
 
 
-def _pointer_row(action: str) -> Ints:
-    inside = action.partition("(")[2].rstrip(")")
-    return np.array([0, *map(int, inside.split(","))], np.int64)
+def _pointer_row(action: str, size: int) -> Ints:
+    """Return what to execute for a written action that points into a list; all pointers must lie in it."""
+    inside = re.fullmatch(r"\w+\((\d+), (\d+)\)", action)
+    if inside is None or not all(int(pointer) < size for pointer in inside.groups()):
+        raise TraceError(f"{action} is not an action on two of the positions 0 to {size - 1}")
+    return np.array([0, *map(int, inside.groups())], np.int64)

@@ -33,9 +33,9 @@ from numba.core.errors import NumbaError
 from surpass.engine import kernels
 from surpass.engine.batch import Batch
 from surpass.engine.groups import group_features
+from surpass.engine.refusals import check_kernels, gist
 from surpass.errors import DeclarationError
 from surpass.machine.interface import Interface
-from surpass.machine.state import State
 from surpass.table import Table
 from surpass.tasks.task import Task
 
@@ -44,9 +44,6 @@ __all__ = ["BATCH", "Kernels", "Template", "cache_folder", "specialise"]
 _log = logging.getLogger(__name__)
 
 _I1, _I2, _F2 = numba.int64[::1], numba.int64[:, ::1], numba.float64[:, ::1]
-_STATE = numba.types.NamedTuple(  # type: ignore[no-untyped-call]
-    [_I1, _I1, numba.float64[::1], _I1], State
-)
 BATCH = numba.types.NamedTuple([_I2, _I2, _F2, _I2, _I1, _I1, _I1], Batch)  # type: ignore[no-untyped-call]
 
 
@@ -89,7 +86,7 @@ class Kernels:
         try:
             compiled = self._compile(name)
         except NumbaError as error:
-            raise DeclarationError(f"a kernel of task {self._task.name!r} does not compile: {_gist(error)}") from error
+            raise DeclarationError(f"a kernel of task {self._task.name!r} does not compile: {gist(error)}") from error
         except Exception:
             # A damaged cache file makes Numba fail in many ways; compiling afresh is always right.
             shutil.rmtree(getattr(self._module, name).stats.cache_path, ignore_errors=True)
@@ -130,7 +127,8 @@ def _load(task: Task, template: Template) -> types.ModuleType:
     folder = cache_folder() / f"{task.name}-{_fingerprint_of(task, template, unrolled)}"
     path = folder / "kernels.py"
     if not path.exists() or path.read_text() != text:
-        _check_observed(task)
+        if not _interpreted():
+            check_kernels(task)
         folder.mkdir(parents=True, exist_ok=True)
         fresh = path.with_suffix(f".{os.getpid()}")
         fresh.write_text(text)
@@ -148,23 +146,6 @@ def _load(task: Task, template: Template) -> types.ModuleType:
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
-
-
-def _check_observed(task: Task) -> None:
-    """Raise `DeclarationError` unless every feature's kernel returns a whole number or a truth; compiled types tell."""
-    if task.observe is None or _interpreted():
-        return
-    try:
-        task.observe.compile((_STATE,))  # type: ignore[attr-defined]
-        returned = task.observe.overloads[(_STATE,)].signature.return_type  # type: ignore[attr-defined]
-    except NumbaError as error:
-        raise DeclarationError(f"a feature of task {task.name!r} does not compile: {_gist(error)}") from error
-    for feature, kind in zip(task.interface.features, returned, strict=True):
-        if not isinstance(kind, numba.types.Integer | numba.types.Boolean):
-            raise DeclarationError(
-                f"the kernel of feature {feature.name!r} of task {task.name!r} returns {kind}; "
-                "it must return the number of a value"
-            )
 
 
 def _declare(task: Task, written: str) -> dict[str, Any]:
@@ -208,7 +189,7 @@ def _write_unrolled(interface: Interface) -> str:
 def _fingerprint_of(task: Task, template: Template, unrolled: str) -> str:
     """Return a short text that changes with everything that goes into a task's compiled loops."""
     key = hashlib.sha256()
-    used = [State, *_ENGINE.parts, kernels, *template.parts, template.module]
+    used = [Interface, *_ENGINE.parts, kernels, *template.parts, template.module]
     files = [Path(inspect.getfile(part)) for part in used]
     sources = sorted({*files[0].parent.glob("*.py"), *files})
     for part in (unrolled, str(task.frame_size), numba.__version__, llvmlite.__version__, sys.version):
@@ -277,10 +258,3 @@ def cache_folder() -> Path:
         if os.access(folder / flavour, os.W_OK):
             return folder / flavour
     return Path(tempfile.mkdtemp(prefix="surpass-"))
-
-
-def _gist(error: Exception) -> str:
-    """Return the lines of a Numba error that tell what is wrong and in which function, as one."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    where = [line for line in lines[6:] if line.startswith(("File", "During: resolving callee", "def "))]
-    return " ".join([*lines[:6], *where[:6]])

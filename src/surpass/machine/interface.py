@@ -175,7 +175,7 @@ class Interface:
             bad = column[(column < 0) | (column >= self.radices[k])]
             if bad.size:
                 raise ObservationError(
-                    f"observe returned {bad[0]} for feature {feature.name!r}; allowed: 0 to {self.radices[k] - 1}"
+                    f"the kernel of feature {feature.name!r} returned {bad[0]}; allowed: 0 to {self.radices[k] - 1}"
                 )
         packed: Ints = digits @ np.array(self.strides, np.int64)
         return packed

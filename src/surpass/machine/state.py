@@ -6,12 +6,15 @@ a task's own registers follow, in the order of its declaration, from `FIRST` on.
 
 from __future__ import annotations
 
+import keyword
 from collections import namedtuple
 from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from surpass.errors import DeclarationError
 
 __all__ = [
     "DEPTH",
@@ -87,4 +90,7 @@ RUNNING, SOLVED, WRONG = int(Outcome.RUNNING), int(Outcome.SOLVED), int(Outcome.
 
 def registers(*names: str) -> Any:
     """Return the numbers of a task's own registers under their names, so that a kernel says `state.registers[R.v1]`."""
+    for name in names:
+        if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_") or names.count(name) > 1:
+            raise DeclarationError(f"register {name!r} needs a plain word of its own as its name")
     return namedtuple("Registers", names)(*range(FIRST, FIRST + len(names)))

@@ -126,8 +126,9 @@ def find_rules(rules: CompiledRules, observations: Ints, found: Ints) -> None:
     for row in range(len(observations)):
         rest = observations[row]
         for k in range(len(radices)):
-            digits[k] = rest % radices[k]
-            rest //= radices[k]
+            above = rest // radices[k]
+            digits[k] = rest - above * radices[k]
+            rest = above
         found[row] = _fire(rules, digits)
 
 

@@ -15,7 +15,7 @@ from surpass.errors import SettingError, WrongAnswerError
 from surpass.machine.interface import Interface
 from surpass.programs.collect import Collector, Progress
 from surpass.programs.program import START, Function, Place, Program, place_features
-from surpass.programs.rules import Effort, code_size, write_code
+from surpass.programs.rules import SearchEffort, code_size, write_code
 from surpass.programs.tree import Branch, Leaf, Node, as_rules, follow_code, leaves
 from surpass.table import Agent, Table
 
@@ -160,7 +160,7 @@ class _ProgramWriter:
         self.interface = interface
         self.function, self.previous = place_features(interface)
         self.features = [k for k in range(len(interface.features)) if k not in (self.function, self.previous)]
-        self.effort = Effort(progress=progress)
+        self.effort = SearchEffort(progress=progress)
         self.mergers = TRIED_MERGERS
         self._tried: dict[tuple[_WrittenPlace, _WrittenPlace], _WrittenPlace | None] = {}
 

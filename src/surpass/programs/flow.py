@@ -15,7 +15,7 @@ from surpass.programs.program import Function, Test
 from surpass.programs.tree import Branch, Leaf, Node, as_tree, deep_recursion, leaves
 from surpass.table import NO_ACTION
 
-__all__ = ["Condition", "Do", "If", "Jump", "Loop", "Mark", "Statement", "structure"]
+__all__ = ["Act", "Condition", "If", "Jump", "Loop", "Mark", "Statement", "structure"]
 
 
 DEEPEST = 60
@@ -35,7 +35,7 @@ class Condition:
 
 
 @dataclass(eq=False)
-class Do:
+class Act:
     """Take an action."""
 
     action: int
@@ -79,7 +79,7 @@ class Mark:
     place: int
 
 
-Statement = Do | If | Loop | Jump | Mark
+Statement = Act | If | Loop | Jump | Mark
 
 
 def structure(function: Function, first: int = 0) -> tuple[Statement, ...]:
@@ -291,7 +291,7 @@ class _FlowWriter:
             otherwise = self._write_node(node.otherwise, place, after, around)
             return [If(Condition(node.tests), tuple(then), tuple(otherwise))]
         target = self.graph.next_of(node)
-        do = Do(node.action, [] if node.rule == NO_RULE else [node.rule], target is None)
+        do = Act(node.action, [] if node.rule == NO_RULE else [node.rule], target is None)
         if target is None:
             return [do]
         is_ahead = self.graph.rank[target] > self.graph.rank[place]
@@ -346,7 +346,7 @@ def _shorten(statements: tuple[Statement, ...], rest: tuple[Statement, ...]) -> 
 def _shorten_if(statement: If, behind: tuple[Statement, ...], rest: tuple[Statement, ...]) -> tuple[Statement, ...]:
     """Return a branch and what stands behind it, with what they have in common written once."""
     following: tuple[Statement, ...] = tuple(s for s in behind if not isinstance(s, Mark))
-    if all(isinstance(s, Do) and not s.ends for s in following):
+    if all(isinstance(s, Act) and not s.ends for s in following):
         following += rest
     then, otherwise = _shorten(statement.then, following), _shorten(statement.otherwise, following)
     if following and isinstance(following[-1], Jump):
@@ -374,14 +374,14 @@ def _fall_through(way: tuple[Statement, ...], following: tuple[Statement, ...]) 
 
 def _alike(a: Statement, b: Statement) -> bool:
     """Tell whether two statements do the same."""
-    if isinstance(a, Do) and isinstance(b, Do):
+    if isinstance(a, Act) and isinstance(b, Act):
         return a.action == b.action and a.ends == b.ends
     return isinstance(a, Jump) and a == b
 
 
 def _join(a: Statement, b: Statement) -> Statement:
     """Return a statement for two that are alike, with the rules of both, in place."""
-    if isinstance(a, Do) and isinstance(b, Do):
+    if isinstance(a, Act) and isinstance(b, Act):
         a.rules += b.rules
     return a
 

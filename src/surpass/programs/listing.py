@@ -6,17 +6,17 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from surpass.machine.interface import Interface
-from surpass.programs.flow import Condition, Do, If, Jump, Loop, Mark, Statement, structure
+from surpass.programs.flow import Act, Condition, If, Jump, Loop, Mark, Statement, structure
 from surpass.programs.program import Program
 from surpass.programs.tree import deep_recursion
 from surpass.programs.words import show_action, show_condition, show_function
 
-__all__ = ["Line", "list_program"]
+__all__ = ["ListedLine", "list_program"]
 
 INDENT = "    "
 
 
-class Line(NamedTuple):
+class ListedLine(NamedTuple):
     """A line of a listing."""
 
     text: str
@@ -24,7 +24,7 @@ class Line(NamedTuple):
     """The rules whose action the line takes; none on other lines."""
 
 
-def list_program(program: Program) -> list[Line]:
+def list_program(program: Program) -> list[ListedLine]:
     """Return the program as lines of pseudo-code; each rule stands on one of them."""
     interface = program.task.interface
     lines, first = [], 0
@@ -32,7 +32,7 @@ def list_program(program: Program) -> list[Line]:
         for function in program.functions:
             name = show_function(interface, function)
             if name:
-                lines.append(Line(f"{name}:", ()))
+                lines.append(ListedLine(f"{name}:", ()))
             lines += _Listing(interface, structure(function, first)).lines(1 if name else 0)
             first += sum(len(place.rules) for place in function.places)
     return lines
@@ -46,28 +46,28 @@ class _Listing:
         self.statements = statements
         self.labels: dict[int, str] = {}
 
-    def lines(self, depth: int) -> list[Line]:
+    def lines(self, depth: int) -> list[ListedLine]:
         """Return the lines, indented by some steps."""
-        return [Line(INDENT * depth + line.text, line.rules) for line in self._show(self.statements)]
+        return [ListedLine(INDENT * depth + line.text, line.rules) for line in self._show(self.statements)]
 
-    def _show(self, statements: Sequence[Statement]) -> Iterator[Line]:
+    def _show(self, statements: Sequence[Statement]) -> Iterator[ListedLine]:
         for statement in statements:
-            if isinstance(statement, Do):
+            if isinstance(statement, Act):
                 text = show_action(self.interface, statement.action) + (", end" if statement.ends else "")
-                yield Line(text, tuple(sorted(statement.rules)))
+                yield ListedLine(text, tuple(sorted(statement.rules)))
             elif isinstance(statement, Loop):
                 condition = statement.condition
-                yield Line(f"while {self._condition(condition)}:" if condition else "repeat:", ())
+                yield ListedLine(f"while {self._condition(condition)}:" if condition else "repeat:", ())
                 yield from self._inside(statement.body)
             elif isinstance(statement, Jump):
                 words = {"again": "continue", "leave": "break"}
-                yield Line(words.get(statement.kind) or f"go to {self._label(statement.place)}", ())
+                yield ListedLine(words.get(statement.kind) or f"go to {self._label(statement.place)}", ())
             elif isinstance(statement, Mark):
-                yield Line(f"{self._label(statement.place)}:", ())
+                yield ListedLine(f"{self._label(statement.place)}:", ())
             else:
                 yield from self._show_if(statement)
 
-    def _show_if(self, statement: If) -> Iterator[Line]:
+    def _show_if(self, statement: If) -> Iterator[ListedLine]:
         word = "if"
         while True:
             yield from self._show_way(f"{word} {self._condition(statement.condition)}:", statement.then)
@@ -78,18 +78,18 @@ class _Listing:
         if rest:
             yield from self._show_way("else:", rest)
 
-    def _show_way(self, heading: str, statements: tuple[Statement, ...]) -> Iterator[Line]:
+    def _show_way(self, heading: str, statements: tuple[Statement, ...]) -> Iterator[ListedLine]:
         """Yield a way of a branch: on one line where it is one action."""
         inside = list(self._show(statements))
         if len(inside) == 1:
-            yield Line(f"{heading} {inside[0].text}", inside[0].rules)
+            yield ListedLine(f"{heading} {inside[0].text}", inside[0].rules)
         else:
-            yield Line(heading, ())
+            yield ListedLine(heading, ())
             yield from self._inside(statements)
 
-    def _inside(self, statements: tuple[Statement, ...]) -> Iterator[Line]:
+    def _inside(self, statements: tuple[Statement, ...]) -> Iterator[ListedLine]:
         for line in self._show(statements):
-            yield Line(INDENT + line.text, line.rules)
+            yield ListedLine(INDENT + line.text, line.rules)
 
     def _condition(self, condition: Condition) -> str:
         return show_condition(self.interface, condition.tests, condition.holds)

@@ -5,8 +5,8 @@ with them, which is what keeps it short. Its size is one for each branch and one
 
 `write_code` is exact on all rows. Where the code is short it is also the smallest: `_Search` finds the smallest code
 for a few rows, the rows that this code gets wrong are added, and so on until none is left; code for fewer rows is never
-larger, so the last one is smallest for all. Where the code is long, or an `Effort` is spent, the rows are split by the
-test that leaves the least code by a quick estimate, and each part is written in the same way.
+larger, so the last one is smallest for all. Where the code is long, or the `SearchEffort` is spent, the rows are split
+by the test that leaves the least code by a quick estimate, and each part is written in the same way.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from surpass.programs.program import Test
 from surpass.programs.tree import Branch, Leaf, Node, all_hold, leaves
 from surpass.programs.words import vagueness
 
-__all__ = ["Effort", "code_size", "write_code"]
+__all__ = ["SearchEffort", "code_size", "write_code"]
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -46,7 +46,7 @@ MOST_SUBSETS = 6
 """A feature with more values is not tested for each of their sets."""
 
 
-class Effort:
+class SearchEffort:
     """How much may still be spent on making code short; what is spent does not depend on the machine's speed."""
 
     def __init__(
@@ -72,7 +72,7 @@ def code_size(node: Node) -> int:
 
 
 def write_code(
-    interface: Interface, digits: Ints, actions: Ints, features: Sequence[int], effort: Effort | None = None
+    interface: Interface, digits: Ints, actions: Ints, features: Sequence[int], effort: SearchEffort | None = None
 ) -> Node:
     """Return short code over some features that gives every row of `digits` [m, F] its action [m].
 
@@ -80,14 +80,14 @@ def write_code(
     """
     _, first = np.unique(digits[:, list(features)], axis=0, return_index=True)
     first = np.sort(first)
-    rows = _Rows(digits[first], actions[first], features, effort or Effort())
+    rows = _Rows(digits[first], actions[first], features, effort or SearchEffort())
     return _tidy(interface, rows.digits, _write(rows, np.arange(len(first))))
 
 
 class _Rows:
     """Distinct rows with their actions, and every test that tells some of them apart."""
 
-    def __init__(self, digits: Ints, actions: Ints, features: Sequence[int], effort: Effort) -> None:
+    def __init__(self, digits: Ints, actions: Ints, features: Sequence[int], effort: SearchEffort) -> None:
         self.digits, self.actions, self.effort = digits, actions, effort
         self.kinds, self._kind_of = np.unique(actions, return_inverse=True)
         tested = [k for k in features if len(np.unique(digits[:, k])) > 1]

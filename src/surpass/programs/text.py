@@ -34,9 +34,9 @@ from surpass.bundles import write_atomically
 from surpass.errors import ProgramError, SurpassError
 from surpass.machine.interface import Interface
 from surpass.programs.program import START, Function, Place, Program, Rule, Test, place_features
-from surpass.programs.words import show_action, show_place, show_test
+from surpass.programs.words import show_action, show_after, show_place, show_test
 from surpass.table import NO_ACTION
-from surpass.tasks.registry import find_task, known_tasks
+from surpass.tasks.registry import known_tasks
 from surpass.tasks.task import Task
 
 __all__ = ["SUFFIX", "parse_program", "read_program", "write_program_file", "write_text"]
@@ -149,26 +149,19 @@ class _Reader:
     def _statements(self, text: str) -> Iterator[str]:
         """Yield the lines without comments and blanks around them; those with nothing else are left out."""
         for number, line in enumerate(text.split("\n"), 1):
-            if "\0" in line:
-                self.line = number
-                raise _LineError("this is no text, so it is no program")
             statement = _without_comment(line).strip()
             if statement:
                 self.line = number
                 yield statement
 
     def _read_task(self, line: str) -> Task:
-        words = line.split()
-        if len(words) != 2 or words[0] != "task":
+        word, _, name = line.partition(" ")
+        if word != "task" or not name.strip():
             raise _LineError(f"the first line must name the task, such as 'task sort-bubble', not {_shorten(line)!r}")
-        try:
-            task = find_task(words[1])
-        except SurpassError:
-            names = [one.name for one in known_tasks() if not one.interface.is_full_view]
-            hint = "; a task of your own is loaded with --task FILE.py"
-            raise _LineError(
-                f"unknown task {words[1]!r}{_near(words[1], names)}; known: {', '.join(names)}{hint}"
-            ) from None
+        tasks = {task.name: task for task in known_tasks()}
+        task = tasks.get(name.strip())
+        if task is None:
+            _refuse("task", name.strip(), tasks, more="; a task of your own is loaded with --task FILE.py")
         if self.wanted is not None and task is not self.wanted:
             raise _LineError(f"this is a program of {task.name}, not of {self.wanted.name}")
         if task.interface.is_full_view:
@@ -200,9 +193,8 @@ class _Reader:
         for function in ids or (0,):
             for value in after or (0,):
                 if (function, value) in self.lines:
-                    where = self.vocabulary.interface.actions[value - 1] if value != START else None
-                    words = "at the start" if where is None else f"after {where}"
-                    raise _LineError(f"the place {words} has rules already, in line {self.lines[function, value]}")
+                    where = show_after(self.vocabulary.interface, (value,))
+                    raise _LineError(f"the place {where} has rules already, in line {self.lines[function, value]}")
                 self.lines[function, value] = self.line
         self.heading = self.line if is_heading else 0
         self.rules = self.functions.setdefault(ids, {}).setdefault(after, [])
@@ -386,14 +378,11 @@ def _shorten(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _near(text: str, known: Iterable[str]) -> str:
-    found = get_close_matches(text[:100], list(known), 3)
-    return f", perhaps {' or '.join(found)}" if found else ""
-
-
-def _refuse(kind: str, text: str, known: Iterable[str], listed: Iterable[str] | None = None) -> NoReturn:
+def _refuse(kind: str, text: str, known: Iterable[str], listed: Iterable[str] = (), more: str = "") -> NoReturn:
     """Raise what is wrong with a name, with near ones and what is known."""
     known = list(known)
-    listed = known if listed is None else list(listed)
-    more = f" and {len(listed) - 12:,} more" if len(listed) > 12 else ""
-    raise _LineError(f"unknown {kind} {_shorten(text)!r}{_near(text, known)}; known: {', '.join(listed[:12])}{more}")
+    near = get_close_matches(text[:100], known, 3)
+    perhaps = f", perhaps {' or '.join(near)}" if near else ""
+    shown = list(listed) or known
+    others = f" and {len(shown) - 12:,} more" if len(shown) > 12 else ""
+    raise _LineError(f"unknown {kind} {_shorten(text)!r}{perhaps}; known: {', '.join(shown[:12])}{others}{more}")

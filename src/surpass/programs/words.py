@@ -8,6 +8,7 @@ from surpass.table import NO_ACTION
 
 __all__ = [
     "show_action",
+    "show_after",
     "show_condition",
     "show_function",
     "show_place",
@@ -72,15 +73,19 @@ def show_function(interface: Interface, function: Function) -> str:
     return " and ".join("main" if value is None else f"function {value}" for value in values)
 
 
-def show_place(interface: Interface, function: Function, place: Place) -> str:
-    """Return where in a program a place stands: in which function, after which actions."""
+def show_after(interface: Interface, after: tuple[int, ...]) -> str:
+    """Return where in a function a place stands, or nothing where the interface has no previous action."""
     _, previous = place_features(interface)
     if previous is None:
         return ""
-    after = "anywhere"
-    if place.after != tuple(range(interface.radices[previous])):
-        after = " or ".join("at the start" if k == START else f"after {interface.actions[k - 1]}" for k in place.after)
-    return ", ".join(filter(None, (show_function(interface, function), after)))
+    if after == tuple(range(interface.radices[previous])):
+        return "anywhere"
+    return " or ".join("at the start" if k == START else f"after {interface.actions[k - 1]}" for k in after)
+
+
+def show_place(interface: Interface, function: Function, place: Place) -> str:
+    """Return where in a program a place stands: in which function, after which actions."""
+    return ", ".join(filter(None, (show_function(interface, function), show_after(interface, place.after))))
 
 
 def show_rule(program: Program, number: int) -> tuple[str, str, str]:

@@ -15,6 +15,7 @@ from surpass.machine.instructions import STEPS, Instruction, binary
 from surpass.machine.interface import Interface
 from surpass.machine.kernel import kernel
 from surpass.machine.state import RUNNING, SCORE, SIZE, SOLVED, State, registers
+from surpass.tasks.signature import RealInput, Signature
 from surpass.tasks.task import Enumeration, Inputs, Instances, Memory, Number, Request, Reward, Task
 
 __all__ = ["KNAPSACK"]
@@ -320,5 +321,20 @@ KNAPSACK = Task(
     sizes=(2, 4, 6, 8, 10, 20, 40, 80, 160, 320, 640),
     training_sizes=(4, 8),
     learning={"rl": _SETTINGS, "rl+imitation": _SETTINGS},
+    signature=Signature(
+        name="knapsack",
+        summary="choose the most valuable items within a weight",
+        note="The best packing found within the budget of steps is what comes back.",
+        items="own",
+        reals=(
+            RealInput("weights", WEIGHTS, each=True),
+            RealInput("values", WEIGHTS, sizes=1, each=True),
+            RealInput("capacity", CAPACITY, share_of="weights"),
+        ),
+        largest=LARGEST,
+        budget="budget",
+        chosen="chosen",
+        score="value",
+    ),
     default_teacher="depth_first",
 )

@@ -16,6 +16,7 @@ from surpass.machine.kernel import kernel
 from surpass.machine.state import RUNNING, SIZE, SOLVED, WRONG, State, registers
 from surpass.tasks.enumeration import ordered_lists
 from surpass.tasks.lists import LISTS, rank
+from surpass.tasks.signature import Signature
 from surpass.tasks.task import Enumeration, Inputs, Instances, Memory, Number, Request, Reward, Task
 from surpass.tasks.variables import ASSIGN_VAR, MOVE_VAR, NAMES, V, item, one_of, variable_features
 
@@ -240,5 +241,15 @@ SEARCH = Task(
         },
         "rl+imitation": {**_SETTINGS, "step_cost": 0.005, "wrong_cost": 0.5, "entropy_weight": 5e-4},
     },
+    signature=Signature(
+        name="search",
+        summary="find the position of a query in an ordered list",
+        note="The list must be in order. A report that the query is not there is taken on trust, since to check it takes"
+        " another search; a reported position is checked.",
+        items="ordered list",
+        query="query",
+        answer=R.answer,
+        assumed={R.is_present: 0},
+    ),
     default_teacher="binary_search",
 )

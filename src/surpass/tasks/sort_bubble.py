@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from surpass.machine.interface import Interface
 from surpass.tasks.lists import list_inputs, wrongly_sorted
-from surpass.tasks.sorting import FROM_SMALL_LISTS, SWAP_WITH_NEXT, start_variables
+from surpass.tasks.sorting import FROM_SMALL_LISTS, SORT, SWAP_WITH_NEXT, start_variables
 from surpass.tasks.task import Memory, Task
 from surpass.tasks.variables import ASSIGN_VAR, MOVE_VAR, V, variable_features
 
@@ -22,5 +22,6 @@ SORT_BUBBLE = Task(
     sizes=(5, 10, 20, 30, 50, 100, 200, 500, 1000),
     training_sizes=(10, 20),
     learning={"rl": FROM_SMALL_LISTS, "rl+imitation": FROM_SMALL_LISTS},
+    signature=SORT,
     default_teacher="insertion_sort",
 )

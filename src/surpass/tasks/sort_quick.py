@@ -9,7 +9,7 @@ from surpass.machine.interface import Interface
 from surpass.machine.kernel import kernel
 from surpass.machine.state import RUNNING, State
 from surpass.tasks.lists import list_inputs, wrongly_sorted
-from surpass.tasks.sorting import FROM_SMALL_LISTS, SWAP_WITH_NEXT, start_variables, swap
+from surpass.tasks.sorting import FROM_SMALL_LISTS, SORT, SWAP_WITH_NEXT, start_variables, swap
 from surpass.tasks.task import Memory, Task
 from surpass.tasks.variables import ASSIGN_VAR, MOVE_VAR, V, one_of, variable_features
 
@@ -65,5 +65,6 @@ SORT_QUICK = Task(
     sizes=(5, 10, 20, 30, 50, 100, 200, 500, 1000),
     training_sizes=(30, 50),
     learning={"rl": FROM_SMALL_LISTS, "rl+imitation": {**FROM_SMALL_LISTS, "unroll": 160}},
+    signature=SORT,
     default_teacher="quick_sort",
 )

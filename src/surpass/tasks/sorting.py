@@ -5,9 +5,10 @@ from __future__ import annotations
 from surpass.machine.instructions import Instruction
 from surpass.machine.kernel import kernel
 from surpass.machine.state import RUNNING, SCORE, SIZE, SOLVED, State
+from surpass.tasks.signature import Signature
 from surpass.tasks.variables import V, one_of
 
-__all__ = ["FROM_SMALL_LISTS", "SWAP_WITH_NEXT", "start_sorting", "start_variables", "swap"]
+__all__ = ["FROM_SMALL_LISTS", "SORT", "SWAP_WITH_NEXT", "start_sorting", "start_variables", "swap"]
 
 FROM_SMALL_LISTS = {
     "data": "repeats",
@@ -19,6 +20,12 @@ FROM_SMALL_LISTS = {
     "updates": 1400,
 }
 """Settings of reinforcement learning that begin with short lists and go on to longer ones."""
+
+SORT = Signature(
+    name="sort",
+    summary="sort a list in place",
+    note="The neighbours in order are counted, at a fixed cost for each swap, and the run ends the moment all are.",
+)
 
 
 @kernel

@@ -18,6 +18,7 @@ from surpass.machine.dispatch import join_features, join_instructions
 from surpass.machine.features import Feature
 from surpass.machine.interface import Interface
 from surpass.machine.state import FIRST
+from surpass.tasks.signature import Signature
 
 __all__ = ["Enumeration", "Inputs", "Instances", "Limit", "Memory", "Request", "Reward", "Task", "join_instances"]
 
@@ -228,6 +229,8 @@ class Task:
     """The smallest and largest size to learn on."""
     learning: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The settings with which each method learns this task best, by the name of the method."""
+    signature: Signature | None = None
+    """How exported programs are called; if left out, with a list where instances are lists, else with the memory."""
     default_teacher: str = ""
     """The teacher to learn from unless another is named; the first one if empty."""
 

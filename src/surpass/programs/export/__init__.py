@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
 from surpass.errors import UnknownNameError
-from surpass.programs.export.entries import entry_of, memory_entry
+from surpass.programs.export.c import write_c
 from surpass.programs.export.kinds import Kinds
-from surpass.programs.export.plan import plan_program
+from surpass.programs.export.plan import list_signature, memory_signature, plan_program
+from surpass.programs.export.python import write_python
 from surpass.programs.program import Program
 from surpass.programs.tree import deep_recursion
 
@@ -17,28 +15,17 @@ __all__ = ["LANGUAGES", "export_program"]
 LANGUAGES = ("python", "c")
 
 
-def export_program(program: Program, language: str, *, met: npt.NDArray[np.int64] | None = None) -> str:
-    """Return the text of one source file that does what a program's rules do, in as many steps.
-
-    With `met` the file looks up every observation among these and counts the others.
-    """
+def export_program(program: Program, language: str) -> str:
+    """Return the text of one source file that does what a program's rules do, in as many steps."""
     if language not in LANGUAGES:
         raise UnknownNameError("language", language, LANGUAGES)
+    task = program.task
+    declared = task.signature or list_signature(task) or memory_signature(task)
     with deep_recursion():
-        return _export(program, language, met)
-
-
-def _export(program: Program, language: str, met: npt.NDArray[np.int64] | None) -> str:
-    plan = plan_program(program, entry_of(program.task), met=met)
-    kinds = Kinds(plan)
-    if plan.entry.shape == "list" and kinds.items != "item":
-        # The task reckons with ranks, which the values of a list are not.
-        plan = plan_program(program, memory_entry(program.task), met=met)
+        plan = plan_program(program, declared)
         kinds = Kinds(plan)
-    if language == "python":
-        from surpass.programs.export.python import write_python
-
-        return write_python(plan)
-    from surpass.programs.export.c import write_c
-
-    return write_c(plan, kinds)
+        if "list" in declared.items and kinds.items != "item":
+            # The task reckons with ranks, which the values of a list are not.
+            plan = plan_program(program, memory_signature(task))
+            kinds = Kinds(plan)
+        return write_python(plan) if language == "python" else write_c(plan, kinds)

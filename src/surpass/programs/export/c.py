@@ -2,79 +2,74 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+import textwrap
+from collections.abc import Iterator, Sequence
 
-from surpass.machine.state import DEPTH, PREVIOUS
-from surpass.programs.export.c_entries import Parts, write_file
-from surpass.programs.export.cleanup import all_statements, changes, read_parts
+from surpass.programs.export.c_entry import Written, write_file
 from surpass.programs.export.code import (
-    Apply,
-    Back,
-    Binary,
-    Block,
-    Break,
-    Call,
-    Cell,
-    Comment,
-    Const,
-    End,
-    Expr,
-    For,
-    Function,
-    If,
-    Jump,
-    Logic,
-    Look,
-    NoRule,
-    Not,
-    Push,
-    Register,
-    Return,
-    Select,
-    SetCell,
-    SetRegister,
-    SetVar,
-    Statement,
-    Step,
-    Var,
-    While,
+    CloseCall,
+    CountStep,
+    Finish,
+    GoTo,
+    OpenCall,
+    Remark,
+    Subroutine,
+    assigned,
+    blocks,
+    names_in,
+    number,
+    same,
+    statements,
 )
-from surpass.programs.export.header import comment_lines, for_c, plain_text
-from surpass.programs.export.kinds import Kind, Kinds, Scope
+from surpass.programs.export.heading import WIDTH, plain_text
+from surpass.programs.export.kinds import Kind, Kinds, VariableKinds
 from surpass.programs.export.plan import Plan
-from surpass.programs.export.text import AND, ATOM, CHOICE, OR, SIGN, Notation, needs_of
 
 __all__ = ["write_c"]
 
 INDENT = "    "
-ARGUMENTS = ("n", "items", "reals", "query")
 Lines = Iterator[str]
+CHOICE, OR, AND, COMPARISON, SUM, PRODUCT, SIGN, ATOM = 1, 2, 3, 5, 9, 10, 11, 20
+"""How tightly operators bind."""
+_INFIX: dict[type[ast.AST], tuple[str, int]] = {
+    ast.BitOr: ("|", 6),
+    ast.BitXor: ("^", 7),
+    ast.BitAnd: ("&", 8),
+    ast.LShift: ("<<", 8),
+    ast.RShift: (">>", 8),
+    ast.Add: ("+", SUM),
+    ast.Sub: ("-", SUM),
+    ast.Mult: ("*", PRODUCT),
+}
+_NAMED = {ast.FloorDiv: "floor_div", ast.Mod: "floor_mod", "min": "least", "max": "most"}
+_COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Eq: "==", ast.NotEq: "!=", ast.Gt: ">", ast.GtE: ">="}
 
 
 def write_c(plan: Plan, kinds: Kinds) -> str:
     """Return a program as the text of a C file, given the kinds of its variables."""
-    suffixes = {"i64": "int64_t"}
-    if kinds.items == "item" and plan.entry.shape in ("sort", "search", "list"):
-        suffixes["f64"] = "double"
+    types = {"i64": "int64_t"}
+    if kinds.items == "item" and "list" in plan.signature.items:
+        types["f64"] = "double"
     code = {}
-    for suffix, item_type in suffixes.items():
-        writer = _Writer(plan, kinds, suffix, item_type)
-        functions = [line for function in plan.functions for line in (*writer.function(function), "")]
-        code[suffix] = [*functions, *writer.run()]
-    return write_file(plan, Parts(code, suffixes, _frame(plan)))
+    for suffix, item_type in types.items():
+        writer = _CWriter(plan, kinds, suffix, item_type)
+        subroutines = [line for found in plan.subroutines.values() for line in (*writer.subroutine(found), "")]
+        code[suffix] = [*subroutines, *writer.run()]
+    return write_file(plan, Written(code, types, list(_frame(plan)), _changes_items(plan)))
 
 
-def _frame(plan: Plan) -> list[str]:
-    """Return the declaration of what a call saves."""
-    if plan.stack_limit is None:
-        return []
-    saved = [plan.names[Register(index)] for index in plan.saved]
-    fields = [f"int64_t {', '.join(saved)};"] if saved else []
-    fields += ["int site;"] if _has_sites(plan) else []
-    return ["typedef struct {", *(INDENT + field for field in fields), "} Frame;"]
+def _frame(plan: Plan) -> Lines:
+    """Yield the declaration of what a call saves."""
+    if plan.stack_limit is not None:
+        yield "typedef struct {"
+        if plan.saved:
+            yield f"{INDENT}int64_t {', '.join(plan.saved)};"
+        if _has_sites(plan):
+            yield f"{INDENT}int site;"
+        yield "} Frame;"
 
 
 def _has_sites(plan: Plan) -> bool:
@@ -82,200 +77,176 @@ def _has_sites(plan: Plan) -> bool:
     return len(plan.sites) > 1 or not plan.saved
 
 
-class _C(Notation):
-    """How C writes expressions, given the kinds of the variables in scope."""
+def _changes_items(plan: Plan) -> bool:
+    return any("items" in changed for changed in plan.changes.values()) or any(
+        "items" in assigned(block) for block in plan.blocks
+    )
 
-    def __init__(self, names: dict[Expr, str], kinds: Kinds, item_type: str) -> None:
-        super().__init__(names)
-        self.kinds, self.item_type = kinds, item_type
-        self.scope: Scope = {}
+
+def comment_lines(text: str) -> list[str]:
+    """Return a text as a comment of C."""
+    plain = plain_text(text).replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")
+    lines = textwrap.wrap(plain, WIDTH - 10)
+    return [
+        ("/* " if k == 0 else "   ") + line + (" */" if k + 1 == len(lines) else "") for k, line in enumerate(lines)
+    ]
+
+
+class _CWriter:
+    """Writes the functions of a file for one type of items."""
+
+    def __init__(self, plan: Plan, kinds: Kinds, suffix: str, item_type: str) -> None:
+        self.plan, self.kinds, self.suffix, self.item_type = plan, kinds, suffix, item_type
+        self.scope: VariableKinds = {}
+        self.pointers: set[str] = set()
+        """The registers and reals that are given by address in the subroutine that is written."""
+        self.declared: set[str] = set()
 
     def type_of(self, kind: Kind) -> str:
         """Return the type of a kind."""
         return {"int": "int64_t", "real": "double", "item": self.item_type}[kind]
 
-    def constant(self, const: Const) -> str:
-        """Return a constant as text."""
-        if const.label:
-            return const.label
-        if isinstance(const.value, float):
-            if math.isinf(const.value):
-                return "-INFINITY" if const.value < 0 else "INFINITY"
-            return repr(const.value)
-        value = int(const.value)
-        return str(value) if abs(value) < 2**31 else f"INT64_C({value})"
+    # Expressions
 
-    def negation(self, expr: Not) -> tuple[str, int]:
-        """Return `not` as text and how tightly it binds."""
-        return f"!{self.text(expr.operand, ATOM)}", SIGN
+    def text(self, expr: ast.expr, least: int = 0) -> str:
+        """Return an expression as text, in brackets if it binds less tightly than `least`."""
+        text, binds = self._write(expr)
+        return text if binds >= least else f"({text})"
 
-    def choice(self, expr: Select) -> tuple[str, int]:
-        """Return a choice as text and how tightly it binds."""
-        test, then, otherwise = (self.text(part, CHOICE + 1) for part in (expr.test, expr.then, expr.otherwise))
-        return f"{test} ? {then} : {otherwise}", CHOICE
+    def _write(self, expr: ast.expr) -> tuple[str, int]:
+        """Return an expression as text and how tightly it binds."""
+        match expr:
+            case ast.Constant():
+                return _constant(expr)
+            case ast.Name(id=own):
+                return (f"*{own}", SIGN) if own in self.pointers else (own, ATOM)
+            case ast.Subscript(value=ast.Name(id=array)):
+                return f"{array}[{self.text(expr.slice)}]", ATOM
+            case ast.UnaryOp():
+                return f"!{self.text(expr.operand, ATOM)}", SIGN
+            case ast.IfExp():
+                parts = (self.text(part, CHOICE + 1) for part in (expr.test, expr.body, expr.orelse))
+                return "{} ? {} : {}".format(*parts), CHOICE
+            case ast.BoolOp():
+                sign, binds = ("&&", AND) if isinstance(expr.op, ast.And) else ("||", OR)
+                sides = [self.text(side, ATOM if isinstance(side, ast.BoolOp) else binds) for side in expr.values]
+                return f" {sign} ".join(sides), binds
+            case ast.Compare():
+                left, right = (self.text(side, COMPARISON + 1) for side in (expr.left, expr.comparators[0]))
+                return f"{left} {_COMPARISONS[type(expr.ops[0])]} {right}", COMPARISON
+            case ast.BinOp(op=ast.Div()):
+                return f"(double)({self.text(expr.left)}) / (double)({self.text(expr.right)})", PRODUCT
+            case ast.BinOp(op=ast.FloorDiv() | ast.Mod()):
+                return self._named(_NAMED[type(expr.op)], expr, (expr.left, expr.right))
+            case ast.BinOp():
+                sign, binds = _INFIX[type(expr.op)]
+                # Brackets beside signs that few know the order of.
+                least = binds if sign in "+-*" else SIGN
+                return f"{self.text(expr.left, least)} {sign} {self.text(expr.right, max(binds + 1, least))}", binds
+            case ast.Call(func=ast.Name(id=function)):
+                return self._write_call(function, expr)
+        raise AssertionError(ast.dump(expr))
 
-    def logic(self, expr: Logic) -> tuple[str, int]:
-        """Return `and` or `or` as text and how tightly it binds."""
-        binds, sign = (AND, "&&") if expr.sign == "and" else (OR, "||")
-        sides = []
-        for side in (expr.left, expr.right):
-            mixed = isinstance(side, Logic) and side.sign != expr.sign
-            sides.append(self.text(side, ATOM if mixed else binds))
-        return f" {sign} ".join(sides), binds
-
-    def apply(self, expr: Apply) -> str:
-        """Return a function of a number as text."""
-        text = self.text(expr.argument)
-        if expr.function in ("int", "float"):
-            return f"({'int64_t' if expr.function == 'int' else 'double'})({text})"
-        if expr.function == "abs":
-            return f"{'llabs' if self.kinds.of(expr.argument, self.scope) == 'int' else 'fabs'}({text})"
-        call = f"{expr.function}({text})"
-        return f"(int64_t){call}" if expr.function in ("floor", "ceil") else call
-
-    def arithmetic(self, expr: Binary) -> tuple[str, int]:
-        """Return arithmetic as text and how tightly it binds."""
-        if expr.sign not in ("min", "max", "//", "%", "/"):
-            return self.infix(expr)
-        left, right = self.text(expr.left), self.text(expr.right)
-        if expr.sign == "/":
-            return f"(double)({left}) / (double)({right})", SIGN
-        name = {"min": "least", "max": "most", "//": "floor_div", "%": "floor_mod"}[expr.sign]
+    def _named(self, function: str, expr: ast.expr, arguments: Sequence[ast.expr]) -> tuple[str, int]:
         suffix = "f64" if self.type_of(self.kinds.of(expr, self.scope)) == "double" else "i64"
-        return f"{name}_{suffix}({left}, {right})", ATOM
+        return f"{function}_{suffix}({', '.join(map(self.text, arguments))})", ATOM
 
+    def _write_call(self, function: str, expr: ast.Call) -> tuple[str, int]:
+        if function in self.plan.subroutines:
+            given = []
+            for used in self.plan.needs(self.plan.subroutines[function]):
+                by_address = used in self.plan.changes[function] and used in self.plan.memory
+                # Inside a subroutine that changes the same register, its address is at hand.
+                address = used if used in self.pointers else f"&{used}"
+                given.append(address if by_address else self.text(ast.Name(used, ast.Load())))
+            return f"{function}_{self.suffix}({', '.join([*given, *map(self.text, expr.args)])})", ATOM
+        if function in ("min", "max"):
+            return self._named(_NAMED[function], expr, expr.args)
+        text = self.text(expr.args[0])
+        if function in ("int", "float"):
+            return f"({'int64_t' if function == 'int' else 'double'})({text})", SIGN
+        if function == "abs":
+            return f"{'llabs' if self.kinds.of(expr.args[0], self.scope) == 'int' else 'fabs'}({text})", ATOM
+        return (
+            (f"(int64_t){function}({text})", SIGN) if function in ("floor", "ceil") else (f"{function}({text})", ATOM)
+        )
 
-@dataclass
-class _Writer:
-    """Writes the functions of a file for one type of items."""
+    # Subroutines
 
-    plan: Plan
-    kinds: Kinds
-    suffix: str
-    item_type: str
-
-    def __post_init__(self) -> None:
-        names = dict(self.plan.names)
-        if self.plan.reals is None:
-            names = {place: name for place, name in names.items() if not isinstance(place, Cell)}
-        self.names = names
-        self.notation = _C(dict(names), self.kinds, self.item_type)
-        self.is_function = False
-
-    def text(self, expr: Expr) -> str:
-        """Return an expression as text."""
-        return self.notation.text(expr)
-
-    def _type(self, place: Expr, scope: Scope) -> str:
-        return self.notation.type_of(self.kinds.of(place, scope))
-
-    # Functions
-
-    def function(self, function: Function) -> list[str]:
-        """Return a kernel as a function; what it changes comes by address."""
-        scope = self.kinds.functions[function]
-        needs = needs_of(function, real_array=self.plan.reals is None)
+    def subroutine(self, found: Subroutine) -> Lines:
+        """Yield a kernel as a function; what it changes comes by address."""
+        plan, changes = self.plan, self.plan.changes[found.name]
+        self.scope, needs = self.kinds.subroutines[found.name], plan.needs(found)
+        self.pointers = {used for used in needs if used in changes and used in plan.memory}
         given = []
-        self.notation.names = dict(self.names)
-        for place in needs.reads:
-            star = "*" if place in needs.writes else ""
-            given.append(f"{self._type(place, scope)} {star}{self.names[place]}")
-            self.notation.names[place] = star + self.names[place]
-        for array in needs.arrays:
-            kind = self.item_type if array == "items" else "double"
-            given.append(f"{'' if array in needs.changes else 'const '}{kind} *{array}")
-        given += [f"{self.item_type} query"] if needs.has_query else []
-        given += [f"{self._type(parameter, scope)} {parameter.name}" for parameter in function.parameters]
-        returns = self.kinds.returns.get(function)
-        kind = "void" if returns is None else self.notation.type_of(returns)
-        self.notation.scope, self.is_function = scope, True
-        self.declared: set[str] = set()
-        lines = comment_lines(function.summary) if function.summary else []
-        lines += [f"static {kind} {function.name}_{self.suffix}({', '.join(given) or 'void'})", "{"]
-        lines += [INDENT + line for line in self._block(function.body)]
-        self.notation.names, self.is_function = dict(self.names), False
-        return [*lines, "}"]
-
-    def _call(self, function: Function, arguments: Iterable[Expr]) -> str:
-        needs = needs_of(function, real_array=self.plan.reals is None)
-        given = []
-        for place in needs.reads:
-            text = self.text(place)
-            if place in needs.writes:
-                # Inside a function that changes the same place, its address is at hand.
-                text = text[1:] if text.startswith("*") else f"&{text}"
-            given.append(text)
-        given += [*needs.arrays, *(["query"] if needs.has_query else []), *map(self.text, arguments)]
-        return f"{function.name}_{self.suffix}({', '.join(given)})"
+        for used in needs:
+            if used in ("items", "reals"):
+                array = self.item_type if used == "items" else "double"
+                given.append(f"{'' if used in changes else 'const '}{array} *{used}")
+            else:
+                given.append(f"{self.type_of(self.kinds.memory[used])} {'*' if used in self.pointers else ''}{used}")
+        given += [f"{self.type_of(self.scope.get(own, 'int'))} {own}" for own in found.parameters]
+        returns = self.kinds.returns.get(found.name)
+        if found.summary:
+            yield from comment_lines(found.summary)
+        kind = "void" if returns is None else self.type_of(returns)
+        yield f"static {kind} {found.name}_{self.suffix}({', '.join(given) or 'void'})"
+        yield "{"
+        self.declared = set(found.parameters)
+        yield from _indent(self._block(found.body))
+        yield "}"
+        self.pointers = set()
 
     # The run
 
-    def run(self) -> list[str]:
-        """Return the function that runs the program."""
-        plan = self.plan
-        body = self._places()
+    def run(self) -> Lines:
+        """Yield the function that runs the program."""
+        plan, query = self.plan, self.plan.signature.query
+        body = list(self._places())
         text = "\n".join(body)
-        changes = self._changes_items()
-        given = ["int64_t n", f"{'' if changes else 'const '}{self.item_type} *items"]
-        given += ["double *reals"] if plan.reals is None else []
-        given += [f"{self.item_type} query"] if plan.entry.has_query else []
-        given += ["int64_t limit", "int64_t *steps"]
-        given += [f"{kind} *{name}_out" for name, kind, _ in self.outputs()]
-        lines = ["/* Runs the program and returns the outcome; counts the steps. */"]
-        lines += [
-            f"static int64_t run_{self.suffix}({', '.join(given)})",
-            "{",
-            INDENT + "int64_t left = limit, outcome;",
-        ]
-        used = set(re.findall(r"\w+", text)) | {value for _, _, value in self.outputs()}
-        registers = [plan.names[Register(index)] for index in plan.registers]
-        registers = [f"{name} = 0" for name in registers if name in used]
-        lines += [f"{INDENT}int64_t {', '.join(registers)};"] if registers else []
-        for index in plan.reals or ():
-            cell = Cell("reals", Const(index))
-            lines.append(f"{INDENT}{self._type(cell, {})} {self.text(cell)} = 0;")
+        given = {"n": "int64_t n", "items": f"{'' if _changes_items(plan) else 'const '}{self.item_type} *items"}
+        given |= {"reals": "double *reals"} if plan.reals is None else {}
+        given |= {query: f"{self.item_type} {query}"} if query else {}
+        outputs = [("double", plan.score)] if plan.score else []
+        outputs += [("int64_t", own) for own in plan.outputs]
+        parameters = [*given.values(), "int64_t limit", "int64_t *steps", *(f"{kind} *{o}_out" for kind, o in outputs)]
+        yield "/* Runs the program and returns the outcome; counts the steps. */"
+        yield f"static int64_t run_{self.suffix}({', '.join(parameters)})"
+        yield "{"
+        yield f"{INDENT}int64_t left = limit, outcome;"
+        if plan.registers:
+            yield f"{INDENT}int64_t {', '.join(f'{own} = 0' for own in plan.registers)};"
+        for own in plan.reals or ():
+            yield f"{INDENT}{self.type_of(self.kinds.memory[own])} {own} = 0;"
         if plan.stack_limit is not None:
-            lines += [INDENT + "Frame *frames = NULL;", INDENT + "int64_t depth = 0, capacity = 0;"]
-        elif any(Register(DEPTH) in read_parts(block) for block in plan.blocks):
-            lines += [INDENT + "const int64_t depth = 0;"]
-        if "goto back;" in text and any(site.receiver in plan.registers for site in plan.sites):
-            lines += [INDENT + "int64_t result;"]
+            yield f"{INDENT}Frame *frames = NULL;"
+            yield f"{INDENT}int64_t depth = 0, capacity = 0;"
+        elif re.search(r"\bdepth\b", text):
+            yield f"{INDENT}const int64_t depth = 0;"
+        if re.search(r"\bresult = ", text):
+            yield f"{INDENT}int64_t result;"
         # Some tasks leave a part of the memory alone; a compiler would warn of it.
-        names = [parameter.split()[-1].lstrip("*") for parameter in given]
-        lines += [
-            f"{INDENT}(void){name};" for name in names if name in ARGUMENTS and not re.search(rf"\b{name}\b", text)
-        ]
-        return [*lines, "", *body, *self._tail(text), "}"]
+        yield from (f"{INDENT}(void){own};" for own in given if not re.search(rf"\b{own}\b", text))
+        yield from ("", *body, *self._tail(text))
+        if plan.stack_limit is not None:
+            yield f"{INDENT}free(frames);"
+        yield f"{INDENT}*steps = limit - left;"
+        yield from (f"{INDENT}*{own}_out = {own};" for _, own in outputs)
+        yield f"{INDENT}return outcome;"
+        yield "}"
 
-    def outputs(self) -> list[tuple[str, str, str]]:
-        """Return name, type and value of what comes back beside the steps."""
-        names = [self.names[Register(index)] for index in self.plan.entry.outputs]
-        found = [(name, "int64_t", name) for name in names]
-        if self.plan.entry.shape == "list":
-            cell = Cell("reals", Const(0))
-            found.insert(0, ("score", "double", self.text(cell)))
-        return found
-
-    def _changes_items(self) -> bool:
-        blocks = [*self.plan.blocks, *(function.body for function in self.plan.functions)]
-        return any(
-            isinstance(s, SetCell) and s.cell.array == "items" for block in blocks for s in all_statements(block)
-        )
-
-    def _places(self) -> list[str]:
-        lines = []
-        self.declared = set()
-        self.notation.scope = self.kinds.blocks[0]
-        lines += [INDENT + line for line in self._block(self.plan.start)]
+    def _places(self) -> Lines:
+        self.scope, self.declared = self.kinds.blocks[0], {"outcome"}
+        yield from _indent(self._block(self.plan.start))
         for (number, place), scope in zip(self.plan.places.items(), self.kinds.blocks[1:], strict=True):
-            self.declared = set()
-            self.notation.scope = scope
-            inside = [INDENT + line for line in self._block(place.code)]
-            lines += ["", f"place_{number}:", *(INDENT + line for line in comment_lines(place.title))]
-            lines += [f"{INDENT}{{", *(INDENT + line for line in inside), f"{INDENT}}}"] if self.declared else inside
-        if any(isinstance(s, Back) for block in self.plan.blocks for s in all_statements(block)):
-            lines += ["", "back:", f"{INDENT}/* Back to the caller. */", *(INDENT + line for line in self._back())]
-        return lines
+            self.scope, self.declared = scope, {"outcome"}
+            inside = list(_indent(self._block(place.code)))
+            yield from ("", f"place_{number}:", *_indent(comment_lines(place.title)))
+            if self.declared != {"outcome"}:
+                inside = [f"{INDENT}{{", *_indent(inside), f"{INDENT}}}"]
+            yield from inside
+        if any(isinstance(line, CloseCall) for block in self.plan.blocks for line in statements(block)):
+            yield from ("", "back:", f"{INDENT}/* Back to the caller. */", *_indent(self._back()))
 
     def _back(self) -> Lines:
         """Yield the code that goes back to the caller."""
@@ -284,174 +255,154 @@ class _Writer:
             yield "goto step_limit; /* Never: the program opens no call that could end. */"
             return
         yield "--depth;"
-        for index in plan.saved:
-            yield f"{plan.names[Register(index)]} = frames[depth].{plan.names[Register(index)]};"
-        cases = []
-        for site in plan.sites:
-            code = []
-            if site.receiver in plan.registers:
-                assert site.receiver is not None
-                code.append(f"{plan.names[Register(site.receiver)]} = result;")
-            if PREVIOUS in plan.registers:
-                code.append(f"{plan.names[Register(PREVIOUS)]} = {site.previous};")
-            cases.append([*code, self._jump(site.place)])
-        if len(cases) == 1:
-            yield from cases[0]
-            return
-        yield "switch (frames[depth].site) {"
-        for number, code in enumerate(cases):
-            yield f"case {number}:" if number + 1 < len(cases) else "default:"
-            yield from (INDENT + line for line in code)
-        yield "}"
+        yield from (f"{own} = frames[depth].{own};" for own in plan.saved)
+        many = len(plan.sites) > 1
+        if many:
+            yield "switch (frames[depth].site) {"
+        for number, site in enumerate(plan.sites):
+            code = [f"{site.receiver} = result;"] if site.receiver in plan.registers else []
+            code += [f"previous = {site.previous};"] if "previous" in plan.registers else []
+            code += [_jump(site.place)]
+            if many:
+                yield f"case {number}:" if number + 1 < len(plan.sites) else "default:"
+            yield from _indent(code) if many else code
+        if many:
+            yield "}"
 
     def _tail(self, text: str) -> Lines:
         """Yield the ways in which a run can end."""
         for label, code in (
-            ("no_place", ["if (left == 0) goto step_limit;", "++unmet;", "outcome = SURPASS_NO_RULE;", "goto end;"]),
+            ("no_place", ["if (left == 0) goto step_limit;", "outcome = SURPASS_NO_RULE;", "goto end;"]),
             ("too_deep", ["if (left == 0) goto step_limit;", "outcome = SURPASS_STACK_LIMIT;", "goto end;"]),
             ("out_of_memory", ["outcome = SURPASS_OUT_OF_MEMORY;", "goto end;"]),
             ("step_limit", ["left = 0;", "outcome = SURPASS_STEP_LIMIT;"]),
         ):
-            if f"goto {label};" in text or (label == "step_limit" and "goto" in text):
-                yield from ("", f"{label}:", *(INDENT + line for line in code))
-        yield from ("", "end:") if "goto end;" in text or "goto" in text else ()
-        if self.plan.stack_limit is not None:
-            yield INDENT + "free(frames);"
-        yield INDENT + "*steps = limit - left;"
-        for name, _, value in self.outputs():
-            yield f"{INDENT}*{name}_out = {value};"
-        yield INDENT + "return outcome;"
-
-    def _jump(self, place: int | None) -> str:
-        return "goto no_place;" if place is None else f"goto place_{place};"
+            if f"goto {label};" in text or (label == "step_limit" and ("goto no_p" in text or "goto too_d" in text)):
+                yield from ("", f"{label}:", *_indent(code))
+        yield from ("", "end:") if "goto end;" in text or "goto no_p" in text or "goto too_d" in text else ()
 
     # Statements
 
-    def _block(self, block: Block) -> Lines:
-        for statement in block:
-            yield from self._statement(statement)
+    def _block(self, block: Sequence[ast.stmt]) -> Lines:
+        for at, line in enumerate(block):
+            yield from self._declare_before(line, block[at + 1 :])
+            yield from self._statement(line)
 
-    def _statement(self, statement: Statement) -> Lines:
-        if isinstance(statement, If):
-            yield from self._branch(statement)
-        elif isinstance(statement, While):
-            yield f"while ({self.text(statement.test)}) {{"
-            yield from self._inside(statement.body)
-            yield "}"
-        elif isinstance(statement, For):
-            name, end = statement.var.name, self.text(statement.end)
-            self.declared.add(name)
-            if any(changes(inner, statement.end) for inner in all_statements(statement.body)):
-                # Where the loop ends is settled before its first turn.
-                yield f"const int64_t {name}_end = {end};"
-                end = f"{name}_end"
-            sign, move = ("<", "+=") if statement.step > 0 else (">", "-=")
-            yield (
-                f"for (int64_t {name} = {self.text(statement.first)}; {name} {sign} {end}; {name} {move}"
-                f" {abs(statement.step)}) {{"
-            )
-            yield from self._inside(statement.body)
-            yield "}"
-        elif isinstance(statement, SetVar):
-            yield self._set(statement.var, statement.value)
-        elif isinstance(statement, SetRegister):
-            yield self._set(Register(statement.index), statement.value)
-        elif isinstance(statement, SetCell):
-            yield self._set(statement.cell, statement.value)
-        else:
-            yield from self._plain(statement)
+    def _declare_before(self, line: ast.stmt, rest: Sequence[ast.stmt]) -> Lines:
+        """Yield the declarations of variables that are first set inside a statement and read behind it."""
+        if any(blocks(line)):
+            own = {k for k in assigned([line]) if k in self.scope and k not in self.declared}
+            counters = {
+                s.target.id for s in statements([line]) if isinstance(s, ast.For) and isinstance(s.target, ast.Name)
+            }
+            both = set(assigned(line.body)) & set(assigned(line.orelse)) if isinstance(line, ast.If) else set()
+            read = names_in(*rest) | (both and names_in(*(s for s in rest)))
+            for k in sorted((own - counters) & read):
+                self.declared.add(k)
+                yield f"{self.type_of(self.scope[k])} {k} = 0;"
 
-    def _plain(self, statement: Statement) -> Lines:
-        """Yield the code of statements without blocks in them."""
-        if isinstance(statement, Call):
-            call = self._call(statement.function, statement.arguments)
-            if statement.target is not None:
-                yield f"{self._declare(statement.target)} = {call};"
-            else:
-                yield f"{call};"
-        elif isinstance(statement, Return):
-            yield "return;" if statement.value is None else f"return {self.text(statement.value)};"
-        elif isinstance(statement, Comment):
-            yield f"/* {for_c(plain_text(statement.text))} */"
-        elif isinstance(statement, Step):
-            yield "if (left-- == 0) goto step_limit;"
-        elif isinstance(statement, Look):
-            yield f"unmet += !was_met({self._call(statement.function, ())});"
-        elif isinstance(statement, Jump):
-            yield self._jump(statement.place)
-        elif isinstance(statement, NoRule):
-            yield from ("++left;", "outcome = SURPASS_NO_RULE;", "goto end;")
-        elif isinstance(statement, End):
-            if statement.outcome != Var("outcome"):
-                yield f"outcome = {self.text(statement.outcome)};"
-            yield "goto end;"
-        elif isinstance(statement, Push):
-            saved = [f".{name} = {name}" for name in (self.names[Register(index)] for index in self.plan.saved)]
-            saved += [f".site = {statement.site}"] if _has_sites(self.plan) else []
-            assert self.plan.stack_limit is not None
-            yield "if (depth == capacity && !grow(&frames, &capacity)) goto out_of_memory;"
-            yield f"frames[depth++] = (Frame){{{', '.join(saved)}}};"
-            yield f"if (depth > {self.text(self.plan.stack_limit)}) goto too_deep;"
-        elif isinstance(statement, Back):
-            if any(site.receiver in self.plan.registers for site in self.plan.sites):
-                yield f"result = {self.text(statement.result)};"
-            yield "goto back;"
-        else:
-            yield "break;" if isinstance(statement, Break) else "continue;"
-
-    def _declare(self, var: Var) -> str:
-        """Return a variable as it is written where it is set: with its type the first time."""
-        if var.name in self.declared or (var == Var("outcome") and not self.is_function):
-            return var.name
-        self.declared.add(var.name)
-        return f"{self.notation.type_of(self.notation.scope[var])} {var.name}"
-
-    def _set(self, target: Var | Register | Cell, value: Expr) -> str:
-        if isinstance(value, Binary) and value.left == target and value.sign in ("+", "-"):
-            sign, more = value.sign, value.right
-            if isinstance(more, Const) and more.value < 0 and sign == "+":
-                sign, more = "-", Const(-more.value)
-            return f"{self.text(target)} {sign}= {self.text(more)};"
-        name = self._declare(target) if isinstance(target, Var) else self.text(target)
-        return f"{name} = {self.text(value)};"
-
-    def _inside(self, block: Block) -> Lines:
+    def _inside(self, block: Sequence[ast.stmt]) -> Lines:
         """Yield the code of an inner block; what it declares is known in it alone."""
         outside = set(self.declared)
-        lines = [INDENT + line for line in self._block(block)]
+        lines = list(_indent(self._block(block)))
         self.declared = outside | ({"{"} if self.declared != outside else set())
         yield from lines
 
-    def _branch(self, statement: If) -> Lines:
-        head, all_end = f"if ({self.text(statement.test)}) {{", True
+    def _statement(self, line: ast.stmt) -> Lines:
+        match line:
+            case ast.If():
+                yield from self._branch(line)
+            case ast.While():
+                yield f"while ({self.text(line.test)}) {{"
+                yield from (*self._inside(line.body), "}")
+            case ast.For(target=ast.Name(id=own), iter=ast.Call(args=bounds)):
+                first, end, step = map(self.text, bounds)
+                down = step.startswith("-")
+                change = f"{own} {'-' if down else '+'}= {step.lstrip('-')}"
+                self.declared.add(own)
+                yield f"for (int64_t {own} = {first}; {own} {'>' if down else '<'} {end}; {change}) {{"
+                yield from (*self._inside(line.body), "}")
+            case ast.Assign(targets=[target]):
+                yield self._set(target, line.value)
+            case ast.Expr():
+                yield f"{self.text(line.value)};"
+            case ast.Return():
+                yield "return;" if line.value is None else f"return {self.text(line.value)};"
+            case Remark():
+                yield from comment_lines(line.text)
+            case CountStep():
+                yield "if (left-- == 0) goto step_limit;"
+            case GoTo():
+                yield _jump(line.place)
+            case Finish(outcome=None):
+                yield from ("++left;", "outcome = SURPASS_NO_RULE;", "goto end;")
+            case Finish(outcome=ast.expr() as outcome):
+                if not same(outcome, ast.Name("outcome", ast.Load())):
+                    yield f"outcome = {self.text(outcome)};"
+                yield "goto end;"
+            case OpenCall():
+                assert self.plan.stack_limit is not None
+                saved = [f".{own} = {own}" for own in self.plan.saved]
+                saved += [f".site = {line.site}"] if _has_sites(self.plan) else []
+                yield "if (depth == capacity && !grow(&frames, &capacity)) goto out_of_memory;"
+                yield f"frames[depth++] = (Frame){{{', '.join(saved)}}};"
+                yield f"if (depth > {self.text(self.plan.stack_limit)}) goto too_deep;"
+            case CloseCall():
+                if any(site.receiver in self.plan.registers for site in self.plan.sites):
+                    yield f"result = {self.text(line.result)};"
+                yield "goto back;"
+            case ast.Break() | ast.Continue():
+                yield f"{type(line).__name__.lower()};"
+
+    def _set(self, target: ast.expr, value: ast.expr) -> str:
+        name = self.text(target)
+        if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add | ast.Sub) and same(target, value.left):
+            return f"{name} {_INFIX[type(value.op)][0]}= {self.text(value.right)};"
+        if isinstance(target, ast.Name) and target.id in self.scope and target.id not in self.declared:
+            self.declared.add(target.id)
+            name = f"{self.type_of(self.scope[target.id])} {name}"
+        return f"{name} = {self.text(value)};"
+
+    def _branch(self, line: ast.If) -> Lines:
+        head, all_end = f"if ({self.text(line.test)}) {{", True
         while True:
-            yield head
-            yield from self._inside(statement.then)
-            rest = statement.otherwise
-            all_end = all_end and _ends(statement.then)
-            if all_end and not _is_tree(rest):
-                yield "}"
-                yield from self._block(rest)
+            yield from (head, *self._inside(line.body))
+            rest, all_end = line.orelse, all_end and _ends(line.body)
+            is_tree = len(rest) == 1 and isinstance(rest[0], ast.If)
+            if all_end and not is_tree:
+                yield from ("}", *self._block(rest))
                 return
-            if len(rest) != 1 or not isinstance(rest[0], If):
+            if not is_tree:
                 break
-            statement = rest[0]
-            head = f"}} else if ({self.text(statement.test)}) {{"
+            assert isinstance(rest[0], ast.If)
+            line = rest[0]
+            head = f"}} else if ({self.text(line.test)}) {{"
         if rest:
-            yield "} else {"
-            yield from self._inside(rest)
+            yield from ("} else {", *self._inside(rest))
         yield "}"
 
 
-def _ends(block: Block) -> bool:
+def _constant(expr: ast.Constant) -> tuple[str, int]:
+    value = number(expr)
+    assert value is not None
+    if isinstance(value, float):
+        text = repr(value) if math.isfinite(value) else "INFINITY" if value > 0 else "-INFINITY"
+    else:
+        text = str(int(value)) if abs(value) < 2**31 else f"INT64_C({value})"
+    return text, SIGN if text.startswith("-") else ATOM
+
+
+def _jump(place: int | None) -> str:
+    return "goto no_place;" if place is None else f"goto place_{place};"
+
+
+def _ends(block: Sequence[ast.stmt]) -> bool:
     """Tell whether a block never goes on behind its end."""
-    if not block:
-        return False
-    last = block[-1]
-    if isinstance(last, If):
-        return _ends(last.then) and _ends(last.otherwise)
-    return isinstance(last, End | NoRule | Return | Jump | Back)
+    last = block[-1] if block else None
+    if isinstance(last, ast.If):
+        return _ends(last.body) and _ends(last.orelse)
+    return isinstance(last, Finish | GoTo | CloseCall | ast.Return)
 
 
-def _is_tree(block: Block) -> bool:
-    return len(block) == 1 and isinstance(block[0], If)
+def _indent(lines: Sequence[str] | Lines) -> Lines:
+    return (INDENT + line for line in lines)

@@ -1,516 +1,427 @@
-"""The small language between kernels and exported source: expressions and statements over one episode's memory.
+"""The code of programs and kernels: Python's own syntax trees, with a few statements of the machine.
 
-Expressions have no effects. The memory is that of a `State`: registers, integers (`items`) and reals, and the
-machine's call stack, which only `Push` and `Back` touch. `Step`, `Jump`, `End` and `NoRule` are what the
-engine does around an action.
+Expressions are `ast` expressions without effects over names (variables, registers, `n`, the query) and over places in the
+arrays `items` and `reals`. Statements are `ast` assignments to one target, `If`, `While`, `For` over a range, `Break`,
+`Continue`, `Return` and calls of subroutines, and those below. Trees are never changed, only built anew.
 """
 
 from __future__ import annotations
 
+import ast
 import operator
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 __all__ = [
-    "Apply",
-    "Back",
-    "Binary",
+    "FALSE",
+    "TRUE",
     "Block",
-    "Break",
-    "Call",
-    "Cell",
-    "Comment",
-    "Compare",
-    "Const",
-    "Continue",
-    "End",
-    "Expr",
-    "For",
-    "Function",
-    "If",
-    "Jump",
-    "Logic",
-    "Look",
-    "NoRule",
-    "Not",
-    "Push",
-    "Register",
-    "Return",
-    "Select",
-    "SetCell",
-    "SetRegister",
-    "SetVar",
-    "Site",
-    "Statement",
-    "Step",
-    "Var",
-    "While",
-    "arithmetic",
+    "CloseCall",
+    "CountStep",
+    "Finish",
+    "GoTo",
+    "OpenCall",
+    "Remark",
+    "Subroutine",
+    "all_of",
+    "any_of",
+    "assign",
+    "assigned",
+    "blocks",
+    "call",
+    "change_block",
     "compare",
+    "constant",
+    "deepest_first",
     "expressions",
-    "inner_blocks",
-    "is_whole",
-    "logic",
+    "fold",
+    "is_true",
+    "is_truth",
+    "may_be_real",
+    "name",
+    "names_in",
     "negate",
-    "parts",
-    "rebuild",
-    "select",
-    "walk",
+    "number",
+    "place",
+    "rewrite",
+    "same",
+    "statements",
+    "truth",
+    "whole",
 ]
 
-Array = Literal["items", "reals"]
+Block = tuple[ast.stmt, ...]
+AnyNode = TypeVar("AnyNode", bound=ast.AST)
 
 
-@dataclass(frozen=True)
-class Const:
-    """A number, or a truth value."""
-
-    value: int | float | bool
-    label: str = field(default="", compare=False)
-    """What the value is called in exported files, if it has a name there."""
-
-
-@dataclass(frozen=True)
-class Var:
-    """A local variable or a parameter."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class Register:
-    """A register, by its number."""
-
-    index: int
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A place in the integers or reals."""
-
-    array: Array
-    index: Expr
-
-
-@dataclass(frozen=True)
-class Not:
-    """True if the operand is not."""
-
-    operand: Expr
-
-
-@dataclass(frozen=True)
-class Binary:
-    """Arithmetic on two numbers, with the meaning that Python gives to the sign; `min` and `max` are signs too."""
-
-    sign: str
-    left: Expr
-    right: Expr
-
-
-@dataclass(frozen=True)
-class Compare:
-    """A comparison."""
-
-    sign: str
-    left: Expr
-    right: Expr
-
-
-@dataclass(frozen=True)
-class Logic:
-    """`and` or `or`; the right side is looked at only if it matters."""
-
-    sign: str
-    left: Expr
-    right: Expr
-
-
-@dataclass(frozen=True)
-class Select:
-    """One of two expressions; the other is not looked at."""
-
-    test: Expr
-    then: Expr
-    otherwise: Expr
-
-
-@dataclass(frozen=True)
-class Apply:
-    """A function of numbers: `abs`, `int`, `float`, or one of the module `math`."""
-
-    function: str
-    argument: Expr
-
-
-Expr = Const | Var | Register | Cell | Not | Binary | Compare | Logic | Select | Apply
-
-
-@dataclass(frozen=True)
-class SetVar:
-    """Sets a local variable."""
-
-    var: Var
-    value: Expr
-
-
-@dataclass(frozen=True)
-class SetRegister:
-    """Sets a register."""
-
-    index: int
-    value: Expr
-
-
-@dataclass(frozen=True)
-class SetCell:
-    """Sets a place in the integers or reals."""
-
-    cell: Cell
-    value: Expr
-
-
-@dataclass(frozen=True)
-class If:
-    """Goes one of two ways."""
-
-    test: Expr
-    then: Block
-    otherwise: Block = ()
-
-
-@dataclass(frozen=True)
-class While:
-    """Repeats while a condition holds."""
-
-    test: Expr
-    body: Block
-
-
-@dataclass(frozen=True)
-class For:
-    """Counts a variable from `first` on by `step` and stops before `end`."""
-
-    var: Var
-    first: Expr
-    end: Expr
-    step: int
-    body: Block
-
-
-@dataclass(frozen=True)
-class Break:
-    """Leaves the innermost loop."""
-
-
-@dataclass(frozen=True)
-class Continue:
-    """Goes on with the next turn of the innermost loop."""
-
-
-@dataclass(frozen=True)
-class Call:
-    """Runs a function on the memory and keeps what it returns."""
-
-    target: Var | None
-    function: Function
-    arguments: tuple[Expr, ...]
-
-
-@dataclass(frozen=True)
-class Return:
-    """Ends a function with a value."""
-
-    value: Expr | None
-
-
-@dataclass(frozen=True)
-class Comment:
+class Remark(ast.stmt):
     """Words for the reader."""
 
-    text: str
+    _fields = ("text",)
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
 
 
-@dataclass(frozen=True)
-class Step:
+class CountStep(ast.stmt):
     """Ends the run if no step is left; counts one."""
 
 
-@dataclass(frozen=True)
-class Look:
-    """Counts the observation if the program has never met it."""
+class GoTo(ast.stmt):
+    """Goes on at a place, by its number; None is a place that the program does not have."""
 
-    function: Function
-    """Gives the packed observation."""
+    _fields = ("place",)
 
-
-@dataclass(frozen=True)
-class Jump:
-    """Goes on at a place; None is a place that the program does not have."""
-
-    place: int | None
+    def __init__(self, place: int | None) -> None:
+        super().__init__()
+        self.place = place
 
 
-@dataclass(frozen=True)
-class NoRule:
-    """Ends the run before an action that the program does not have; the step is not counted."""
+class Finish(ast.stmt):
+    """Ends the run with an outcome; None where there is no action, whose step is not counted."""
+
+    _fields = ("outcome",)
+
+    def __init__(self, outcome: ast.expr | None) -> None:
+        super().__init__()
+        self.outcome = outcome
 
 
-@dataclass(frozen=True)
-class End:
-    """Ends the run with an outcome."""
+class OpenCall(ast.stmt):
+    """Opens a call of a function: saves the locals and where to go on; ends the run if too many calls are open."""
 
-    outcome: Expr
+    _fields = ("function", "receiver")
 
-
-@dataclass(frozen=True)
-class Site:
-    """Where a call comes back to."""
-
-    place: int | None
-    receiver: int | None
-    """The register that receives the result."""
-    previous: int
-    """The value of the previous action that a return restores."""
+    def __init__(self, function: int, receiver: int) -> None:
+        super().__init__()
+        self.function, self.receiver = function, receiver
+        self.site = -1
+        """The number of the place in the code that the call comes back to, once that is known."""
 
 
-@dataclass(frozen=True)
-class Push:
-    """Opens a call: saves the locals and where it comes back to; ends the run if too many calls are open."""
-
-    site: int
-    """The number of the `Site`."""
-
-
-@dataclass(frozen=True)
-class Back:
+class CloseCall(ast.stmt):
     """Closes the newest call: restores the locals, gives the result to its receiver and goes on behind the call."""
 
-    result: Expr
+    _fields = ("result",)
 
-
-Statement = (
-    SetVar
-    | SetRegister
-    | SetCell
-    | If
-    | While
-    | For
-    | Break
-    | Continue
-    | Call
-    | Return
-    | Comment
-    | Step
-    | Look
-    | Jump
-    | NoRule
-    | End
-    | Push
-    | Back
-)
-Block = tuple[Statement, ...]
+    def __init__(self, result: ast.expr) -> None:
+        super().__init__()
+        self.result = result
 
 
 @dataclass(frozen=True, eq=False)
-class Function:
+class Subroutine:
     """A kernel kept as a function of its own: it works on the memory in place."""
 
     name: str
     summary: str
-    parameters: tuple[Var, ...]
+    parameters: tuple[str, ...]
     body: Block
 
 
-# Expressions are made by the functions below, which work out what is known.
+# Making expressions
 
-_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "&": operator.and_,
-    "|": operator.or_,
-    "^": operator.xor,
-    "<<": operator.lshift,
-    ">>": operator.rshift,
-    "**": operator.pow,
-    "min": min,
-    "max": max,
+_ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
 }
-_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    "==": operator.eq,
-    "!=": operator.ne,
-    ">": operator.gt,
-    ">=": operator.ge,
+_COMPARISONS: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], bool], type[ast.cmpop]]] = {
+    ast.Lt: ("<", operator.lt, ast.GtE),
+    ast.LtE: ("<=", operator.le, ast.Gt),
+    ast.Eq: ("==", operator.eq, ast.NotEq),
+    ast.NotEq: ("!=", operator.ne, ast.Eq),
+    ast.Gt: (">", operator.gt, ast.LtE),
+    ast.GtE: (">=", operator.ge, ast.Lt),
 }
-_OPPOSITES = {"<": ">=", "<=": ">", "==": "!=", "!=": "==", ">": "<=", ">=": "<"}
+_BY_SIGN = {sign: op for op, (sign, _, _) in _COMPARISONS.items()}
 
 
-def is_whole(expr: Expr) -> bool:
-    """Tell whether an expression is made of registers and whole numbers alone."""
-    if isinstance(expr, Const):
-        return not isinstance(expr.value, float)
-    if isinstance(expr, Binary):
-        return expr.sign != "/" and is_whole(expr.left) and is_whole(expr.right)
-    return isinstance(expr, Register | Compare | Logic | Not)
+def name(text: str) -> ast.Name:
+    """Return a variable."""
+    return ast.Name(text, ast.Load())
 
 
-def arithmetic(sign: str, left: Expr, right: Expr) -> Expr:
-    """Return the result of arithmetic."""
-    if isinstance(left, Const) and isinstance(right, Const):
-        return Const(_ARITHMETIC[sign](left.value, right.value))
-    if sign == "-" and isinstance(right, Const) and not isinstance(right.value, float):
-        sign, right = "+", Const(-right.value)
-    if sign == "+" and isinstance(left, Const):
-        left, right = right, left
-    if isinstance(right, Const) and not isinstance(right.value, float):
-        if (sign, right.value) == ("*", 1) or ((sign, right.value) == ("+", 0) and is_whole(left)):
-            return left
-        # Whole numbers may be added in any order; reals may not.
-        if sign == "+" and isinstance(left, Binary) and left.sign == "+" and is_whole(left):
-            more = left.right
-            if isinstance(more, Const):
-                return arithmetic("+", left.left, Const(more.value + right.value))
-    if sign == "*" and left == Const(1) and is_whole(left):
-        return right
-    return Binary(sign, left, right)
+def whole(text: str) -> ast.Name:
+    """Return a variable that is always a whole number, or an item of a list, which can be ordered."""
+    found = name(text)
+    vars(found)["is_whole"] = True
+    return found
 
 
-def compare(sign: str, left: Expr, right: Expr) -> Expr:
+def constant(value: float) -> ast.Constant:
+    """Return a number or a truth value as an expression."""
+    return ast.Constant(value)
+
+
+TRUE, FALSE = constant(True), constant(False)
+
+
+def place(array: str, index: ast.expr) -> ast.Subscript:
+    """Return a place in an array."""
+    return ast.Subscript(name(array), index, ast.Load())
+
+
+def call(function: str, *arguments: ast.expr) -> ast.Call:
+    """Return the call of a function."""
+    return ast.Call(name(function), list(arguments), [])
+
+
+def assign(target: ast.expr, value: ast.expr) -> ast.Assign:
+    """Return the statement that sets a variable or a place."""
+    return ast.Assign([target], value)
+
+
+def compare(sign: str, left: ast.expr, right: ast.expr) -> ast.expr:
     """Return whether a comparison holds."""
-    if isinstance(left, Const) and isinstance(right, Const):
-        return Const(_COMPARISONS[sign](left.value, right.value))
-    if left == right and is_whole(left):
-        return Const(sign in ("<=", "==", ">="))
-    if (
-        isinstance(left, Binary)
-        and left.sign == "+"
-        and is_whole(left)
-        and isinstance(right, Const)
-        and is_whole(right)
-    ):
-        more = left.right
-        if isinstance(more, Const):
-            return Compare(sign, left.left, Const(right.value - more.value))
-    return Compare(sign, left, right)
+    return fold(ast.Compare(left, [_BY_SIGN[sign]()], [right]))
 
 
-def negate(expr: Expr) -> Expr:
-    """Return whether an expression does not hold."""
-    if isinstance(expr, Const):
-        return Const(not expr.value)
-    if isinstance(expr, Not):
-        return expr.operand
-    if isinstance(expr, Compare) and not any(_is_real(side) for side in (expr.left, expr.right)):
-        return Compare(_OPPOSITES[expr.sign], expr.left, expr.right)
-    if isinstance(expr, Logic):
-        return Logic("or" if expr.sign == "and" else "and", negate(expr.left), negate(expr.right))
-    return Not(expr)
+def all_of(*conditions: ast.expr) -> ast.expr:
+    """Return whether all conditions hold; each is looked at only if those before it do."""
+    return fold(ast.BoolOp(ast.And(), list(conditions)))
 
 
-def _is_real(expr: Expr) -> bool:
-    """Tell whether an expression may be a real, which could be no number at all; items never are."""
-    return any(
-        (isinstance(part, Cell) and part.array == "reals")
-        or isinstance(part, Var | Apply)
-        or (isinstance(part, Const) and isinstance(part.value, float))
-        for part in walk(expr)
+def any_of(*conditions: ast.expr) -> ast.expr:
+    """Return whether any condition holds; each is looked at only if those before it do not."""
+    return fold(ast.BoolOp(ast.Or(), list(conditions)))
+
+
+def same(a: ast.AST, b: ast.AST) -> bool:
+    """Tell whether two pieces of code are alike."""
+    return ast.dump(a) == ast.dump(b)
+
+
+def number(expr: ast.expr) -> int | float | None:
+    """Return the number that an expression is, if it is one."""
+    return expr.value if isinstance(expr, ast.Constant) and isinstance(expr.value, int | float) else None
+
+
+def is_true(expr: ast.expr) -> bool | None:
+    """Tell whether a condition is known to hold or not to hold."""
+    found = number(expr)
+    return None if found is None else bool(found)
+
+
+def is_truth(expr: ast.expr) -> bool:
+    """Tell whether an expression is a truth value."""
+    if isinstance(expr, ast.Constant):
+        return isinstance(expr.value, bool)
+    return isinstance(expr, ast.Compare | ast.BoolOp) or (
+        isinstance(expr, ast.UnaryOp) and isinstance(expr.op, ast.Not)
     )
 
 
-def logic(sign: str, left: Expr, right: Expr) -> Expr:
-    """Return `left and right` or `left or right`, for truth values."""
-    for known, other in ((left, right), (right, left)):
-        if isinstance(known, Const):
-            return other if bool(known.value) == (sign == "and") else Const(sign == "or")
-    return left if left == right else Logic(sign, left, right)
+def truth(expr: ast.expr) -> ast.expr:
+    """Return whether an expression counts as true."""
+    return expr if is_truth(expr) else compare("!=", expr, constant(0))
 
 
-def select(test: Expr, then: Expr, otherwise: Expr) -> Expr:
-    """Return `then` if the test holds, else `otherwise`."""
-    if isinstance(test, Const):
-        return then if test.value else otherwise
-    return then if then == otherwise else Select(test, then, otherwise)
+def negate(expr: ast.expr) -> ast.expr:
+    """Return whether a condition does not hold."""
+    if isinstance(expr, ast.Constant):
+        return constant(not expr.value)
+    if isinstance(expr, ast.UnaryOp) and isinstance(expr.op, ast.Not):
+        return expr.operand
+    if isinstance(expr, ast.BoolOp):
+        other = ast.Or() if isinstance(expr.op, ast.And) else ast.And()
+        return fold(ast.BoolOp(other, [negate(side) for side in expr.values]))
+    # Of what is no number, neither a comparison nor its opposite holds.
+    if isinstance(expr, ast.Compare) and not any(map(may_be_real, (expr.left, *expr.comparators))):
+        return ast.Compare(expr.left, [_COMPARISONS[type(expr.ops[0])][2]()], expr.comparators)
+    return ast.UnaryOp(ast.Not(), truth(expr))
 
 
-# Looking through code.
+def may_be_real(expr: ast.expr) -> bool:
+    """Tell whether an expression may be a real, which is rounded and could be no number at all."""
+    match expr:
+        case ast.Constant():
+            return isinstance(expr.value, float)
+        case ast.Name():
+            return not getattr(expr, "is_whole", False)
+        case ast.Subscript():
+            return same(expr.value, name("reals"))
+        case ast.BinOp():
+            return isinstance(expr.op, ast.Div) or may_be_real(expr.left) or may_be_real(expr.right)
+        case ast.IfExp():
+            return may_be_real(expr.body) or may_be_real(expr.orelse)
+        case ast.Call(func=ast.Name(id="min" | "max" | "abs")):
+            return any(map(may_be_real, expr.args))
+    return not is_truth(expr)
 
 
-def parts(expr: Expr) -> tuple[Expr, ...]:
-    """Return the expressions that an expression is directly made of."""
-    if isinstance(expr, Cell):
-        return (expr.index,)
-    if isinstance(expr, Not):
-        return (expr.operand,)
-    if isinstance(expr, Apply):
-        return (expr.argument,)
-    if isinstance(expr, Select):
-        return (expr.test, expr.then, expr.otherwise)
-    if isinstance(expr, Binary | Compare | Logic):
-        return (expr.left, expr.right)
-    return ()
-
-
-def walk(expr: Expr) -> Iterator[Expr]:
-    """Yield an expression and all it is made of."""
-    yield expr
-    for part in parts(expr):
-        yield from walk(part)
-
-
-def rebuild(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
-    """Return an expression with those parts replaced for which `change` returns something."""
-    changed = change(expr)
-    if changed is not None:
-        return changed
-    if isinstance(expr, Cell):
-        return Cell(expr.array, rebuild(expr.index, change))
-    if isinstance(expr, Not):
-        return negate(rebuild(expr.operand, change))
-    if isinstance(expr, Apply):
-        return Apply(expr.function, rebuild(expr.argument, change))
-    if isinstance(expr, Select):
-        return select(*(rebuild(part, change) for part in parts(expr)))
-    if isinstance(expr, Binary):
-        return arithmetic(expr.sign, *(rebuild(part, change) for part in parts(expr)))
-    if isinstance(expr, Compare):
-        return compare(expr.sign, *(rebuild(part, change) for part in parts(expr)))
-    if isinstance(expr, Logic):
-        return logic(expr.sign, *(rebuild(part, change) for part in parts(expr)))
+def fold(expr: ast.expr) -> ast.expr:
+    """Return an expression in short, given that its parts are: with what is known worked out."""
+    if isinstance(expr, ast.BinOp):
+        return _fold_arithmetic(expr)
+    if isinstance(expr, ast.Compare):
+        left, right = expr.left, expr.comparators[0]
+        test = _COMPARISONS[type(expr.ops[0])][1]
+        a, b = number(left), number(right)
+        if a is not None and b is not None:
+            return constant(test(a, b))
+        return constant(test(0, 0)) if same(left, right) and not may_be_real(left) else expr
+    if isinstance(expr, ast.BoolOp):
+        return _fold_logic(expr)
+    if isinstance(expr, ast.UnaryOp) and isinstance(expr.op, ast.Not):
+        return negate(expr.operand)
+    if isinstance(expr, ast.IfExp):
+        known = is_true(expr.test)
+        if known is None:
+            return expr.body if same(expr.body, expr.orelse) else expr
+        return expr.body if known else expr.orelse
+    if isinstance(expr, ast.Call) and isinstance(expr.func, ast.Name) and expr.func.id in ("min", "max"):
+        numbers = [value for argument in expr.args if (value := number(argument)) is not None]
+        if len(numbers) == len(expr.args):
+            return constant((min if expr.func.id == "min" else max)(numbers))
     return expr
 
 
-def expressions(statement: Statement) -> tuple[Expr, ...]:
-    """Return the expressions that a statement itself reads, those of inner blocks left out."""
-    if isinstance(statement, SetVar | SetRegister):
-        return (statement.value,)
-    if isinstance(statement, SetCell):
-        return (statement.cell.index, statement.value)
-    if isinstance(statement, If | While):
-        return (statement.test,)
-    if isinstance(statement, For):
-        return (statement.first, statement.end)
-    if isinstance(statement, Call):
-        return statement.arguments
-    if isinstance(statement, Return):
-        return () if statement.value is None else (statement.value,)
-    if isinstance(statement, End):
-        return (statement.outcome,)
-    if isinstance(statement, Back):
-        return (statement.result,)
-    return ()
+def _fold_arithmetic(expr: ast.BinOp) -> ast.expr:
+    left, op, right = expr.left, expr.op, expr.right
+    a, b = number(left), number(right)
+    if a is not None and b is not None:
+        return constant(_ARITHMETIC[type(op)](a, b))
+    if isinstance(op, ast.Mult) and (a == 1 or b == 1):
+        return right if a == 1 else left
+    if not isinstance(op, ast.Add | ast.Sub) or may_be_real(left) or may_be_real(right):
+        return expr
+    # Whole numbers may be added in any order; reals may not.
+    if a is not None and isinstance(op, ast.Add):
+        left, b = right, a
+    if b is None:
+        return expr
+    more = int(b) if isinstance(op, ast.Add) else -int(b)
+    if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Add | ast.Sub):
+        before = number(left.right)
+        if before is not None:
+            more, left = more + int(before if isinstance(left.op, ast.Add) else -before), left.left
+    if more == 0:
+        return left
+    return ast.BinOp(left, ast.Add() if more > 0 else ast.Sub(), constant(abs(more)))
 
 
-def inner_blocks(statement: Statement) -> Sequence[Block]:
-    """Return the blocks inside a statement."""
-    if isinstance(statement, If):
-        return (statement.then, statement.otherwise)
-    if isinstance(statement, While | For):
-        return (statement.body,)
-    return ()
+def _fold_logic(expr: ast.BoolOp) -> ast.expr:
+    neutral = isinstance(expr.op, ast.And)
+    kept: list[ast.expr] = []
+    for side in expr.values:
+        inner = side.values if isinstance(side, ast.BoolOp) and type(side.op) is type(expr.op) else [side]
+        for part in inner:
+            known = is_true(part)
+            if known is None:
+                kept += [] if any(same(part, other) for other in kept) else [part]
+            elif known != neutral:
+                # What comes before has no effects.
+                return constant(not neutral)
+    if len(kept) < 2:
+        return kept[0] if kept else constant(neutral)
+    return ast.BoolOp(expr.op, kept)
+
+
+# Going through code
+
+
+def deepest_first(expr: ast.expr, change: Callable[[ast.expr], ast.expr]) -> ast.expr:
+    """Return an expression built anew: `change` is given every part, the innermost first."""
+
+    def build(part: Any) -> Any:
+        if isinstance(part, list):
+            return [build(element) for element in part]
+        return deepest_first(part, change) if isinstance(part, ast.expr) else part
+
+    if not isinstance(expr, ast.Name | ast.Constant):
+        expr = type(expr)(**{key: build(value) for key, value in ast.iter_fields(expr)})
+    return change(expr)
+
+
+def rewrite(expr: ast.expr, values: dict[str, ast.expr]) -> ast.expr:
+    """Return an expression with values in the places of names, and what is then known worked out."""
+    if not values.keys() & names_in(expr):
+        return expr
+    return deepest_first(expr, lambda part: values.get(part.id, part) if isinstance(part, ast.Name) else fold(part))
+
+
+def expressions(statement: ast.stmt) -> Iterator[ast.expr]:
+    """Yield the expressions that a statement itself reads: the values, and the indices of what it sets."""
+    for key, value in ast.iter_fields(statement):
+        for part in value if isinstance(value, list) else [value]:
+            if not isinstance(part, ast.expr):
+                continue
+            if key in ("targets", "target"):
+                if isinstance(part, ast.Subscript):
+                    yield part.slice
+            else:
+                yield part
+
+
+def names_in(*code: ast.AST) -> set[str]:
+    """Return the names in some code."""
+    return {part.id for node in code for part in ast.walk(node) if isinstance(part, ast.Name)}
+
+
+def blocks(statement: ast.stmt) -> Iterator[tuple[str, Block]]:
+    """Yield the blocks inside a statement, with the names of their fields."""
+    for key in ("body", "orelse"):
+        inner = getattr(statement, key, None)
+        if inner is not None:
+            yield key, tuple(inner)
+
+
+def statements(block: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements of a block and of the blocks in it."""
+    waiting = list(block)[::-1]
+    while waiting:
+        statement = waiting.pop()
+        yield statement
+        waiting += [inner for _, part in reversed(list(blocks(statement))) for inner in part[::-1]]
+
+
+def assigned(block: Iterable[ast.stmt]) -> Iterator[str]:
+    """Yield each name that a block sets, once for each time; an array's name for a place in it."""
+    for statement in statements(block):
+        if isinstance(statement, ast.Assign | ast.For):
+            target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+            if isinstance(target, ast.Subscript):
+                target = target.value
+            assert isinstance(target, ast.Name)
+            yield target.id
+
+
+def change_block(
+    block: Sequence[ast.stmt],
+    change: Callable[[ast.expr], ast.expr] | None = None,
+    keep: Callable[[ast.stmt], bool] = lambda statement: True,
+) -> Block:
+    """Return a block with its expressions changed, and without the statements that are not kept."""
+
+    def build(key: str, value: Any) -> Any:
+        if key in ("body", "orelse"):
+            return list(change_block(value, change, keep))
+        if change is None or not isinstance(value, ast.expr | list):
+            return value
+        if key in ("targets", "target"):
+            target = value[0] if isinstance(value, list) else value
+            if isinstance(target, ast.Subscript):
+                target = change(target)
+            return [target] if isinstance(value, list) else target
+        return change(value) if isinstance(value, ast.expr) else value
+
+    found: list[ast.stmt] = []
+    for statement in block:
+        if keep(statement):
+            changed = type(statement).__new__(type(statement))
+            changed.__dict__.update(statement.__dict__)
+            for key, value in ast.iter_fields(statement):
+                setattr(changed, key, build(key, value))
+            found.append(changed)
+    return tuple(found)

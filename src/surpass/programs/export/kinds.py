@@ -6,38 +6,17 @@ values of any type that can be ordered; else they are whole numbers.
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Sequence
 from typing import Literal
 
-from surpass.programs.export.cleanup import all_statements
-from surpass.programs.export.code import (
-    Apply,
-    Binary,
-    Block,
-    Call,
-    Cell,
-    Compare,
-    Const,
-    Expr,
-    For,
-    Function,
-    Return,
-    Select,
-    SetCell,
-    SetRegister,
-    SetVar,
-    Statement,
-    Var,
-    expressions,
-    walk,
-)
+from surpass.programs.export.code import Block, statements
 from surpass.programs.export.plan import Plan
-from surpass.programs.export.values import QUERY
 
-__all__ = ["Kind", "Kinds", "Scope"]
+__all__ = ["Kind", "Kinds", "VariableKinds"]
 
 Kind = Literal["int", "real", "item"]
-Scope = dict[Var, Kind]
-"""The kinds of the variables of a block or function."""
+VariableKinds = dict[str, Kind]
 
 
 class Kinds:
@@ -48,112 +27,88 @@ class Kinds:
         self.items: Kind = "item"
         """`item`, or `int` if the code works on whole numbers only."""
         self._infer()
-        if not self._items_are_opaque():
+        if not self._is_opaque:
             self.items = "int"
             self._infer()
 
     def _infer(self) -> None:
         plan = self.plan
-        self.blocks: list[Scope] = [{} for _ in plan.blocks]
-        self.functions: dict[Function, Scope] = {function: {} for function in plan.functions}
-        self.returns: dict[Function, Kind] = {}
+        self.blocks: list[VariableKinds] = [{} for _ in plan.blocks]
+        self.subroutines: dict[str, VariableKinds] = {title: {} for title in plan.subroutines}
+        self.returns: VariableKinds = {}
         # A real that starts at 0 and only ever gets whole numbers is kept as a whole number.
-        self.reals: dict[int, Kind] = dict.fromkeys(plan.reals or (), "int")
-        while True:
-            before = self._snapshot()
+        self.memory: VariableKinds = dict.fromkeys(plan.memory, "int")
+        self.memory[plan.signature.query] = self.items
+        before: object = None
+        while before != (now := repr((self.blocks, self.subroutines, self.returns, self.memory))):
+            before, self._is_opaque = now, True
             for block, scope in zip(plan.blocks, self.blocks, strict=True):
-                self._look_through(block, scope, None)
-            for function, scope in self.functions.items():
-                self._look_through(function.body, scope, function)
-            if self._snapshot() == before:
-                return
+                self._look_through(block, scope, "")
+            for title, found in plan.subroutines.items():
+                self._look_through(found.body, self.subroutines[title], title)
 
-    def _snapshot(self) -> object:
-        functions = [dict(scope) for scope in self.functions.values()]
-        return [dict(scope) for scope in self.blocks], functions, dict(self.returns), dict(self.reals)
+    def _look_through(self, block: Block, scope: VariableKinds, title: str) -> None:
+        for line in statements(block):
+            match line:
+                case ast.Assign(targets=[ast.Name(id=own)]):
+                    self._join(self.memory if own in self.memory else scope, own, self.of(line.value, scope))
+                case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=array)) as target]):
+                    self.of(target, scope)
+                    self._is_opaque &= (array == "items") == (self.of(line.value, scope) == "item")
+                case ast.For(target=ast.Name(id=own)):
+                    scope[own] = "int"
+                    self.of(line.iter, scope)
+                case ast.If() | ast.While():
+                    self.of(line.test, scope)
+                case ast.Expr():
+                    self.of(line.value, scope)
+                case ast.Return(value=ast.expr() as value):
+                    self._join(self.returns, title, self.of(value, scope))
 
-    def _look_through(self, block: Block, scope: Scope, function: Function | None) -> None:
-        for statement in all_statements(block):
-            if isinstance(statement, SetVar):
-                self._join(scope, statement.var, self.of(statement.value, scope))
-            elif isinstance(statement, For):
-                self._join(scope, statement.var, "int")
-            elif isinstance(statement, SetCell) and statement.cell.array == "reals" and self.plan.reals is not None:
-                assert isinstance(statement.cell.index, Const)
-                place, kind = int(statement.cell.index.value), self.of(statement.value, scope)
-                if kind != "int":
-                    self.reals[place] = "real"
-            elif isinstance(statement, Call):
-                inner = self.functions[statement.function]
-                for parameter, argument in zip(statement.function.parameters, statement.arguments, strict=True):
-                    self._join(inner, parameter, self.of(argument, scope))
-                if statement.target is not None:
-                    self._join(scope, statement.target, self.returns.get(statement.function, "int"))
-            elif isinstance(statement, Return) and function is not None and statement.value is not None:
-                kind = self.of(statement.value, scope)
-                self.returns[function] = self._common(self.returns.get(function, kind), kind)
+    def _join(self, scope: VariableKinds, own: str, kind: Kind) -> None:
+        scope[own] = self._common([scope.get(own, kind), kind])
 
-    def _join(self, scope: Scope, var: Var, kind: Kind) -> None:
-        scope[var] = self._common(scope.get(var, kind), kind)
+    def _common(self, kinds: Sequence[Kind]) -> Kind:
+        """Return the kind of what may be of several kinds; items and numbers do not go together."""
+        self._is_opaque &= len({kind == "item" for kind in kinds}) == 1
+        return kinds[0] if len(set(kinds)) == 1 else "real" if "real" in kinds else "int"
 
-    def _common(self, a: Kind, b: Kind) -> Kind:
-        if a == b:
-            return a
-        return "real" if "real" in (a, b) else "int"
-
-    def of(self, expr: Expr, scope: Scope) -> Kind:
+    def of(self, expr: ast.expr, scope: VariableKinds) -> Kind:
         """Return the kind of an expression; truth values are whole numbers."""
-        if isinstance(expr, Const):
-            return "real" if isinstance(expr.value, float) else "int"
-        if isinstance(expr, Var):
-            return self.items if expr == QUERY else scope.get(expr, "int")
-        if isinstance(expr, Cell):
-            if expr.array == "items":
-                return self.items
-            if self.plan.reals is not None and isinstance(expr.index, Const):
-                return self.reals[int(expr.index.value)]
-            return "real"
-        if isinstance(expr, Select):
-            return self._common(self.of(expr.then, scope), self.of(expr.otherwise, scope))
-        if isinstance(expr, Binary):
-            if expr.sign == "/":
-                return "real"
-            return self._common(self.of(expr.left, scope), self.of(expr.right, scope))
-        if isinstance(expr, Apply):
-            if expr.function == "abs":
-                return self.of(expr.argument, scope)
-            return "int" if expr.function in ("int", "floor", "ceil") else "real"
+        match expr:
+            case ast.Constant():
+                return "real" if isinstance(expr.value, float) else "int"
+            case ast.Name(id=own):
+                return self.memory.get(own) or scope.get(own, "int")
+            case ast.Subscript(value=ast.Name(id=array)):
+                self._is_opaque &= self.of(expr.slice, scope) != "item"
+                return self.items if array == "items" else "real"
+            case ast.BoolOp():
+                self._reckon(expr.values, scope)
+            case ast.Compare():
+                self._common([self.of(side, scope) for side in (expr.left, *expr.comparators)])
+            case ast.IfExp():
+                self.of(expr.test, scope)
+                return self._common([self.of(expr.body, scope), self.of(expr.orelse, scope)])
+            case ast.BinOp():
+                kind = self._reckon([expr.left, expr.right], scope)
+                return "real" if isinstance(expr.op, ast.Div) else kind
+            case ast.UnaryOp():
+                return self._reckon([expr.operand], scope)
+            case ast.Call(func=ast.Name(id="min" | "max")):
+                return self._common([self.of(argument, scope) for argument in expr.args])
+            case ast.Call(func=ast.Name(id=title)) if title in self.plan.subroutines:
+                inner = self.subroutines[title]
+                for parameter, argument in zip(self.plan.subroutines[title].parameters, expr.args, strict=True):
+                    self._join(inner, parameter, self.of(argument, scope))
+                return self.returns.get(title, "int")
+            case ast.Call(func=ast.Name(id=function)):
+                kind = self._reckon(expr.args, scope)
+                return kind if function == "abs" else "int" if function in ("int", "floor", "ceil", "range") else "real"
         return "int"
 
-    def _items_are_opaque(self) -> bool:
-        """Tell whether items are only moved, and compared with one another."""
-        scopes = [*zip(self.plan.blocks, self.blocks, strict=True)]
-        scopes += [(function.body, scope) for function, scope in self.functions.items()]
-        return all(self._is_opaque(s, scope) for block, scope in scopes for s in all_statements(block))
-
-    def _is_opaque(self, statement: Statement, scope: Scope) -> bool:
-        if isinstance(statement, SetCell):
-            if (statement.cell.array == "items") != self._is_item(statement.value, scope):
-                return False
-        elif isinstance(statement, SetVar):
-            if (scope[statement.var] == "item") != self._is_item(statement.value, scope):
-                return False
-        elif isinstance(statement, SetRegister) and self._is_item(statement.value, scope):
-            return False
-        return all(self._uses_well(part, scope) for expr in expressions(statement) for part in walk(expr))
-
-    def _uses_well(self, expr: Expr, scope: Scope) -> bool:
-        """Tell whether an expression compares items with items only, and does not reckon with them."""
-        if isinstance(expr, Compare):
-            return self._is_item(expr.left, scope) == self._is_item(expr.right, scope)
-        if isinstance(expr, Select):
-            return self._is_item(expr.then, scope) == self._is_item(expr.otherwise, scope)
-        if isinstance(expr, Binary):
-            sides = [self._is_item(side, scope) for side in (expr.left, expr.right)]
-            return all(sides) if expr.sign in ("min", "max") and any(sides) else not any(sides)
-        if isinstance(expr, Apply):
-            return not self._is_item(expr.argument, scope)
-        return not (isinstance(expr, Cell) and self._is_item(expr.index, scope))
-
-    def _is_item(self, expr: Expr, scope: Scope) -> bool:
-        return self.of(expr, scope) == "item"
+    def _reckon(self, sides: Sequence[ast.expr], scope: VariableKinds) -> Kind:
+        """Return the kind of what is reckoned from some numbers, none of which may be an item."""
+        kinds = [self.of(side, scope) for side in sides]
+        self._is_opaque &= "item" not in kinds
+        return self._common(kinds)

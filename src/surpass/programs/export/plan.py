@@ -1,83 +1,94 @@
-"""A program and the kernels of its task as code: the start, and what is done at each place.
+"""A program with the kernels of its task as code: the start, and what is done at each place.
 
 A place of the program is a place in the code, so function and previous action need no variables: after an action the
-code goes on at the place that the two lead to. Where they cannot be told from the code, or `observe` is more than
-an expression, the code looks at the whole observation before each step and finds its place by that.
+code goes on at the place that the two lead to.
 """
 
 from __future__ import annotations
 
+import ast
+import keyword
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from surpass.engine.batch import allocate
 from surpass.engine.specialise import specialise
 from surpass.errors import ExportError
 from surpass.machine.calls import stack_limit
-from surpass.machine.interface import Interface
-from surpass.machine.state import DEPTH, FIRST, FUNCTION, PREVIOUS, SCORE, SIZE, Outcome
-from surpass.programs.export.bounds import drop_needless_limits
-from surpass.programs.export.cleanup import (
-    all_statements,
-    drop_unneeded,
-    functions_in,
-    read_parts,
-    rename,
-    set_names,
-    tidy,
-)
+from surpass.machine.state import DEPTH, FIRST, FUNCTION, LOCALS, PREVIOUS, SCORE, SIZE, Outcome
 from surpass.programs.export.code import (
     Block,
-    Call,
-    Cell,
-    Comment,
-    Compare,
-    Const,
-    End,
-    Expr,
-    Function,
-    If,
-    Jump,
-    Look,
-    NoRule,
-    Push,
-    Register,
-    Return,
-    SetCell,
-    SetRegister,
-    Site,
-    Statement,
-    Step,
-    arithmetic,
+    CloseCall,
+    CountStep,
+    Finish,
+    GoTo,
+    OpenCall,
+    Remark,
+    Subroutine,
+    all_of,
+    assign,
+    assigned,
+    change_block,
     compare,
-    logic,
+    constant,
+    deepest_first,
+    is_true,
+    name,
+    names_in,
+    number,
+    rewrite,
+    same,
+    statements,
+    whole,
 )
-from surpass.programs.export.conditions import is_one_of
-from surpass.programs.export.entries import Entry
-from surpass.programs.export.names import RESERVED, SEEN, name_memory
-from surpass.programs.export.translate import OPEN, Finish, NeedsFunctionError, Translator, written_registers
-from surpass.programs.export.values import Memory, Path, Value
-from surpass.programs.program import START, Place, Program, Test, place_features
+from surpass.programs.export.conditions import write_condition
+from surpass.programs.export.kernels import OUTCOMES, WAS_OPEN, Translator
+from surpass.programs.export.shorten import drop_needless_limits, drop_unneeded, shorten
+from surpass.programs.program import START, Place, Program, place_features
 from surpass.programs.tree import Leaf, Node, as_tree
 from surpass.programs.words import show_action
+from surpass.tasks.enumeration import reads_lists
+from surpass.tasks.signature import Signature
 from surpass.tasks.task import Task
 
-__all__ = ["Plan", "Section", "plan_program"]
+__all__ = ["CodePlace", "Plan", "Site", "list_signature", "memory_signature", "plan_program"]
 
-RUNNING = Const(int(Outcome.RUNNING), Outcome.RUNNING.name)
+_C_WORDS = (
+    "auto break case char const continue default do double else enum extern float for goto if inline int long register"
+    " restrict return short signed sizeof static struct switch typedef union unsigned void volatile while int64_t"
+    " size_t main free calloc realloc abs ceil exp fabs floor llabs log sqrt"
+)
+_OWN_WORDS = (
+    "n items reals limit left steps score stack stack_limit frames depth capacity site place result function previous"
+    " back end no_place too_deep out_of_memory step_limit grow limit_of in_range math namedtuple len range min max int"
+    " float count size value outcome number k taken RUNNING SOLVED WRONG_ANSWER"
+)
+RESERVED = frozenset([*keyword.kwlist, *keyword.softkwlist, *_C_WORDS.split(), *_OWN_WORDS.split()])
+"""Words that the languages and the exported files use themselves."""
 
 
 @dataclass(frozen=True)
-class Section:
-    """The code of a place."""
+class CodePlace:
+    """A place in the code."""
 
     title: str
     """How the program comes here."""
     code: Block
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a call comes back to."""
+
+    place: int | None
+    receiver: str
+    """The register that receives the result, if one does."""
+    previous: int
+    """The value of the previous action that a return restores."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,202 +96,277 @@ class Plan:
     """A program as code."""
 
     program: Program
-    entry: Entry
-    names: dict[Expr, str]
-    """What registers and reals are called."""
+    signature: Signature
     start: Block
-    places: dict[int, Section]
+    places: dict[int, CodePlace]
     """By their numbers, in order."""
     sites: tuple[Site, ...]
-    functions: tuple[Function, ...]
-    registers: tuple[int, ...]
+    subroutines: dict[str, Subroutine]
+    """By name, each after those that it calls."""
+    changes: dict[str, set[str]]
+    """For each subroutine, the registers, reals and arrays that it changes."""
+    registers: tuple[str, ...]
     """The registers that are variables."""
-    saved: tuple[int, ...]
+    saved: tuple[str, ...]
     """Those that a call saves."""
-    stack_limit: Expr | None
+    stack_limit: ast.expr | None
     """How many calls may be open, if the program opens any."""
-    reals: tuple[int, ...] | None
-    """The reals that are variables; None if they are an array, since the place of some depends on the run."""
-    met: npt.NDArray[np.int64] | None
-    """The observations among which the code looks up each that occurs, if it does."""
-
-    @property
-    def counts_unmet(self) -> bool:
-        """Whether the code looks up every observation."""
-        return self.met is not None
+    reals: tuple[str, ...] | None
+    """The reals that are variables; None if they are an array."""
+    outputs: tuple[str, ...]
+    """The registers that come back."""
+    score: str
+    """What the score is called, if it comes back and is a variable."""
 
     @property
     def blocks(self) -> list[Block]:
-        """All code, functions left out."""
-        return [self.start, *(place.code for place in self.places.values())]
+        """All code, subroutines left out."""
+        return [self.start, *(found.code for found in self.places.values())]
+
+    @property
+    def memory(self) -> tuple[str, ...]:
+        """What subroutines may use: the size, registers and reals, in order."""
+        return ("n", *self.registers, *(self.reals or ()))
+
+    def needs(self, subroutine: Subroutine) -> list[str]:
+        """Return what a subroutine, or one that it calls, uses of registers, reals, arrays and the query, in order."""
+        found = names_in(*subroutine.body)
+        for inner in found & self.subroutines.keys():
+            found |= set(self.needs(self.subroutines[inner]))
+        return [used for used in (*self.memory, "items", "reals", self.signature.query) if used in found]
 
 
-def plan_program(program: Program, entry: Entry, *, met: npt.NDArray[np.int64] | None = None) -> Plan:
-    """Return a program as code; with `met` it looks up every observation among these."""
-    try:
-        return _Planner(program, entry, by_place=True, met=met).plan()
-    except _PlaceUnknownError:
-        return _Planner(program, entry, by_place=False, met=met).plan()
+def memory_signature(task: Task) -> Signature:
+    """Return the way of calling that does for every task: with the memory of an episode."""
+    word = as_word(task.name)
+    return Signature(
+        name=f"{word}_" if word in RESERVED else word, summary=task.summary, items="memory", everything=True
+    )
 
 
-class _PlaceUnknownError(Exception):
-    """The place after an action cannot be told from the code."""
+def list_signature(task: Task) -> Signature | None:
+    """Return the way of calling for a task whose instances are lists and nothing else."""
+    sizes, memory = (0, 1, 2, 3, 10, 100, 1000), task.memory
+    if not reads_lists(task) or any((memory.item_width(n), memory.real_width(n)) != (n, 1) for n in sizes):
+        return None
+    return replace(memory_signature(task), items="list")
+
+
+def as_word(text: str) -> str:
+    """Return a name as a word of letters, digits and underscores."""
+    word = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_")
+    return word if word and not word[0].isdigit() else f"x{word}"
+
+
+def plan_program(program: Program, signature: Signature) -> Plan:
+    """Return a program as code that is called in a way."""
+    return _Planner(program, signature).plan()
 
 
 class _Planner:
-    """Writes the code of a program; `by_place` if it goes from place to place without looking where it is."""
+    """Writes the code of a program."""
 
-    def __init__(self, program: Program, entry: Entry, *, by_place: bool, met: npt.NDArray[np.int64] | None) -> None:
-        self.program, self.task, self.entry = program, program.task, entry
-        self.by_place, self.met = by_place, met
-        self.interface: Interface = program.task.interface
+    def __init__(self, program: Program, signature: Signature) -> None:
+        self.program, self.task, self.signature = program, program.task, signature
+        self.interface, memory = program.task.interface, program.task.memory
         self.function_feature, self.previous_feature = place_features(self.interface)
-        self.names = name_memory(self.task)
+        self.registers = {SIZE: "n", PREVIOUS: "previous", FUNCTION: "function", DEPTH: "depth"}
+        self.real_names: list[str] = []
+        self.reals: dict[int, str] = {}
+        """The names of the single reals that are in use."""
+        taken = {*RESERVED, signature.query}
+        for k, given in enumerate((*memory.names, *memory.reals)):
+            word = as_word(given)
+            while word in taken or word.endswith("_out"):
+                word += "_"
+            taken.add(word)
+            if k < len(memory.names):
+                self.registers[FIRST + k] = word
+            else:
+                self.real_names.append(word)
+        self.has_real_array = signature.items == "memory" or bool(signature.reals)
         self.translator = Translator(
-            dict(self.entry.fixed),
-            has_query=self.entry.has_query,
-            local_count=self.task.local_count,
-            reserved=RESERVED | set(self.names.values()),
+            self.registers,
+            assumed={LOCALS: memory.saved or 0, **signature.assumed},
+            query=signature.query,
+            has_real_array=self.has_real_array,
+            reserved=taken - {"outcome", "k"},
         )
         self.sites: list[Site] = []
-        self.locations = [(f, place) for f, function in enumerate(program.functions) for place in function.places]
-        self.observation = self._look()
+        self.placed = [(f, place) for f, function in enumerate(program.functions) for place in function.places]
+        self.trees = [as_tree(place.rules) for _, place in self.placed]
 
     def plan(self) -> Plan:
         """Return the whole."""
-        dispatch = len(self.locations)
-        blocks = [self._start(), *(self._place(f, place) for f, place in self.locations)]
-        if not self.by_place:
-            blocks.append(self._dispatch())
-        kept: list[Expr] = [Register(index) for index in self.entry.outputs]
-        kept += [SEEN] if not self.by_place else []
-        blocks = drop_unneeded([tidy(block) for block in blocks], kept)
+        memory, signature = self.task.memory, self.signature
+        start = self._name_reals(
+            self._end_with_outcomes(self.translator.action(self.task.start, is_start=True), None, 0, 0)
+        )
+        codes = [
+            self._name_reals((CountStep(), *self._tree(f, tree)))
+            for (f, _), tree in zip(self.placed, self.trees, strict=True)
+        ]
+        subroutines = {
+            title: replace(found, body=self._name_reals(found.body))
+            for title, found in self.translator.subroutines.items()
+        }
+        outputs = [] if signature.answer is None else [self.registers[signature.answer]]
+        if signature.everything:
+            outputs = [self.registers[FIRST + k] for k, own in enumerate(memory.names) if not own.startswith("_")]
+        score = self._real_name(SCORE) if signature.everything and not self.has_real_array else ""
+        kept = {*outputs, *([score] if score else [])}
+        receivers = {site.receiver for site in self.sites if site.receiver}
+        blocks, subroutines = drop_unneeded([start, *codes], subroutines, kept, receivers)
         if _ends_empty(self.task):
-            blocks = drop_needless_limits(blocks, range(FIRST, self.task.register_count), self.sites)
-        start, *codes = map(tidy, blocks)
-        titles = [self._title(f, place) for f, place in self.locations] + ["at the start and after every action"]
-        places = {k: Section(titles[k], code) for k, code in enumerate(codes)}
-        if self.by_place:
-            start, places = self._join_straight(start, places)
-        elif dispatch in places:
-            places = {dispatch: places.pop(dispatch), **places}
-        blocks = [start, *(place.code for place in places.values())]
-        functions = tuple(functions_in(block) for block in blocks)
-        all_functions = tuple(dict.fromkeys(function for found in functions for function in found))
-        code = [*blocks, *(function.body for function in all_functions)]
-        registers = self._registers(code, kept)
-        pushes = any(isinstance(s, Push) for block in blocks for s in all_statements(block))
-        saved = [FUNCTION, *range(FIRST, FIRST + self.task.local_count)]
+            own = {self.registers[FIRST + k] for k in range(len(memory.names))}
+            blocks = drop_needless_limits(blocks, subroutines, own, receivers)
+        variables = {*self.registers.values(), *self.reals.values()}
+        changes: dict[str, set[str]] = {}
+        for title, found in subroutines.items():
+            called = names_in(*found.body) & changes.keys()
+            own = set(assigned(found.body)) & {*variables, "items", "reals"}
+            changes[title] = own.union(*(changes[inner] for inner in called))
+        blocks = [shorten(block, variables, changes) for block in blocks]
+        subroutines = {
+            title: replace(found, body=shorten(found.body, variables, changes)) for title, found in subroutines.items()
+        }
+        places = {
+            k: CodePlace(self._title(f, place), code)
+            for k, ((f, place), code) in enumerate(zip(self.placed, blocks[1:], strict=True))
+        }
+        start, places = self._join_straight(blocks[0], places)
+        blocks = [start, *(found.code for found in places.values())]
+        used = names_in(*(line for block in blocks for line in block))
+        for title, found in reversed(subroutines.items()):
+            used |= names_in(*found.body) if title in used else set()
+        used |= {name for block in blocks for name in assigned(block)} | kept
+        has_calls = any(isinstance(line, OpenCall) for block in blocks for line in statements(block))
+        registers = [word for index, word in self.registers.items() if word in used and index not in (SIZE, DEPTH)]
+        saved = [self.registers[k] for k in (FUNCTION, *range(FIRST, FIRST + (memory.saved or 0)))]
+        limit = self.translator.follow(stack_limit, whole("n")) if has_calls else None
+        reals = tuple(word for _, word in sorted(self.reals.items()) if word in used)
         return Plan(
             self.program,
-            self.entry,
-            self.names,
+            signature,
             start,
             places,
             tuple(self.sites),
-            all_functions,
-            registers,
-            tuple(index for index in saved if index in registers),
-            self._stack_limit() if pushes else None,
-            self._reals(code),
-            self.met,
+            {title: found for title, found in subroutines.items() if title in used},
+            changes,
+            tuple(registers),
+            tuple(word for word in saved if word in registers),
+            limit,
+            None if self.has_real_array else reals,
+            tuple(outputs),
+            score,
         )
 
-    def _registers(self, code: list[Block], kept: list[Expr]) -> tuple[int, ...]:
-        found = {part.index for block in code for part in read_parts(block) if isinstance(part, Register)}
-        found |= {register.index for register in kept if isinstance(register, Register)}
-        found |= {index for block in code for index in written_registers(block)}
-        return tuple(sorted(found - {SIZE, DEPTH}))
+    # Reals
 
-    def _reals(self, code: list[Block]) -> tuple[int, ...] | None:
-        found = {SCORE} if self.entry.shape in ("list", "memory") else set()
-        cells = [part for block in code for part in read_parts(block) if isinstance(part, Cell)]
-        cells += [s.cell for block in code for s in all_statements(block) if isinstance(s, SetCell)]
-        for cell in cells:
-            if cell.array == "reals":
-                if not isinstance(cell.index, Const):
-                    return None
-                found.add(int(cell.index.value))
-        return tuple(sorted(found)) if self.entry.starts_at_zero else None
+    def _real_name(self, index: int) -> str:
+        self.reals[index] = self.real_names[index] if index < len(self.real_names) else f"real{index}"
+        return self.reals[index]
+
+    def _name_reals(self, block: Block) -> Block:
+        """Return code in which single reals are variables."""
+        if self.has_real_array:
+            return block
+
+        def change(part: ast.expr) -> ast.expr:
+            if isinstance(part, ast.Subscript) and same(part.value, name("reals")):
+                index = number(part.slice)
+                assert isinstance(index, int)
+                return name(self._real_name(index))
+            return part
+
+        return change_block(block, lambda expr: deepest_first(expr, change))
 
     # Code
-
-    def _start(self) -> Block:
-        self.translator.begin_scope()
-        zero = {index: Const(0) for index in range(self.task.register_count) if index != SIZE}
-        return tuple(self.translator.translate(self.task.start, [Memory()], Path(zero), self._finish(None)))
-
-    def _place(self, function: int, location: Place) -> Block:
-        self.translator.begin_scope()
-        looks = (Look(self._observer()),) if self.met is not None else ()
-        return (Step(), *looks, *self._tree(function, as_tree(location.rules)))
 
     def _tree(self, function: int, node: Node) -> Block:
         if isinstance(node, Leaf):
             return self._leaf(function, node.action)
-        test: Expr = Const(True)
-        for part in reversed(node.tests):
-            test = logic("and", self._condition(part), test)
-        if isinstance(test, Const):
-            return self._tree(function, node.then if test.value else node.otherwise)
-        return (If(test, self._tree(function, node.then), self._tree(function, node.otherwise)),)
-
-    def _condition(self, test: Test) -> Expr:
-        radix = self.interface.radices[test.feature]
-        return is_one_of(self._feature(test.feature), test.values, frozenset(range(radix)))
+        features = self.interface.features
+        test = all_of(*(write_condition(features[part.feature], part.values, self.translator) for part in node.tests))
+        known = is_true(test)
+        if known is not None:
+            return self._tree(function, node.then if known else node.otherwise)
+        return (ast.If(test, list(self._tree(function, node.then)), list(self._tree(function, node.otherwise))),)
 
     def _leaf(self, function: int, action: int) -> Block:
         if action < 0:
-            return (NoRule(),)
-        instruction, *choices = self.interface.action_rows[action].tolist()
-        arguments: list[Value] = [Memory(), Const(instruction), tuple(Const(choice) for choice in choices)]
-        path = Path({PREVIOUS: Const(action + 1)})
-        ids = self.program.functions[function].ids
-        if self.by_place and len(ids) == 1:
-            path.registers[FUNCTION] = Const(ids[0])
-        code = self.translator.translate(
-            self.task.act,
-            arguments,
-            path,
-            self._finish(function),
-            lambda receiver: self._site(function, action, receiver),
-        )
-        moves = [s for s in all_statements(code) if isinstance(s, SetRegister) and s.index in (FUNCTION, PREVIOUS)]
-        if self.by_place and not all(isinstance(move.value, Const) for move in moves):
-            raise _PlaceUnknownError
-        return (Comment(show_action(self.interface, action)), SetRegister(PREVIOUS, Const(action + 1)), *code)
+            return (Finish(None),)
+        kind, *choices = self.interface.action_rows[action].tolist()
+        instruction = self.interface.instructions[kind]
+        codes = [operand.codes[choice] for operand, choice in zip(instruction.operands, choices, strict=False)]
+        code = self.translator.action(instruction.does, codes)
+        previous = assign(name("previous"), constant(action + 1))
+        remark = Remark(show_action(self.interface, action))
+        return (remark, previous, *self._end_with_outcomes(code, action, function, action + 1))
 
-    def _finish(self, function: int | None) -> Finish:
-        """Return what follows an action: the next place, or the end."""
+    def _end_with_outcomes(self, code: Block, action: int | None, function: int | None, previous: int | None) -> Block:
+        """Return the code of an action that goes on, or ends the run, where its kernel returns an outcome.
 
-        def finish(outcome: Value, path: Path) -> list[Statement]:
-            if not isinstance(outcome, Expr):
-                raise ExportError(f"a kernel of task {self.task.name!r} returns {outcome!r} instead of an outcome")
-            if isinstance(outcome, Const) and outcome.value != RUNNING.value:
-                return [End(outcome)]
-            if path.in_loop:
-                raise NeedsFunctionError
-            going_on = self._go_on(function, path)
-            if isinstance(outcome, Const):
-                return going_on
-            return [If(Compare("!=", outcome, RUNNING), (End(outcome),), tuple(going_on))]
+        It goes on in a function after a previous action; where that is None, it goes back to a caller.
+        """
+        found: list[ast.stmt] = []
+        for at, line in enumerate(code):
+            rest = code[at + 1 :]
+            if isinstance(line, ast.Return):
+                return (*found, *self._outcome(line.value, function, previous))
+            if isinstance(line, OpenCall):
+                opened = OpenCall(line.function, line.receiver)
+                opened.site = self._site(function, action, line.receiver)
+                function, previous = self._function_of(line.function), START
+                found += [
+                    opened,
+                    assign(name("function"), constant(line.function)),
+                    assign(name("previous"), constant(0)),
+                ]
+            elif isinstance(line, CloseCall):
+                after, stays = (
+                    change_block(rest, lambda expr, known=known: rewrite(expr, {WAS_OPEN: constant(known)}))
+                    for known in (True, False)
+                )
+                if self._end_with_outcomes(after, action, None, None):
+                    raise ExportError(
+                        f"task {self.task.name!r} cannot be exported: to leave a function must be the last thing that"
+                        " an instruction does"
+                    )
+                going_on = self._end_with_outcomes(stays, action, function, previous)
+                return (*found, ast.If(compare("==", whole("depth"), constant(0)), list(going_on), [line]))
+            elif isinstance(line, ast.If) and _decides(line):
+                known = is_true(line.test)
+                ways = [
+                    self._end_with_outcomes((*way, *rest), action, function, previous)
+                    for number, way in enumerate((line.body, line.orelse))
+                    if known is not (number == 1)
+                ]
+                return (*found, *ways[0]) if len(ways) == 1 else (*found, ast.If(line.test, *map(list, ways)))
+            elif isinstance(line, ast.For | ast.While) and _decides(line):
+                raise ExportError(f"task {self.task.name!r} cannot be exported: a loop of an instruction returns")
+            elif not isinstance(line, ast.Pass):
+                found.append(line)
+        raise ExportError(f"a kernel of task {self.task.name!r} cannot be exported: it returns no outcome")
 
-        return finish
-
-    def _go_on(self, function: int | None, path: Path) -> list[Statement]:
-        if path.registers.get(PREVIOUS) is OPEN:
-            return []
-        if not self.by_place:
-            return [Jump(len(self.locations))]
-        known = path.registers.get(FUNCTION)
-        if self.function_feature is not None and known is not None:
-            function = self._function_of(int(known.value))
-        elif function is None:
-            function = 0
-        previous = path.registers.get(PREVIOUS)
-        if previous is None:
-            raise _PlaceUnknownError
-        return [Jump(self._number(function, int(previous.value)))]
+    def _outcome(self, value: ast.expr | None, function: int | None, previous: int | None) -> Block:
+        """Return what follows an outcome: the next place, or the end."""
+        if isinstance(value, ast.IfExp):
+            ways = [list(self._outcome(way, function, previous)) for way in (value.body, value.orelse)]
+            return (ast.If(value.test, *ways),)
+        known = number(value) if value is not None else None
+        if isinstance(known, int) and 0 <= known < len(OUTCOMES):
+            value = whole(OUTCOMES[known])
+        if value is None or (known is not None and not isinstance(value, ast.Name)):
+            raise ExportError(f"a kernel of task {self.task.name!r} cannot be exported: it returns no outcome")
+        going_on = () if previous is None else (GoTo(self._number(function, previous)),)
+        running = whole(OUTCOMES[0])
+        if isinstance(value, ast.Name) and value.id in OUTCOMES:
+            return going_on if same(value, running) else (Finish(value),)
+        before: Block = ()
+        if not isinstance(value, ast.Name):
+            before, value = (assign(name("outcome"), value),), name("outcome")
+        return (*before, ast.If(ast.Compare(value, [ast.NotEq()], [running]), [Finish(value)], []), *going_on)
 
     def _function_of(self, value: int) -> int | None:
         for f, function in enumerate(self.program.functions):
@@ -290,105 +376,27 @@ class _Planner:
 
     def _number(self, function: int | None, previous: int) -> int | None:
         """Return the number of the place after an action in a function."""
-        if function is None or function >= len(self.program.functions):
-            return None
-        location = self.program.functions[function].place_after(previous)
-        for number, (f, place) in enumerate(self.locations):
-            if f == function and place is location:
+        for number, (f, place) in enumerate(self.placed):
+            if f == function and (previous in place.after or not place.after):
                 return number
         return None
 
-    def _site(self, function: int, action: int, receiver: int) -> int:
-        place = self._number(function, action + 1) if self.by_place else len(self.locations)
-        site = Site(place, receiver if receiver >= 0 else None, action + 1)
+    def _site(self, function: int | None, action: int | None, receiver: int) -> int:
+        if action is None:
+            raise ExportError(f"task {self.task.name!r} cannot be exported: its start opens a call")
+        site = Site(self._number(function, action + 1), self.registers.get(receiver, ""), action + 1)
         if site not in self.sites:
             self.sites.append(site)
         return self.sites.index(site)
 
-    # Looking
-
-    def _look(self) -> Expr | Function:
-        """Return the packed observation as an expression, or else as a function."""
-        observe = self.task.observe
-        assert observe is not None
-        strides = self.interface.strides
-
-        def pack(seen: Value) -> Expr:
-            if not isinstance(seen, tuple) or len(seen) != len(strides):
-                raise ExportError(f"observe of task {self.task.name!r} does not return one value for each feature")
-            packed: Expr = Const(0)
-            for digit, stride in zip(seen, strides, strict=True):
-                if not isinstance(digit, Expr):
-                    raise ExportError(f"observe of task {self.task.name!r} returns something that is no number")
-                packed = arithmetic("+", packed, arithmetic("*", digit, Const(stride)))
-            return packed
-
-        try:
-            seen = self.translator.follow_kernel(observe, [Memory()], Path())
-        except ExportError:
-            if self.by_place:
-                raise _PlaceUnknownError from None
-            return self.translator.keep_as_function(observe, [Memory()], pack)
-        packed = pack(seen)
-        assert isinstance(seen, tuple)
-        self.seen = seen
-        expected = {self.function_feature: Register(FUNCTION), self.previous_feature: Register(PREVIOUS)}
-        if self.by_place and any(k is not None and seen[k] != register for k, register in expected.items()):
-            raise _PlaceUnknownError
-        return packed
-
-    def _observer(self) -> Function:
-        """Return the function that gives the packed observation."""
-        if not isinstance(self.observation, Function):
-            self.observation = Function("observe", "Return the packed observation.", (), (Return(self.observation),))
-        return self.observation
-
-    def _feature(self, k: int) -> Expr:
-        if self.by_place:
-            value = self.seen[k]
-            assert isinstance(value, Expr)
-            return value
-        quotient = arithmetic("//", SEEN, Const(self.interface.strides[k]))
-        return arithmetic("%", quotient, Const(self.interface.radices[k]))
-
-    def _dispatch(self) -> Block:
-        """Return the code that looks at the whole observation and goes to its place."""
-        self.translator.begin_scope()
-        code: list[Statement]
-        if isinstance(self.observation, Function):
-            var = self.translator.fresh("observation")
-            code = [Call(var, self.observation, ()), SetRegister(SEEN.index, var)]
-        else:
-            code = [SetRegister(SEEN.index, self.observation)]
-        rest: Block = (Jump(None),)
-        for number, (f, location) in reversed(list(enumerate(self.locations))):
-            test: Expr = Const(True)
-            if self.previous_feature is not None:
-                test = self._is_any(self.previous_feature, location.after)
-            if self.function_feature is not None:
-                test = logic("and", self._is_any(self.function_feature, self.program.functions[f].ids), test)
-            rest = (Jump(number),) if isinstance(test, Const) else (If(test, (Jump(number),), rest),)
-        return (*code, *rest)
-
-    def _is_any(self, feature: int, values: tuple[int, ...]) -> Expr:
-        found: Expr = Const(False)
-        for value in values:
-            found = logic("or", found, compare("==", self._feature(feature), Const(value)))
-        return found
-
-    def _stack_limit(self) -> Expr:
-        found = self.translator.follow_kernel(stack_limit, [Register(SIZE)], Path())
-        assert isinstance(found, Expr)
-        return found
-
     # Words
 
-    def _title(self, function: int, location: Place) -> str:
-        if not location.after:
+    def _title(self, function: int, place: Place) -> str:
+        if not place.after:
             return "after every action"
         words = [
             "at the start" if value == START else f"after {show_action(self.interface, value - 1)}"
-            for value in location.after
+            for value in place.after
         ]
         if self.function_feature is None:
             return " or ".join(words)
@@ -401,28 +409,30 @@ class _Planner:
 
     # Straight code
 
-    def _join_straight(self, start: Block, places: dict[int, Section]) -> tuple[Block, dict[int, Section]]:
+    def _join_straight(self, start: Block, places: dict[int, CodePlace]) -> tuple[Block, dict[int, CodePlace]]:
         """Return the code with places of one action, to which one way leads, written where that way comes from."""
-        straight = {k for k, (_, location) in enumerate(self.locations) if isinstance(as_tree(location.rules), Leaf)}
-        while True:
-            blocks = [start, *(place.code for place in places.values())]
-            ways = Counter(jump for block in blocks for jump in _targets(block))
-            ways.update(site.place for site in self.sites if site.place is not None)
-            at_site = {site.place for site in self.sites}
-            joined = None
-            for k in sorted(straight & places.keys()):
-                if ways[k] == 1 and k not in at_site and k not in _targets(places[k].code):
-                    joined = k
-                    break
-            if joined is None:
-                break
-            code = places.pop(joined).code
-            start = _write_in(start, joined, code)
-            places = {k: replace(place, code=_write_in(place.code, joined, code)) for k, place in places.items()}
+        straight = [k for k, tree in enumerate(self.trees) if isinstance(tree, Leaf)]
+        at_site = {site.place for site in self.sites}
+        for k in straight:
+            ways = Counter(jump for block in (start, *(p.code for p in places.values())) for jump in _targets(block))
+            own = set(assigned(places[k].code)) - {*self.registers.values()}
+            if ways[k] != 1 or k in at_site or k in _targets(places[k].code):
+                continue
+            (before,) = [
+                at for at, block in [(-1, start), *((p, c.code) for p, c in places.items())] if k in _targets(block)
+            ]
+            block = start if before < 0 else places[before].code
+            if own & set(assigned(block)):
+                continue
+            joined = _replace_jump(block, k, places.pop(k).code)
+            if before < 0:
+                start = joined
+            else:
+                places[before] = replace(places[before], code=joined)
         reached = self._reached(start, places)
         return start, {k: place for k, place in places.items() if k in reached}
 
-    def _reached(self, start: Block, places: dict[int, Section]) -> set[int]:
+    def _reached(self, start: Block, places: dict[int, CodePlace]) -> set[int]:
         found: set[int] = set()
         waiting = list(_targets(start))
         while waiting:
@@ -430,7 +440,7 @@ class _Planner:
             if k not in found:
                 found.add(k)
                 waiting += _targets(places[k].code)
-                opened = [self.sites[s.site].place for s in all_statements(places[k].code) if isinstance(s, Push)]
+                opened = [self.sites[s.site].place for s in statements(places[k].code) if isinstance(s, OpenCall)]
                 waiting += [place for place in opened if place is not None]
         return found
 
@@ -442,28 +452,27 @@ def _ends_empty(task: Task) -> bool:
     return bool(batch.outcomes[0] > Outcome.RUNNING)
 
 
+def _decides(line: ast.stmt) -> bool:
+    """Tell whether a statement returns, or opens or closes a call, on some way."""
+    return any(isinstance(inner, ast.Return | OpenCall | CloseCall) for inner in statements([line]))
+
+
 def _targets(block: Block) -> Iterator[int]:
     """Yield the places to which a block goes on."""
-    for statement in all_statements(block):
-        if isinstance(statement, Jump) and statement.place is not None:
-            yield statement.place
-
-
-def _write_in(block: Block, place: int, code: Block) -> Block:
-    """Return a block with the code of a place where it would go to that place."""
-    if place not in set(_targets(block)):
-        return block
-    return _replace_jump(block, place, rename(code, set_names(block)))
+    for line in statements(block):
+        if isinstance(line, GoTo) and line.place is not None:
+            yield line.place
 
 
 def _replace_jump(block: Block, place: int, code: Block) -> Block:
-    found: list[Statement] = []
-    for statement in block:
-        if isinstance(statement, Jump) and statement.place == place:
+    found: list[ast.stmt] = []
+    for line in block:
+        if isinstance(line, GoTo) and line.place == place:
             found += code
-        elif isinstance(statement, If):
-            ways = (_replace_jump(way, place, code) for way in (statement.then, statement.otherwise))
-            found.append(If(statement.test, *ways))
+        elif isinstance(line, ast.If):
+            found.append(
+                ast.If(line.test, *(list(_replace_jump(tuple(w), place, code)) for w in (line.body, line.orelse)))
+            )
         else:
-            found.append(statement)
+            found.append(line)
     return tuple(found)

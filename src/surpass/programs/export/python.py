@@ -2,177 +2,283 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
-from surpass.machine.state import DEPTH, PREVIOUS
-from surpass.programs.export.cleanup import read_parts
 from surpass.programs.export.code import (
-    Apply,
-    Back,
-    Binary,
     Block,
-    Break,
-    Call,
-    Cell,
-    Comment,
-    Compare,
-    Const,
-    End,
-    Expr,
-    For,
-    Function,
-    If,
-    Jump,
-    Logic,
-    Look,
-    NoRule,
-    Not,
-    Push,
-    Register,
-    Return,
-    Select,
-    SetCell,
-    SetRegister,
-    SetVar,
-    Statement,
-    Step,
-    Var,
-    While,
-    inner_blocks,
+    CloseCall,
+    CountStep,
+    Finish,
+    GoTo,
+    OpenCall,
+    Remark,
+    Subroutine,
+    call,
+    constant,
+    deepest_first,
+    is_truth,
+    name,
+    names_in,
+    negate,
+    number,
+    same,
+    statements,
 )
-from surpass.programs.export.header import WIDTH, plain_text
+from surpass.programs.export.heading import WIDTH, describe, plain_text, scaled, show_widths
 from surpass.programs.export.plan import Plan
-from surpass.programs.export.python_entries import write_entry
-from surpass.programs.export.text import AND, ATOM, CHOICE, NOT, OR, Notation, needs_of
+from surpass.tasks.task import Limit
 
 __all__ = ["write_python"]
 
 INDENT = "    "
 Lines = Iterator[str]
 
+_COMMON = '''
+RUNNING, SOLVED, WRONG_ANSWER, STEP_LIMIT, STACK_LIMIT, NO_RULE = range(6)
+_WORDS = ("running", "solved", "wrong answer", "step limit", "stack limit", "no rule")
+
+
+class Unsolved(RuntimeError):
+    """A run that ended without an answer."""
+
+
+def _need(outcome, steps, *allowed):
+    """Raise `Unsolved` unless an outcome is allowed."""
+    if outcome not in allowed:
+        raise Unsolved(f"the program stopped after {{steps}} steps: {{_WORDS[outcome]}}")
+
+
+def _limit(n, limit):
+    """Return the number of steps that a run may take."""
+    limit = {limit} if limit is None else limit
+    if limit < 1:
+        raise ValueError(f"a run needs at least 1 step, not {{limit}}")
+    return limit
+'''
+_ORDERED = '''
+
+def _refuse_unordered(items):
+    """Raise `ValueError` if an item is not equal to itself, as NaN is not."""
+    for k, item in enumerate(items):
+        if item != item:
+            raise ValueError(f"item {k} is {item!r}, which cannot be ordered")
+'''
+
 
 def write_python(plan: Plan) -> str:
     """Return a program as the text of a Python file."""
-    writer = _Writer(plan)
-    code = [line for function in plan.functions for line in ("", "", *writer.function(function))]
+    writer = _PythonWriter(plan)
+    code = [line for found in plan.subroutines.values() for line in ("", "", *writer.subroutine(found))]
     code += ["", "", *writer.run()]
-    lines = [*write_entry(plan, needs_math=any("math." in line for line in code)), *code]
+    entry = list(_entry(plan))
+    limit = Limit.parse(plan.program.task.limit)
+    heading = describe(plan, [_describe_call(plan, limit)], "it raises Unsolved")
+    # As numbers that are reals or whole, the limit comes out as the engine has it.
+    common = _COMMON.format(limit=f"max(1, int({limit.factor!r} * n**{limit.power}))")
+    common += _ORDERED if "list" in plan.signature.items else ""
+    imports = ["import math"] if any("math." in line for line in (*code, *entry)) else []
+    imports += ["from collections import namedtuple"] if plan.signature.everything else []
+    lines = ['"""' + _quoted(heading[0]), *map(_quoted, heading[1:]), '"""', *([""] if imports else []), *imports]
+    lines += [*common.rstrip().split("\n"), "", "", *entry, *code]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-class _Python(Notation):
-    """How Python writes expressions."""
-
-    def constant(self, const: Const) -> str:
-        """Return a constant as text."""
-        if const.label:
-            return const.label
-        if isinstance(const.value, float) and not math.isfinite(const.value):
-            return f'float("{const.value}")'
-        return repr(const.value)
-
-    def negation(self, expr: Not) -> tuple[str, int]:
-        """Return `not` as text and how tightly it binds."""
-        return f"not {self.text(expr.operand, NOT)}", NOT
-
-    def choice(self, expr: Select) -> tuple[str, int]:
-        """Return a choice as text and how tightly it binds."""
-        then, test = self.text(expr.then, CHOICE + 1), self.text(expr.test, CHOICE + 1)
-        return f"{then} if {test} else {self.text(expr.otherwise, CHOICE)}", CHOICE
-
-    def logic(self, expr: Logic) -> tuple[str, int]:
-        """Return `and` or `or` as text and how tightly it binds."""
-        binds = AND if expr.sign == "and" else OR
-        return f"{self.text(expr.left, binds)} {expr.sign} {self.text(expr.right, binds)}", binds
-
-    def apply(self, expr: Apply) -> str:
-        """Return a function of a number as text."""
-        module = "" if expr.function in ("abs", "int", "float") else "math."
-        return f"{module}{expr.function}({self.text(expr.argument)})"
-
-    def arithmetic(self, expr: Binary) -> tuple[str, int]:
-        """Return arithmetic as text and how tightly it binds."""
-        if expr.sign in ("min", "max"):
-            return f"{expr.sign}({self.text(expr.left)}, {self.text(expr.right)})", ATOM
-        return self.infix(Binary(expr.sign, _as_number(expr.left), _as_number(expr.right)))
+def _quoted(line: str) -> str:
+    """Return a line that can stand inside a docstring."""
+    return line.replace("\\", "\\\\").replace('"', "'")
 
 
-class _Writer:
+# The function that the caller sees
+
+
+def _parameters(plan: Plan) -> list[str]:
+    signature = plan.signature
+    found = {"own": [], "memory": ["size", "items", "reals"]}.get(signature.items, ["items"])
+    found = [*found, *([signature.query] if signature.query else [])]
+    found += [given.name for given in signature.reals if not given.share_of]
+    found += [f"{signature.budget or 'limit'}=None"]
+    return found + [f"{given.name}=None" for given in signature.reals if given.share_of]
+
+
+def _describe_call(plan: Plan, limit: Limit) -> str:
+    signature = plan.signature
+    steps = f"At most {limit} steps are taken unless `{signature.budget or 'limit'}` says otherwise"
+    halves = [f"`{given.name}` is half of the sum of `{given.share_of}`" for given in signature.reals if given.share_of]
+    usual = f"{steps}; {' and '.join(halves)} unless it is given." if halves else f"{steps}."
+    what = f"{signature.name}({', '.join(_parameters(plan))}): {signature.summary}."
+    return f"{what} It returns {_describe_result(plan)}. {usual}"
+
+
+def _describe_result(plan: Plan) -> str:
+    signature = plan.signature
+    if signature.everything:
+        return f"a Result: the outcome, the steps, {_listing(['the score', *plan.outputs])}"
+    parts = [f"{own}, or None" for own in plan.outputs]
+    parts += [f"the {signature.chosen} positions"] if signature.chosen else []
+    parts += [f"their {signature.score}"] if signature.score else []
+    return _listing([*parts, "the number of steps"])
+
+
+def _listing(parts: Sequence[str]) -> str:
+    return ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1]
+
+
+def _entry(plan: Plan) -> Lines:
+    """Yield the function that the caller sees."""
+    signature = plan.signature
+    if signature.everything:
+        fields = ", ".join(f'"{own}"' for own in ("outcome", "steps", "score", *plan.outputs))
+        yield from (f'Result = namedtuple("Result", ({fields}))', "", "")
+    yield f"def {signature.name}({', '.join(_parameters(plan))}):"
+    summary = plain_text(signature.summary)
+    yield from _indent([f'"""{_quoted(summary[:1].upper() + summary[1:])}; return {_describe_result(plan)}."""'])
+    yield from _indent([*_take_input(plan), *_give_result(plan)])
+
+
+def _take_input(plan: Plan) -> Lines:
+    """Yield the lines that check the input and lay out the memory."""
+    signature, arrays = plan.signature, [given for given in plan.signature.reals if given.each]
+    if signature.items == "list":
+        yield "_refuse_unordered(items)"
+    if signature.query:
+        yield f"_refuse_unordered([{signature.query}])"
+    if signature.items == "memory":
+        yield "n = size"
+    elif "list" in signature.items:
+        yield "n = len(items)"
+    elif arrays:
+        yield f"n = len({arrays[0].name})"
+    for other in arrays[1:]:
+        yield f"if len({other.name}) != n:"
+        yield f'{INDENT}raise ValueError(f"there are {{n}} {arrays[0].name} but {{len({other.name})}} {other.name}")'
+    for given in signature.reals:
+        if given.share_of:
+            yield f"if {given.name} is None:"
+            yield f"{INDENT}{given.name} = math.fsum({given.share_of}) / 2"
+    if signature.reals:
+        numbers = [f"{'*' if given.each else ''}{given.name}" for given in signature.reals]
+        yield f"for number in ({', '.join(numbers)},):"
+        yield f"{INDENT}if not 0 <= number <= {signature.largest!r}:"
+        yield f'{INDENT}{INDENT}raise ValueError(f"{{number!r}} is not a number from 0 to {signature.largest:g}")'
+    item_width, real_width = show_widths(plan.program.task, "n")
+    if signature.items == "own":
+        yield "# The memory that the program works with: whole numbers, and the real numbers that it is given."
+        yield f"items = [0] * ({item_width})"
+    if signature.reals:
+        yield f"reals = [0.0] * ({real_width})"
+    for given in signature.reals:
+        first = str(given.place) + (f" + {scaled(given.sizes, 'n')}" if given.sizes else "")
+        if given.each:
+            yield f"reals[{first} : {first} + n] = map(float, {given.name})"
+        else:
+            yield f"reals[{first}] = float({given.name})"
+
+
+def _give_result(plan: Plan) -> Lines:
+    """Yield the lines that run the program and return what comes of it."""
+    signature = plan.signature
+    outputs = [*([plan.score] if plan.score else []), *plan.outputs]
+    given = ["n", "items", *(["reals"] if plan.reals is None else []), *([signature.query] if signature.query else [])]
+    limit = f"_limit(n, {signature.budget or 'limit'})"
+    yield f"{', '.join(['outcome', 'steps', *outputs])} = _run({', '.join([*given, limit])})"
+    uses_up = bool(signature.budget) or plan.program.task.measure == "reward"
+    if signature.everything:
+        score = plan.score or "reals[0]"
+        outcome = "SOLVED if outcome == STEP_LIMIT else outcome" if uses_up else "outcome"
+        yield f"return Result({', '.join([f'_WORDS[{outcome}]', 'steps', score, *plan.outputs])})"
+        return
+    yield f"_need(outcome, steps, SOLVED{', STEP_LIMIT' if uses_up else ''})"
+    results = [f"None if {own} < 0 else {own}" for own in plan.outputs]
+    results = [f"({result})" for result in results]
+    results += ["[k for k in range(n) if items[n + k]]"] if signature.chosen else []
+    results += ["reals[0]"] if signature.score else []
+    yield f"return {', '.join([*results, 'steps'])}"
+
+
+class _PythonWriter:
     """Writes the functions of a file."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        names = dict(plan.names)
-        names[Register(DEPTH)] = "len(stack)"
-        if plan.reals is None:
-            names = {place: name for place, name in names.items() if not isinstance(place, Cell)}
-        self.notation = _Python(names)
         self.numbers = {place: number for number, place in enumerate(plan.places)}
         """Places are numbered afresh, since some are written where one comes from."""
         self.back = len(plan.places)
-        self.has_back = any(isinstance(s, Back) for block in plan.blocks for s in _all(block))
-        self.outputs = [self.notation.text(Register(index)) for index in plan.entry.outputs]
-        if plan.entry.shape == "list":
-            self.outputs.insert(0, self.notation.text(Cell("reals", Const(0))))
+        self.has_back = any(isinstance(line, CloseCall) for block in plan.blocks for line in statements(block))
+        self.outputs = [*([plan.score] if plan.score else []), *plan.outputs]
+        self.returned: list[str] = []
+        self.inside: int | None = None
 
-    def text(self, expr: Expr) -> str:
-        """Return an expression as text."""
-        return self.notation.text(expr)
+    def text(self, expr: ast.expr, *, is_number: bool = False) -> str:
+        """Return an expression as text; a truth value that is to be a number is 0 or 1."""
+        expr = deepest_first(expr, self._in_python)
+        return ast.unparse(_as_number(expr) if is_number else expr)
 
-    # Functions
+    def _in_python(self, part: ast.expr) -> ast.expr:
+        if isinstance(part, ast.BinOp):
+            return ast.BinOp(_as_number(part.left), part.op, _as_number(part.right))
+        if isinstance(part, ast.Name) and part.id == "depth":
+            return call("len", name("stack"))
+        if isinstance(part, ast.Constant) and isinstance(part.value, float) and not math.isfinite(part.value):
+            return name("math.inf" if part.value > 0 else "-math.inf")
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Name):
+            title = part.func.id
+            if title in self.plan.subroutines:
+                given = map(name, self.plan.needs(self.plan.subroutines[title]))
+                return call(f"_{title}", *given, *part.args)
+            if title in ("sqrt", "floor", "ceil", "exp", "log"):
+                return call(f"math.{title}", *part.args)
+        return part
 
-    def function(self, function: Function) -> list[str]:
-        """Return a kernel as a function; it returns its own value, then the new values of what it changes."""
-        needs = needs_of(function, real_array=self.plan.reals is None)
-        given = [*map(self.text, needs.reads), *needs.arrays, *(["query"] if needs.has_query else [])]
-        given += [parameter.name for parameter in function.parameters]
-        lines = [f"def _{function.name}({', '.join(given)}):"]
-        if function.summary:
-            lines.append(f"{INDENT}# {plain_text(function.summary)}")
-        self.returned = [self.text(written) for written in needs.writes]
-        return lines + [INDENT + line for line in self._block(function.body)]
+    # Subroutines
 
-    def _call(self, statement: Call) -> str:
-        needs = needs_of(statement.function, real_array=self.plan.reals is None)
-        given = [*map(self.text, needs.reads), *needs.arrays, *(["query"] if needs.has_query else [])]
-        call = f"_{statement.function.name}({', '.join([*given, *map(self.text, statement.arguments)])})"
-        targets = [] if statement.target is None else [statement.target.name]
-        if not targets and _returns_value(statement.function.body) and needs.writes:
-            targets = ["_"]
-        targets += [self.text(written) for written in needs.writes]
-        return f"{', '.join(targets)} = {call}" if targets else call
+    def _changed(self, title: str) -> list[str]:
+        """Return the registers and reals that a subroutine changes, which it returns behind its own value."""
+        return [own for own in self.plan.memory if own in self.plan.changes[title]]
+
+    def subroutine(self, found: Subroutine) -> Lines:
+        """Yield a kernel as a function; it returns its own value, then the new values of what it changes."""
+        yield f"def _{found.name}({', '.join([*self.plan.needs(found), *found.parameters])}):"
+        if found.summary:
+            yield f"{INDENT}# {plain_text(found.summary)}"
+        self.returned = self._changed(found.name)
+        yield from _indent(self._block(found.body))
+        if self.returned and not any(isinstance(line, ast.Return) for line in found.body[-1:]):
+            yield f"{INDENT}return {', '.join(self.returned)}"
+
+    def _call(self, target: str | None, value: ast.expr) -> str | None:
+        """Return the statement of a call that changes registers or reals."""
+        if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Name):
+            return None
+        title = value.func.id
+        changed = self._changed(title) if title in self.plan.subroutines else []
+        if not changed:
+            return None
+        found = self.plan.subroutines[title]
+        has_value = any(isinstance(line, ast.Return) and line.value is not None for line in statements(found.body))
+        return f"{', '.join([*([target or '_'] if has_value else []), *changed])} = {self.text(value)}"
 
     # The run
 
-    def run(self) -> list[str]:
-        """Return the function that runs the program."""
-        plan = self.plan
-        given = ["n", "items", *(["reals"] if plan.reals is None else []), *(["query"] if plan.entry.has_query else [])]
-        lines = [f"def _run({', '.join([*given, 'limit'])}):"]
-        body = [f'"""Run the program; return the outcome, the steps{_listing(self.outputs)}."""', "steps = 0"]
-        registers = [self.text(Register(index)) for index in plan.registers]
-        reals = [self.text(Cell("reals", Const(index))) for index in plan.reals or ()]
-        if registers + reals:
-            body.append(" = ".join([*registers, *reals]) + " = 0")
-        if plan.stack_limit is not None:
-            body += ["stack = []", f"stack_limit = {self.text(plan.stack_limit)}"]
-        elif any(Register(DEPTH) in read_parts(block) for block in plan.blocks):
-            body += ["stack = []"]
+    def run(self) -> Lines:
+        """Yield the function that runs the program."""
+        plan, query = self.plan, self.plan.signature.query
+        given = ["n", "items", *(["reals"] if plan.reals is None else []), *([query] if query else []), "limit"]
+        yield f"def _run({', '.join(given)}):"
         self.returned = []
-        self.inside: int | None = None
-        body += self._block(plan.start)
-        body += self._loop()
-        return lines + [INDENT + line for line in body]
-
-    def _loop(self) -> Lines:
-        """Yield the loop over the places."""
-        if not self.plan.places:
-            return
-        yield "while True:"
-        numbers = [*self.numbers.values(), *([self.back] if self.has_back else [])]
-        yield from _indent(self._choose(numbers))
+        body = [f'"""Run the program; return {_listing(["the outcome", "the steps", *self.outputs])}."""', "steps = 0"]
+        variables = [*plan.registers, *(plan.reals or ())]
+        body += [" = ".join([*variables, "0"])] if variables else []
+        used = names_in(*(line for block in plan.blocks for line in block))
+        body += ["stack = []"] if plan.stack_limit is not None or "depth" in used else []
+        body += [f"stack_limit = {self.text(plan.stack_limit)}"] if plan.stack_limit is not None else []
+        yield from _indent([*body, *self._block(plan.start)])
+        if plan.places:
+            yield f"{INDENT}while True:"
+            numbers = [*self.numbers.values(), *([self.back] if self.has_back else [])]
+            yield from _indent(_indent(self._choose(numbers)))
 
     def _choose(self, numbers: list[int]) -> Lines:
         """Yield the code that goes to the present place by halves."""
@@ -190,9 +296,8 @@ class _Writer:
             return
         place = list(self.plan.places.values())[number]
         yield from (f"# {line}" for line in textwrap.wrap(f"{number}: {plain_text(place.title)}", WIDTH - 30))
-        repeats = any(
-            isinstance(s, Jump) and s.place is not None and self.numbers[s.place] == number for s in _all(place.code)
-        )
+        targets = [s.place for s in statements(place.code) if isinstance(s, GoTo) and s.place is not None]
+        repeats = number in (self.numbers[target] for target in targets)
         if not repeats or len(self.numbers) + self.has_back == 1:
             yield from self._block(place.code)
             return
@@ -204,30 +309,22 @@ class _Writer:
 
     def _back(self) -> Lines:
         """Yield the code that goes back to the caller."""
-        plan = self.plan
-        saved = [self.text(Register(index)) for index in plan.saved]
+        plan, many = self.plan, len(self.plan.sites) > 1
         yield f"# {self.back}: back to the caller"
-        many = len(plan.sites) > 1
-        targets = (["site"] if many else []) + saved
-        comma = "," if len(targets) == 1 else ""
-        yield f"{', '.join(targets)}{comma} = stack.pop()" if targets else "stack.pop()"
+        targets = [*(["site"] if many else []), *plan.saved]
+        yield f"{', '.join(targets)}{',' if len(targets) == 1 else ''} = stack.pop()" if targets else "stack.pop()"
         for number, site in enumerate(plan.sites):
-            code = []
-            if site.receiver in plan.registers:
-                assert site.receiver is not None
-                code.append(f"{self.text(Register(site.receiver))} = result")
-            if PREVIOUS in plan.registers:
-                code.append(f"{self.text(Register(PREVIOUS))} = {site.previous}")
+            code = [f"{site.receiver} = result"] if site.receiver in plan.registers else []
+            code += [f"previous = {site.previous}"] if "previous" in plan.registers else []
             code += self._jump(site.place)
-            if not many:
-                yield from code
-                continue
-            yield ("if" if number == 0 else "elif") + f" site == {number}:" if number + 1 < len(plan.sites) else "else:"
-            yield from _indent(code)
+            if many:
+                word = "if" if number == 0 else "elif"
+                yield f"{word} site == {number}:" if number + 1 < len(plan.sites) else "else:"
+            yield from _indent(code) if many else code
 
     def _jump(self, place: int | None) -> Lines:
         if place is None:
-            yield self._end("_no_place(steps, limit)")
+            yield self._end("STEP_LIMIT if steps == limit else NO_RULE")
         elif len(self.numbers) + self.has_back > 1 and self.numbers[place] != self.inside:
             yield f"place = {self.numbers[place]}"
             if self.inside is not None:
@@ -238,126 +335,94 @@ class _Writer:
 
     # Statements
 
-    def _block(self, block: Block) -> Lines:
+    def _block(self, block: Sequence[ast.stmt]) -> Lines:
         lines = [line for statement in block for line in self._statement(statement)]
         yield from lines or ["pass"]
 
-    def _statement(self, statement: Statement) -> Lines:
-        if isinstance(statement, If):
-            yield from self._branch(statement)
-        elif isinstance(statement, While):
-            yield f"while {self.text(statement.test)}:"
-            yield from _indent(self._block(statement.body))
-        elif isinstance(statement, For):
-            step = "" if statement.step == 1 else f", {statement.step}"
-            bounds = f"{self.text(statement.first)}, {self.text(statement.end)}{step}"
-            if statement.first == Const(0) and not step:
-                bounds = self.text(statement.end)
-            yield f"for {statement.var.name} in range({bounds}):"
-            yield from _indent(self._block(statement.body))
-        elif isinstance(statement, SetVar):
-            yield self._set(statement.var, statement.value)
-        elif isinstance(statement, SetRegister):
-            yield self._set(Register(statement.index), statement.value)
-        elif isinstance(statement, SetCell):
-            yield self._set(statement.cell, statement.value)
-        else:
-            yield from self._plain(statement)
+    def _statement(self, line: ast.stmt) -> Lines:
+        match line:
+            case ast.If():
+                yield from self._branch(line)
+            case ast.While():
+                yield f"while {self.text(line.test)}:"
+                yield from _indent(self._block(line.body))
+            case ast.For(iter=ast.Call(args=bounds)):
+                shown = bounds[:2] if number(bounds[2]) == 1 else bounds
+                shown = shown[1:] if len(shown) == 2 and number(shown[0]) == 0 else shown
+                yield f"for {self.text(line.target)} in range({', '.join(map(self.text, shown))}):"
+                yield from _indent(self._block(line.body))
+            case ast.Assign(targets=[target]):
+                yield self._call(self.text(target), line.value) or self._set(target, line.value)
+            case ast.Expr():
+                yield self._call(None, line.value) or self.text(line.value)
+            case ast.Return():
+                values = [self.text(line.value)] if line.value is not None else []
+                yield f"return {', '.join([*values, *self.returned])}".rstrip()
+            case Remark():
+                yield f"# {plain_text(line.text)}"
+            case CountStep():
+                yield from ("if steps == limit:", INDENT + self._end("STEP_LIMIT"), "steps += 1")
+            case GoTo():
+                yield from self._jump(line.place)
+            case Finish(outcome=None):
+                yield from ("steps -= 1", self._end("NO_RULE"))
+            case Finish(outcome=ast.expr() as outcome):
+                yield self._end(self.text(outcome))
+            case OpenCall():
+                saved = [*([str(line.site)] if len(self.plan.sites) > 1 else []), *self.plan.saved]
+                yield f"stack.append(({', '.join(saved)}{',' if len(saved) == 1 else ''}))"
+                yield "if len(stack) > stack_limit:"
+                yield INDENT + self._end("STEP_LIMIT if steps == limit else STACK_LIMIT")
+            case CloseCall():
+                if any(site.receiver in self.plan.registers for site in self.plan.sites):
+                    yield f"result = {self.text(line.result)}"
+                yield f"place = {self.back}"
+                if self.inside is not None:
+                    yield "break"
+            case ast.Break() | ast.Continue():
+                yield type(line).__name__.lower()
 
-    def _plain(self, statement: Statement) -> Lines:
-        """Yield the code of statements without blocks in them."""
-        if isinstance(statement, Call):
-            yield self._call(statement)
-        elif isinstance(statement, Return):
-            values = ([self.text(statement.value)] if statement.value is not None else []) + self.returned
-            yield f"return {', '.join(values)}".rstrip()
-        elif isinstance(statement, Comment):
-            yield f"# {plain_text(statement.text)}"
-        elif isinstance(statement, Step):
-            yield "if steps == limit:"
-            yield INDENT + self._end("STEP_LIMIT")
-            yield "steps += 1"
-        elif isinstance(statement, Look):
-            observed = self._call(Call(None, statement.function, ()))
-            yield f"_UNMET[0] += {observed} not in _MET"
-        elif isinstance(statement, Jump):
-            yield from self._jump(statement.place)
-        elif isinstance(statement, NoRule):
-            yield "steps -= 1"
-            yield self._end("NO_RULE")
-        elif isinstance(statement, End):
-            yield self._end(self.text(statement.outcome))
-        elif isinstance(statement, Push):
-            saved = [str(statement.site)] if len(self.plan.sites) > 1 else []
-            saved += [self.text(Register(index)) for index in self.plan.saved]
-            yield f"stack.append(({', '.join(saved)}{',' if len(saved) == 1 else ''}))"
-            yield "if len(stack) > stack_limit:"
-            yield INDENT + self._end("STEP_LIMIT if steps == limit else STACK_LIMIT")
-        elif isinstance(statement, Back):
-            if any(site.receiver in self.plan.registers for site in self.plan.sites):
-                yield f"result = {self.text(statement.result)}"
-            yield f"place = {self.back}"
-            if self.inside is not None:
-                yield "break"
-        else:
-            yield "break" if isinstance(statement, Break) else "continue"
+    def _set(self, target: ast.expr, value: ast.expr) -> str:
+        is_own = isinstance(target, ast.Name) and target.id not in self.plan.memory
+        if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add | ast.Sub) and same(target, value.left):
+            sign = "+" if isinstance(value.op, ast.Add) else "-"
+            return f"{self.text(target)} {sign}= {self.text(value.right, is_number=True)}"
+        return f"{self.text(target)} = {self.text(value, is_number=not is_own)}"
 
-    def _set(self, target: Var | Register | Cell, value: Expr) -> str:
-        name = self.text(target)
-        if isinstance(value, Binary) and value.left == target and value.sign in ("+", "-"):
-            sign, more = value.sign, value.right
-            if isinstance(more, Const) and more.value < 0 and sign == "+":
-                sign, more = "-", Const(-more.value)
-            return f"{name} {sign}= {self.text(_as_number(more))}"
-        return f"{name} = {self.text(value if isinstance(target, Var) else _as_number(value))}"
-
-    def _branch(self, statement: If) -> Lines:
+    def _branch(self, line: ast.If) -> Lines:
         word, all_end = "if", True
         while True:
-            yield f"{word} {self.text(statement.test)}:"
-            yield from _indent(self._block(statement.then))
-            rest = statement.otherwise
-            all_end = all_end and _ends(statement.then)
+            then, test, rest = list(self._block(line.body)), line.test, line.orelse
+            if then == ["pass"] and rest:
+                test, then, rest = negate(test), list(self._block(rest)), []
+            yield f"{word} {self.text(test)}:"
+            yield from _indent(then)
+            all_end = all_end and _ends(line.body)
             if all_end:
-                yield from (line for inner in rest for line in self._statement(inner))
+                yield from (text for inner in rest for text in self._statement(inner))
                 return
-            if len(rest) != 1 or not isinstance(rest[0], If):
+            if len(rest) != 1 or not isinstance(rest[0], ast.If):
                 break
-            word, statement = "elif", rest[0]
+            word, line = "elif", rest[0]
         if rest:
             yield "else:"
             yield from _indent(self._block(rest))
 
 
-def _as_number(expr: Expr) -> Expr:
+def _as_number(expr: ast.expr) -> ast.expr:
     """Return a truth value as 0 or 1: the comparisons of some types, such as NumPy's, cannot be reckoned with."""
-    return Select(expr, Const(1), Const(0)) if isinstance(expr, Compare | Logic | Not) else expr
+    return ast.IfExp(expr, constant(1), constant(0)) if is_truth(expr) else expr
 
 
-def _ends(block: Block) -> bool:
+def _ends(block: Block | Sequence[ast.stmt]) -> bool:
     """Tell whether a block always ends in a return."""
     if not block:
         return False
     last = block[-1]
-    return (
-        _ends(last.then) and _ends(last.otherwise) if isinstance(last, If) else isinstance(last, End | NoRule | Return)
-    )
+    if isinstance(last, ast.If):
+        return _ends(last.body) and _ends(last.orelse)
+    return isinstance(last, Finish | ast.Return) or (isinstance(last, GoTo) and last.place is None)
 
 
-def _returns_value(block: Block) -> bool:
-    return any(isinstance(s, Return) and s.value is not None for s in _all(block))
-
-
-def _all(block: Block) -> Iterator[Statement]:
-    for statement in block:
-        yield statement
-        for inner in inner_blocks(statement):
-            yield from _all(inner)
-
-
-def _indent(lines: Iterable[str]) -> Lines:
+def _indent(lines: Sequence[str] | Lines) -> Lines:
     return (INDENT + line for line in lines)
-
-
-def _listing(names: list[str]) -> str:
-    return "".join(f", {name}" for name in names)

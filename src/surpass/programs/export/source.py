@@ -6,18 +6,24 @@ import ast
 import builtins
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from surpass.errors import ExportError
+from surpass.machine.calls import enter, leave
 
-__all__ = ["Source", "assigned_names", "has_return", "is_kernel", "read_source"]
+__all__ = ["KernelSource", "is_kernel", "opens_calls", "read_source"]
+
+LARGE = 8
+"""A kernel with more statements is not written out where it is called."""
+Loops = ast.For | ast.While
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class KernelSource:
     """A kernel as it is written."""
 
     function: Callable[..., Any]
@@ -38,13 +44,45 @@ class Source:
     @property
     def body(self) -> list[ast.stmt]:
         """Its statements, without the docstring."""
-        body = self.tree.body
-        return body[1:] if _is_text(body[0]) else body
+        return self.tree.body[1:] if ast.get_docstring(self.tree) is not None else self.tree.body
 
     @property
     def summary(self) -> str:
         """The first line of its docstring."""
         return (ast.get_docstring(self.tree) or "").partition("\n")[0]
+
+    @cached_property
+    def returns_from_loop(self) -> bool:
+        """Whether a return stands in a loop."""
+        loops = [node for node in ast.walk(self.tree) if isinstance(node, Loops)]
+        return any(isinstance(inner, ast.Return) for loop in loops for inner in ast.walk(loop))
+
+    @cached_property
+    def is_small(self) -> bool:
+        """Whether it can be written out where it is called: it is short, and no loop returns."""
+        count = sum(isinstance(node, ast.stmt) for node in ast.walk(self.tree)) - 1
+        return count <= LARGE and not self.returns_from_loop
+
+    @cached_property
+    def is_expression(self) -> bool:
+        """Whether it comes to one expression: it is short, has no loops and changes nothing."""
+        nodes = list(ast.walk(self.tree))
+        called = [thing for node in nodes if isinstance(node, ast.Call) and is_kernel(thing := self.called(node))]
+        return (
+            self.is_small
+            and not any(isinstance(node, Loops) for node in nodes)
+            and not any(isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) for node in nodes)
+            and all(
+                thing not in (enter, leave) and thing is not self.function and read_source(thing).is_expression
+                for thing in called
+            )
+        )
+
+    @cached_property
+    def assignments(self) -> Counter[str]:
+        """How often each of its own names is set, parameters once for the call."""
+        nodes = [node for node in ast.walk(self.tree) if isinstance(node, ast.Name)]
+        return Counter([*self.parameters, *(node.id for node in nodes if isinstance(node.ctx, ast.Store))])
 
     def called(self, node: ast.Call) -> Any:
         """Return what a call calls, if it is called by its name or by that of its module."""
@@ -65,7 +103,7 @@ def is_kernel(thing: Any) -> bool:
 
 
 @cache
-def read_source(kernel: Any) -> Source:
+def read_source(kernel: Any) -> KernelSource:
     """Return the source of a kernel."""
     function = getattr(kernel, "py_func", kernel)
     try:
@@ -79,26 +117,14 @@ def read_source(kernel: Any) -> Source:
             f"kernel {function.__name__!r} cannot be exported: it must be a function with plain parameters"
         )
     cells = inspect.getclosurevars(function)
-    names = {**vars(builtins), **function.__globals__, **cells.nonlocals}
-    return Source(function, tree, names)
+    return KernelSource(function, tree, {**vars(builtins), **function.__globals__, **cells.nonlocals})
 
 
-def has_return(statements: list[ast.stmt]) -> bool:
-    """Tell whether a return stands in some statements."""
-    return any(isinstance(node, ast.Return) for statement in statements for node in ast.walk(statement))
-
-
-def assigned_names(statements: list[ast.stmt]) -> Iterator[str]:
-    """Yield the names that some statements assign to."""
-    for statement in statements:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                yield node.id
-
-
-def _is_text(statement: ast.stmt) -> bool:
-    return (
-        isinstance(statement, ast.Expr)
-        and isinstance(statement.value, ast.Constant)
-        and isinstance(statement.value.value, str)
+@cache
+def opens_calls(kernel: Any) -> bool:
+    """Tell whether a kernel, or one that it calls, opens or closes calls of the machine."""
+    source = read_source(kernel)
+    called = [source.called(node) for node in ast.walk(source.tree) if isinstance(node, ast.Call)]
+    return any(
+        thing in (enter, leave) or (is_kernel(thing) and thing is not kernel and opens_calls(thing)) for thing in called
     )

@@ -1,0 +1,249 @@
+"""Shorter code that does the same: without what nobody reads, and without limits that are never reached."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import replace
+
+from surpass.programs.export.code import (
+    Block,
+    CloseCall,
+    Remark,
+    Subroutine,
+    assigned,
+    blocks,
+    change_block,
+    constant,
+    deepest_first,
+    expressions,
+    name,
+    names_in,
+    negate,
+    number,
+    rewrite,
+    same,
+    statements,
+)
+
+__all__ = ["drop_needless_limits", "drop_unneeded", "shorten"]
+
+Changes = Mapping[str, Set[str]]
+"""For each subroutine, the registers, reals and arrays that it changes."""
+
+
+# Variables that are read once, or that stand for another
+
+
+def shorten(block: Block, memory: Set[str], changes: Changes) -> Block:
+    """Return code with variables of its own put where they are read, if they are read once or only copy another."""
+    reads = Counter(
+        part.id
+        for line in statements(block)
+        for expr in expressions(line)
+        for part in ast.walk(expr)
+        if isinstance(part, ast.Name)
+    )
+    writes = Counter(assigned(block))
+    once = {own for own, count in writes.items() if count == 1 and own not in memory}
+    return _shorten(block, once, reads, changes)
+
+
+def _shorten(block: Sequence[ast.stmt], once: set[str], reads: Counter[str], changes: Changes) -> Block:
+    found: list[ast.stmt] = []
+    for line in reversed(block):
+        for key, inner in blocks(line):
+            line = _with(line, key, list(_shorten(inner, once, reads, changes)))
+        if isinstance(line, ast.If) and [*map(ast.dump, line.body)] == [*map(ast.dump, line.orelse)]:
+            found = [*line.body, *found]
+            continue
+        if isinstance(line, ast.If) and not line.body:
+            line = ast.If(negate(line.test), line.orelse, [])
+        moved = None
+        if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name) and line.targets[0].id in once:
+            own, value = line.targets[0].id, line.value
+            if isinstance(value, ast.Name) and not _change(found, changes) & {value.id}:
+                moved = [*change_block(found, lambda expr, own=own, value=value: rewrite(expr, {own: value}))]
+            elif reads[own] == 1 and not _called(value, changes):
+                moved = _move(own, value, found, changes)
+        found = [line, *found] if moved is None else moved
+    return tuple(found)
+
+
+def _move(own: str, value: ast.expr, rest: list[ast.stmt], changes: Changes) -> list[ast.stmt] | None:
+    """Return the rest with a value in the place where its variable is read, if nothing changes it before."""
+    for at, line in enumerate(rest):
+        if any(own in names_in(expr) for expr in expressions(line)):
+            if isinstance(line, ast.While) or (isinstance(line, ast.Assign) and _called(line.value, changes)):
+                return None
+            (put,) = change_block([_with(line)], lambda expr: rewrite(expr, {own: value}))
+            return [*rest[:at], put, *rest[at + 1 :]]
+        if any(blocks(line)) or _change([line], changes) & names_in(value):
+            return None
+    return None
+
+
+def _with(line: ast.stmt, key: str = "", value: object = None) -> ast.stmt:
+    """Return a copy of a statement with one field changed."""
+    (copied,) = change_block([line])
+    if key:
+        setattr(copied, key, value)
+    return copied
+
+
+def _called(expr: ast.expr, changes: Changes) -> set[str]:
+    """Return the subroutines with effects that an expression calls."""
+    return {found for found in names_in(expr) & changes.keys() if changes[found]}
+
+
+def _change(block: Sequence[ast.stmt], changes: Changes) -> set[str]:
+    """Return what a block changes."""
+    called = {own for line in block for own in names_in(line) & changes.keys()}
+    return set(assigned(block)).union(*(changes[own] for own in called))
+
+
+# What nobody reads
+
+
+def drop_unneeded(
+    codes: Sequence[Block], subroutines: Mapping[str, Subroutine], kept: Iterable[str], receivers: Set[str]
+) -> tuple[list[Block], dict[str, Subroutine]]:
+    """Return code without what has no bearing on its effects; what is `kept` counts as read at the end."""
+    needed, count = set(kept), -1
+    everything = [*codes, *(found.body for found in subroutines.values())]
+    while len(needed) != count:
+        count = len(needed)
+        for block in everything:
+            _mark(block, needed, subroutines, receivers)
+
+    def sweep(block: Sequence[ast.stmt], in_loop: bool = False) -> Block:
+        found: list[ast.stmt] = []
+        for line in block:
+            if isinstance(line, Remark) or _is_needed(line, needed, subroutines) or (in_loop and _leaves(line)):
+                if isinstance(line, CloseCall) and not receivers & needed:
+                    line = CloseCall(constant(0))
+                for key, inner in blocks(line):
+                    line = _with(line, key, list(sweep(inner, in_loop or isinstance(line, ast.While | ast.For))))
+                found.append(line)
+        return tuple(found)
+
+    return [sweep(block) for block in codes], {
+        title: replace(found, body=sweep(found.body)) for title, found in subroutines.items()
+    }
+
+
+def _is_needed(line: ast.stmt, needed: set[str], subroutines: Mapping[str, Subroutine]) -> bool:
+    """Tell whether a statement has an effect, or sets what is needed; kernels end, so a loop alone has none."""
+    if isinstance(line, ast.Assign):
+        target = line.targets[0]
+        return (
+            not isinstance(target, ast.Name) or target.id in needed or bool(names_in(line.value) & subroutines.keys())
+        )
+    if isinstance(line, ast.If | ast.While | ast.For):
+        return any(_is_needed(inner, needed, subroutines) for _, block in blocks(line) for inner in block)
+    return not isinstance(line, ast.Break | ast.Continue | ast.Pass | Remark)
+
+
+def _mark(
+    block: Iterable[ast.stmt], needed: set[str], subroutines: Mapping[str, Subroutine], receivers: Set[str]
+) -> None:
+    """Add what the needed statements of a block read to `needed` in place."""
+    for line in block:
+        if _is_needed(line, needed, subroutines) and not (isinstance(line, CloseCall) and not receivers & needed):
+            needed |= names_in(*expressions(line))
+            for _, inner in blocks(line):
+                _mark(inner, needed, subroutines, receivers)
+            if isinstance(line, ast.While | ast.For):
+                # Whether a loop goes on depends on what decides about leaving it.
+                needed |= names_in(*(s.test for s in statements(line.body) if isinstance(s, ast.If) and _leaves(s)))
+
+
+def _leaves(line: ast.stmt) -> bool:
+    return any(isinstance(inner, ast.Break | ast.Continue) for inner in statements([line]))
+
+
+# Limits that are never reached: a register is a position, 0 to n - 1, throughout if its first value is one and all that
+# is ever written to it is one, provided that the others are. That holds where n is 1 or more.
+
+Bounds = tuple[int | None, int | None]
+"""What is known of a number: at least the first, and at most n - 1 + the second."""
+
+
+def drop_needless_limits(
+    codes: Sequence[Block], subroutines: Mapping[str, Subroutine], registers: Set[str], receivers: Set[str]
+) -> list[Block]:
+    """Return code without the `min` and `max` that keep positions where they are anyway."""
+    positions = set(registers) - {own for found in subroutines.values() for own in assigned(found.body)}
+    lines = [line for block in codes for line in statements(block)]
+    settings: list[tuple[str, ast.expr]] = []
+    for line in lines:
+        if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name):
+            settings.append((line.targets[0].id, line.value))
+        elif isinstance(line, CloseCall):
+            settings += [(own, line.result) for own in receivers]
+    writes = Counter(own for block in codes for own in assigned(block))
+    values = {own: value for own, value in settings if writes[own] == 1 and own not in registers}
+    while True:
+        wrong = {own for own, value in settings if own in positions and _bounds(value, positions, values) != (0, 0)}
+        if not wrong:
+            break
+        positions -= wrong
+    last = ast.BinOp(name("n"), ast.Sub(), constant(1))
+
+    def drop(part: ast.expr) -> ast.expr:
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in ("min", "max"):
+            left, right = part.args
+            low, high = _range(left, positions, values)
+            limit = number(right)
+            if part.func.id == "max" and low is not None and limit is not None and low >= limit:
+                return left
+            if part.func.id == "min" and same(right, last) and high is not None and high <= 0:
+                return left
+        return part
+
+    return [change_block(block, lambda expr: deepest_first(expr, drop)) for block in codes]
+
+
+def _bounds(expr: ast.expr, positions: Set[str], values: Mapping[str, ast.expr]) -> tuple[int, int] | None:
+    """Return (0, 0) if an expression is a position."""
+    low, high = _range(expr, positions, values)
+    return (0, 0) if low is not None and low >= 0 and high is not None and high <= 0 else None
+
+
+def _range(expr: ast.expr, positions: Set[str], values: Mapping[str, ast.expr]) -> Bounds:
+    def of(part: ast.expr) -> Bounds:
+        return _range(part, positions, values)
+
+    match expr:
+        case ast.Constant(value=int() as value):
+            return value, value
+        case ast.Name(id="n"):
+            return 1, 1
+        case ast.Name(id=own):
+            return (0, 0) if own in positions else of(values[own]) if own in values else (None, None)
+        case ast.IfExp():
+            (a, b), (c, d) = of(expr.body), of(expr.orelse)
+            return _both(min, a, c), _both(max, b, d)
+        case ast.BinOp(op=ast.Add() | ast.Sub(), right=ast.Constant(value=int() as more)):
+            by = more if isinstance(expr.op, ast.Add) else -more
+            low, high = of(expr.left)
+            return None if low is None else low + by, None if high is None else high + by
+        case ast.BinOp(op=ast.FloorDiv(), left=ast.BinOp(op=ast.Add()) as total, right=ast.Constant(value=2)):
+            if all(_bounds(side, positions, values) for side in (total.left, total.right)):
+                return 0, 0
+        case ast.Call(func=ast.Name(id="min"), args=[left, right]):
+            (a, b), (c, d) = of(left), of(right)
+            return _both(min, a, c), _either(min, b, d)
+        case ast.Call(func=ast.Name(id="max"), args=[left, right]):
+            (a, b), (c, d) = of(left), of(right)
+            return _either(max, a, c), _both(max, b, d)
+    return None, None
+
+
+def _both(choose: Callable[[int, int], int], a: int | None, b: int | None) -> int | None:
+    return None if a is None or b is None else choose(a, b)
+
+
+def _either(choose: Callable[[int, int], int], a: int | None, b: int | None) -> int | None:
+    return b if a is None else a if b is None else choose(a, b)
