@@ -223,7 +223,7 @@ class Editor:
         found = self._somewhere(program, drafts)
         if found is not None and len(found[0].after) > 1:
             draft, digits = found
-            value = int(digits[self.previous])  # type: ignore[index]
+            value = int(digits[self.previous])
             draft.after.remove(value)
             drafts.append(_Draft(draft.function, [value], list(draft.rules)))
 

@@ -2,10 +2,10 @@
 
 It starts from the program of any agent with a table. A round draws instances, and then, again and again, tries a set
 of edited programs on few of them, the better ones on more, and the best on many; one that is better there becomes the
-program. Better means fewer steps, at no size more, and fewer rules: a rule must save more than it costs. What is
-kept must solve everything that the program solved. At the end of a round the program is checked on every small instance
-and on large ones of every distribution; if it fails, an earlier one of the round takes its place, and the instances that
-it failed on are tried from then on.
+program. Better means fewer steps, at no size more, and fewer rules: a rule must save more than it costs. What is kept
+must solve everything that the program solved. At the end of a round the program is checked on every small instance and
+on large ones of every distribution; if it fails, an earlier one of the round takes its place, and the instance that it
+failed on is tried from then on.
 
 A round depends on nothing but the configuration, its number and what `save_state` keeps, so a run that is resumed goes
 on exactly as it would have.
@@ -14,7 +14,7 @@ on exactly as it would have.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -50,8 +50,8 @@ SMALL_SIZES = range(1, 13)
 """Sizes at which the program is checked on instances of every distribution."""
 MOST_ENUMERATED = 50_000
 """It is checked on every instance of those sizes that have no more than these; at the end, on twelve times as many."""
-CHECKED_STEPS = 400_000
-"""About how many steps the instances of a size and distribution may take together when a program is checked."""
+MOST_CHECKED, CHECKED_ITEMS = 200, 4000
+"""At most how many instances of a size and distribution it is checked on, and about how many items these have."""
 MOST_HARD = 200
 """How many of the instances that programs failed on are kept."""
 
@@ -187,10 +187,8 @@ class Improvement:
             self._begin()
         round_ = _Round(self)
         for generation in range(self.config.generations):
-            heat = self.config.temperature * (
-                1 - (self.rounds + generation / self.config.generations) / self.config.rounds
-            )
-            self.tried += round_.try_generation(heat)
+            done = (self.rounds + generation / self.config.generations) / self.config.rounds
+            self.tried += round_.try_generation(self.config.temperature * (1 - done))
         self.program = self._last_sound(round_.accepted)
         self.rounds += 1
         cost, means = self._measure(self.program)
@@ -224,46 +222,29 @@ class Improvement:
     def draw(self, round_number: int, count: int) -> Instances:
         """Return `count` instances of each size, some of them from the other distributions, and all hard ones."""
         others = [name for name in self.task.data if name != self.data]
-        drawn = []
+        few = round(count * self.config.others) if others else 0
+        parts = []
         for size in self.sizes:
-            few = round(count * self.config.others) if others else 0
+            parts.append(self._draw(round_number, size, max(1, count - few), self.data))
             for k in range(few):
-                drawn.append((size, 1, others[(round_number * few + k) % len(others)]))
-            drawn.append((size, count - few, self.data))
-        parts = [
-            self.task.draw(
-                Request(size=size, count=k, seed=self._seed(round_number, at), data=name, queries=self.queries)
-            )
-            for at, (size, k, name) in enumerate(drawn)
-            if k
-        ]
+                parts.append(self._draw(round_number + k, size, 1, others[(round_number * few + k) % len(others)]))
         return join_instances(self.task, parts + [self.task.parse_instance(text)[0] for text in self.hard])
+
+    def _draw(self, round_number: int, size: int, count: int, data: str) -> Instances:
+        seed = self._seed(round_number, size)
+        return self.task.draw(Request(size=size, count=count, seed=seed, data=data, queries=self.queries))
 
     def _seed(self, round_number: int, part: int) -> int:
         return int(np.random.default_rng([self.config.seed, 5, round_number, part]).integers(2**31))
 
     def _measure(self, program: Program) -> tuple[float, list[float]]:
         """Return the cost of a program on the yardstick, rules included, and its mean cost at each size."""
-        trial = Trial(self.task, self._yardstick(), Seen(self.task), 1)
+        parts = [self._draw(YARDSTICK, size, self.config.confirmed, self.data) for size in self.sizes]
+        trial = Trial(self.task, join_instances(self.task, parts), Seen(self.task), 1)
         costs = trial.run([program])[0]
         means = [float(costs[trial.sizes == size].mean()) for size in self.sizes]
         relative = np.mean([mean / base for mean, base in zip(means, self.reference, strict=True)])
         return float(relative) + self.weigh(program), means
-
-    def _yardstick(self) -> Instances:
-        parts = [
-            self.task.draw(
-                Request(
-                    size=size,
-                    count=self.config.confirmed,
-                    seed=self._seed(YARDSTICK, at),
-                    data=self.data,
-                    queries=self.queries,
-                )
-            )
-            for at, size in enumerate(self.sizes)
-        ]
-        return join_instances(self.task, parts)
 
     def weigh(self, program: Program) -> float:
         """Return what the rules of a program cost."""
@@ -277,8 +258,9 @@ class Improvement:
         for program in reversed(programs[1:]):
             failing, rules = self._check(program)
             if failing is None:
-                shorter = without(program, sorted(set(range(len(program.rules))) - rules))
-                return shorter if self._check(shorter)[0] is None else program
+                needless = sorted(set(range(len(program.rules))) - rules)
+                shorter = without(program, needless)
+                return shorter if needless and self._check(shorter)[0] is None else program
             if failing not in self.hard:
                 self.hard = [*self.hard, failing][-MOST_HARD:]
         return programs[0]
@@ -286,14 +268,14 @@ class Improvement:
     def _check(self, program: Program) -> tuple[str | None, set[int]]:
         """Return an instance that a program fails on, as text, if many show one; and the rules that fired."""
         table = Table(self.task, program)
-        for instances in self._checked(table):
+        for instances in self._checked():
             results = run(table, instances, find_loops=self.task.measure == "steps")
             wrong = np.flatnonzero(~results.solved)
             if wrong.size:
                 return self.task.write_instance(instances.part(int(wrong[0]), int(wrong[0]) + 1)), set()
         return None, set(program.rules_for(table.observations).tolist())
 
-    def _checked(self, table: Table) -> Iterator[Instances]:
+    def _checked(self) -> Iterator[Instances]:
         """Yield hard instances, every small one, and some of every distribution at all sizes."""
         if self.hard:
             yield join_instances(self.task, [self.task.parse_instance(text)[0] for text in self.hard])
@@ -303,13 +285,9 @@ class Improvement:
             if small.count(size) <= MOST_ENUMERATED * (12 if is_last else 1):
                 yield from small.instances(size)
         for size in sorted({*SMALL_SIZES, *self.sizes, *self.config.large_sizes}):
-            for at, name in enumerate(self.task.data):
-                request = Request(
-                    size=size, count=2, seed=self._seed(self.rounds, 1000 + at), data=name, queries=self.queries
-                )
-                two = self.task.draw(request)
-                steps = max(1.0, float(run(table, two, threads=1).steps.mean()))
-                yield self.task.draw(replace(request, count=max(2, int(min(CHECKED_STEPS / steps, 1000)))))
+            count = max(2, min(MOST_CHECKED, CHECKED_ITEMS // size))
+            parts = [self._draw(self.rounds, size, count, name) for name in self.task.data]
+            yield join_instances(self.task, parts)
 
     # State
 
@@ -351,12 +329,11 @@ class _Round:
         self.random = np.random.default_rng([self.config.seed, 4, learner.rounds])
         self.editor = Editor(task, self.random)
         seen = Seen(task)
-        stages = (
-            (self.config.screened, self.config.candidates),
-            (self.config.tested, FINALISTS),
-            (self.config.confirmed, 1),
-        )
-        self.trials = [Trial(task, learner.draw(learner.rounds, count), seen, copies) for count, copies in stages]
+        counts = (self.config.screened, self.config.tested, self.config.confirmed)
+        copies = (self.config.candidates, FINALISTS, 1)
+        self.trials = [
+            Trial(task, learner.draw(learner.rounds, count), seen, k) for count, k in zip(counts, copies, strict=True)
+        ]
         self.weights = [self._weights(trial.sizes) for trial in self.trials]
         self.costs: list[Reals] = []
         self.accepted = [learner.program]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,7 @@ from surpass.engine.specialise import specialise
 from surpass.machine.state import SCORE, Outcome
 from surpass.programs.evaluate import answer_split, split_observations
 from surpass.programs.program import Program
-from surpass.table import EMPTY, NO_ACTION, Table
+from surpass.table import EMPTY, NO_ACTION, Table, put
 from surpass.tasks.task import Instances, Limit, Task
 
 __all__ = ["Seen", "Trial"]
@@ -46,6 +47,16 @@ class Seen:
         self._places = np.flatnonzero(self.table.keys != EMPTY)
         self._split = split_observations(self.task.interface, self.table.keys[self._places])
 
+    def add_to(self, tables: dict[int, Ints], programs: Sequence[Program], observations: Ints) -> None:
+        """Add new observations [m] in place, and to the tables of some programs by their numbers."""
+        before = self.keys
+        self.add(observations)
+        for k in tables:
+            if self.keys is before:
+                put(self.keys, tables[k], observations, programs[k].actions(observations))
+            else:
+                tables[k] = self.actions_of(programs[k])
+
     def actions_of(self, program: Program) -> Ints:
         """Return the action of a program at each place of the table."""
         actions = np.full(len(self.table.keys), NO_ACTION, np.int64)
@@ -62,18 +73,18 @@ class Trial:
         self.task, self.seen, self.count, self.sizes = task, seen, instances.count, instances.sizes
         self.limits = Limit.parse(task.limit).steps(instances.sizes)
         """[m] how many steps a program may take; at first those that the task allows."""
-        self._copies = Instances(*(np.concatenate([part] * copies) for part in instances))  # type: ignore[arg-type]
+        self._copies = Instances(*(np.concatenate([part] * copies) for part in instances))
         self._batch = allocate(task, instances.count * copies, int(instances.sizes.max()))
 
     def run(self, programs: Sequence[Program]) -> Reals:
-        """Return the costs [K, m] of programs: their steps, or what they lose of the reward; infinite where they fail."""
+        """Return the costs [K, m] of programs: steps, or what they lose of the reward; infinite where they fail."""
         kernels, used = specialise(self.task), len(programs) * self.count
         instances = self._copies.part(0, used)
         kernels.reset(self._batch, *instances, np.arange(used))
         before = self._batch.reals[:used, SCORE].copy()
         limits = np.tile(self.limits, len(programs))
         self._finish(programs, limits)
-        batch, outcomes = self._batch, self._batch.outcomes[:used].copy()
+        outcomes = self._batch.outcomes[:used].copy()
         if self.task.measure == "reward":
             outcomes[outcomes == Outcome.STEP_LIMIT] = Outcome.SOLVED
         solved = outcomes == Outcome.SOLVED
@@ -101,37 +112,33 @@ class Trial:
         return costs
 
     def _find_wrong(self, instances: Instances, rows: Ints) -> npt.NDArray[np.bool_]:
-        chosen = Instances(*(part[rows] for part in instances))  # type: ignore[arg-type]
+        chosen = Instances(*(part[rows] for part in instances))
         batch = self._batch
         return self.task.find_wrong(chosen, batch.registers[rows], batch.items[rows], batch.reals[rows])
 
     def _finish(self, programs: Sequence[Program], limits: Ints) -> None:
         """Run each program on its own episodes to the end, in place."""
         kernel, rows, nothing = specialise(self.task).advance, self.task.interface.action_rows, limits[:0]
-        tables = [self.seen.actions_of(program) for program in programs]
-        threads, rounds = core_count(), 0
-        slices = max(1, threads // len(programs))
-        bounds = np.linspace(0, self.count, slices + 1).astype(np.int64).tolist()
+        tables = {k: self.seen.actions_of(program) for k, program in enumerate(programs)}
+        threads, rounds, used = core_count(), 0, len(programs) * self.count
+        bounds = np.linspace(0, self.count, max(1, threads // len(programs)) + 1).astype(np.int64).tolist()
 
         def calls(batch: Batch) -> list[Call]:
-            keys, found = self.seen.keys, []
-            for k, table in enumerate(tables):
-                for first, last in zip(bounds, bounds[1:], strict=False):
-                    part = slice(k * self.count + first, k * self.count + last)
-                    if (batch.outcomes[part] <= Outcome.RUNNING).any():
-                        found.append(
-                            (kernel, (batch, keys, table, rows, limits, nothing, False, part.start, part.stop))
-                        )
-            return found
+            is_running = (batch.outcomes[:used] <= Outcome.RUNNING).reshape(len(programs), self.count).any(axis=1)
+            for k in [k for k in tables if not is_running[k]]:
+                del tables[k]
+            return [
+                (kernel, (batch, self.seen.keys, table, rows, limits, nothing, False, at + first, at + last))
+                for at, table in ((k * self.count, table) for k, table in tables.items())
+                for first, last in pairwise(bounds)
+            ]
 
         def answer(observations: Ints) -> None:
-            nonlocal tables, rounds
-            self.seen.add(observations)
-            tables = [self.seen.actions_of(program) for program in programs]
+            nonlocal rounds
+            self.seen.add_to(tables, programs, observations)
             rounds += 1
             if rounds > MOST_ROUNDS and len(programs) > 1:
                 limits[:] = 0
 
-        used = len(programs) * self.count
         self._batch.outcomes[used:] = Outcome.SOLVED
         self._batch = advance(self.task, self._batch, calls, answer=answer, threads=threads)
