@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from surpass.agents import Do, See, find_agent, find_teacher, known_teachers, teacher
+    from surpass.api import Run, check, compare_programs, evaluate, export, learn, program, show, trace
+    from surpass.checks.certificate import Certificate
     from surpass.engine.record import record, replay
     from surpass.engine.run import Results, run
     from surpass.errors import SurpassError
-    from surpass.evaluation.scores import Evaluation, evaluate
+    from surpass.evaluation.scores import Evaluation
     from surpass.machine import (
         DEPTH,
         FUNCTION,
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
         variable,
     )
     from surpass.machine.trace import read_trace, write_trace
+    from surpass.programs.program import Program
     from surpass.tasks.lists import list_inputs
     from surpass.tasks.registry import find_task, known_tasks, register_task
     from surpass.tasks.task import Inputs, Instances, Memory, Request, Reward, Task
@@ -62,7 +65,10 @@ _HOMES = {
     "surpass.engine.record": ("record", "replay"),
     "surpass.engine.run": ("Results", "run"),
     "surpass.errors": ("SurpassError",),
-    "surpass.evaluation.scores": ("Evaluation", "evaluate"),
+    "surpass.api": ("Run", "check", "compare_programs", "evaluate", "export", "learn", "program", "show", "trace"),
+    "surpass.checks.certificate": ("Certificate",),
+    "surpass.evaluation.scores": ("Evaluation",),
+    "surpass.programs.program": ("Program",),
     "surpass.machine": (
         "DEPTH",
         "FUNCTION",
@@ -116,6 +122,7 @@ __all__ = [
     "STEPS",
     "WRONG",
     "Action",
+    "Certificate",
     "CurrentFunction",
     "Do",
     "Evaluation",
@@ -126,19 +133,24 @@ __all__ = [
     "Interface",
     "Memory",
     "Outcome",
+    "Program",
     "Request",
     "Results",
     "Reward",
+    "Run",
     "See",
     "State",
     "SurpassError",
     "Task",
     "Value",
     "binary",
+    "check",
     "compare",
+    "compare_programs",
     "comparison",
     "enter",
     "evaluate",
+    "export",
     "find_agent",
     "find_task",
     "find_teacher",
@@ -147,16 +159,20 @@ __all__ = [
     "kernel",
     "known_tasks",
     "known_teachers",
+    "learn",
     "leave",
     "list_inputs",
     "pointer",
+    "program",
     "read_trace",
     "record",
     "register_task",
     "registers",
     "replay",
     "run",
+    "show",
     "teacher",
+    "trace",
     "value",
     "variable",
     "write_trace",

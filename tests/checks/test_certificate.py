@@ -32,7 +32,7 @@ SOUND = [one.name for one in residents() if one.merit[0] == 1 and not one.name.e
 @pytest.mark.parametrize("teacher", TEACHERS, ids=lambda teacher: teacher.name.partition(":")[2])
 def test_every_teacher_passes(teacher) -> None:
     certificate = check(teacher, up_to=UP_TO[teacher.task.name], sizes=[10, 50], instances=10)
-    assert certificate.passed, certificate.failure
+    assert certificate.passed, certificate.counter_example
     small = range(UP_TO[teacher.task.name] + 1)
     assert [row.size for row in certificate.small] == list(small)
     assert [row.instances for row in certificate.small] == [enumeration_of(teacher.task).count(n) for n in small]
@@ -44,7 +44,7 @@ def test_every_sound_agent_of_the_zoo_passes(name: str) -> None:
     agent = load_resident(name)
     settings = {} if LONG else {"up_to": UP_TO[agent.task.name], "sizes": [10, 50], "instances": 10}
     certificate = check(agent, **settings)
-    assert certificate.passed, certificate.failure
+    assert certificate.passed, certificate.counter_example
 
 
 def test_the_worst_case_is_the_worst_and_the_first_of_its_kind() -> None:
@@ -120,7 +120,7 @@ def test_a_task_that_cannot_enumerate_is_said_to_be_sampled() -> None:
     assert not certificate.exhaustive
     assert certificate.small[-1].worst.startswith("integers [")
     mute = dataclasses.replace(agent, choose=lambda _see, _do: None)
-    failure = check(mute, up_to=3, instances=0).failure
+    failure = check(mute, up_to=3, instances=0).counter_example
     assert failure is not None
     assert (failure.outcome, failure.trace) == ("no action", None)
 

@@ -27,7 +27,7 @@ def test_a_certificate_is_printed_and_written(tmp_path: Path) -> None:
     shown = call("check", "teacher:scan", "--task", EXAMPLE, "--up-to", 6, "--sizes", "20,100", "--json", path)
     assert shown.returncode == 0, shown.stderr
     assert "teacher:scan on minimum: passed" in shown.stdout
-    assert "6 observations met, none new after n = 3" in shown.stdout
+    assert "6 observations occurred, none new after n = 3" in shown.stdout
     assert "no proof for other sizes" in shown.stdout
     record = json.loads(path.read_text())
     assert record["passed"]

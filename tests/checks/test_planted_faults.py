@@ -10,7 +10,7 @@ import pytest
 
 from surpass.agents import find_agent
 from surpass.agents.teacher import Do, See, Teacher, find_teacher
-from surpass.checks.certificate import Failure
+from surpass.checks.certificate import CounterExample
 from surpass.checks.check import check
 from surpass.engine.record import record, replay
 from surpass.engine.run import run
@@ -132,11 +132,11 @@ def smallest_by_running_each(agent: Agent, up_to: int, limit: str | None = None)
     raise AssertionError("no instance fails")
 
 
-def fail(agent: Agent, **settings: object) -> Failure:
+def fail(agent: Agent, **settings: object) -> CounterExample:
     """Return the failure that a check must find; it must replay."""
     certificate = check(agent, **settings)  # type: ignore[arg-type]
     assert not certificate.passed
-    failure = certificate.failure
+    failure = certificate.counter_example
     assert failure is not None
     limit = Limit.parse(failure.limit) if failure.limit else None
     trace = record(agent, failure.instance, limit=limit)

@@ -17,12 +17,12 @@ from surpass.evaluation.layout import as_markdown, as_text
 from surpass.evaluation.paper import paper_tables
 from surpass.evaluation.reproduce import (
     NAMES,
-    Cell,
-    Effort,
+    CellEffort,
+    PaperCell,
+    PaperRow,
+    PaperTable,
     Reproduction,
-    Row,
     Saving,
-    Table,
     count_verdicts,
     learned_agents,
     plans_of,
@@ -45,7 +45,7 @@ def gives_up(see, do):  # type: ignore[no-untyped-def]
     return do.NotFound()
 
 
-def compare(agent: str, instances: int = 200) -> Row:
+def compare(agent: str, instances: int = 200) -> PaperRow:
     """Return the row of an agent that stands in for a learned one."""
     stand_ins = {"zoo:search/imitation-binary_search": agent}
     return Reproduction(instances=instances, stand_ins=stand_ins).table(PLAN).rows[1]
@@ -96,11 +96,11 @@ def test_all_is_every_table_and_other_names_are_refused() -> None:
 
 
 def test_cheap_cells_get_many_instances_and_costly_ones_few() -> None:
-    effort = Effort()
+    effort = CellEffort()
     assert [effort.count(steps) for steps in (1, 1e4, 1e5, 5e5, 5e6, 7.5e7, 1e12)] == [1000, 1000, 1000, 200, 100, 6, 2]
-    assert [Effort(instances=5).count(steps) for steps in (1, 5e6, 7.5e7)] == [5, 5, 5]
+    assert [CellEffort(instances=5).count(steps) for steps in (1, 5e6, 7.5e7)] == [5, 5, 5]
     for steps in (1, 1e3, 1e6, 1e8):
-        assert Effort(quick=True).count(steps) <= effort.count(steps)
+        assert CellEffort(quick=True).count(steps) <= effort.count(steps)
 
 
 # What is made
@@ -233,7 +233,7 @@ def test_a_cell_whose_teacher_was_left_out_has_no_verdict() -> None:
 # How they look
 
 
-def widest_table() -> Table:
+def widest_table() -> PaperTable:
     """Return the largest table, with numbers as long as they come."""
     plan = next(plan for plan in TABLES if plan.paper_table == "table2_bubble_interface_steps")
     rows = []
@@ -242,11 +242,11 @@ def widest_table() -> Table:
         for size, paper in zip(plan.sizes, plan.printed(row), strict=True):
             number = -7.5e7 if paper is None else -abs(paper)
             saving = Saving(None if paper is None else number, number, -number / 10, 10)
-            cells.append(Cell(size, paper, 0.987654, 10, 0.987654, -number, -number / 10, -12.3, saving, "better"))
+            cells.append(PaperCell(size, paper, 0.987654, 10, 0.987654, -number, -number / 10, -12.3, saving, "better"))
         rows.append(
-            Row(row.label, row.agent, "rl+imitation from insertion_sort", "", row.is_teacher, "x", tuple(cells))
+            PaperRow(row.label, row.agent, "rl+imitation from insertion_sort", "", row.is_teacher, "x", tuple(cells))
         )
-    return Table(plan.name, plan.title, plan.measure, plan.sizes, tuple(rows))
+    return PaperTable(plan.name, plan.title, plan.measure, plan.sizes, tuple(rows))
 
 
 def test_a_table_fits_a_terminal_of_100_columns() -> None:

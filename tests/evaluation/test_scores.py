@@ -6,7 +6,7 @@ import pytest
 
 from surpass.agents import find_agent
 from surpass.errors import DataFileError, SettingError, UnknownNameError
-from surpass.evaluation.scores import Evaluation, Row, evaluate
+from surpass.evaluation.scores import Evaluation, SizeScores, evaluate
 from surpass.evaluation.statistics import mean_of, student_quantile
 
 
@@ -142,7 +142,7 @@ def test_impossible_settings_are_refused():
 def compared(measure: str, *rows: tuple[float, float, float]) -> Evaluation:
     """Return scores of given shares solved, differences and intervals."""
     found = tuple(
-        Row(
+        SizeScores(
             size=5,
             instances=10,
             solved=solved,

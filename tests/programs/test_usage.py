@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from surpass.engine.record import record
+from surpass.evaluation.comparison import Comparison, find_partings, match_rules
 from surpass.programs.extract import Extraction
 from surpass.programs.program import Function, Place, Program
-from surpass.programs.record import comparison_as_json, table_as_json, usage_as_json
-from surpass.programs.usage import find_partings, match_rules, measure_use, steps_by_instruction
+from surpass.programs.usage import measure_use, steps_by_instruction
 from surpass.table import Table
 from surpass.tasks.task import Request
 from tests.programs.extracted import extraction_of, program_of, table_of
@@ -111,7 +111,7 @@ def test_plain_data_says_what_the_program_is():
     extraction = extraction_of("teacher:depth_first")
     program, table, _ = extraction
     usage = measure_use(extraction, program.task.draw(Request(size=6, count=3)))
-    shown = usage_as_json(usage)
+    shown = usage.as_json()
     assert (shown["rules"], shown["places"]) == (len(program.rules), len(program.places))
     assert len(shown["listing"]) == shown["rules"]
     assert shown["observations"] == len(table)
@@ -120,10 +120,10 @@ def test_plain_data_says_what_the_program_is():
     for row, rule in zip(shown["listing"], program.rules, strict=True):
         assert program.task.interface.parse_action(row["action"]) == rule.action
         assert len(row["conditions"]) == len(rule.conditions)
-    rows = table_as_json(usage)
+    rows = [row._asdict() for row in usage.table()]
     assert [row["observation"] for row in rows] == table.observations.tolist()
     assert sum(row["steps"] for row in rows) == usage.steps
     for row in rows:
         assert shown["listing"][row["rule"] - 1]["action"] == row["action"]
-    comparison = comparison_as_json(usage, usage)
+    comparison = Comparison(usage, usage).as_json()["comparison"]
     assert comparison["partings"] == {"agreed_steps": usage.steps, "unseen_steps": 0, "ways": []}

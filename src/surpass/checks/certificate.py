@@ -1,25 +1,31 @@
-"""What a check found: a certificate, or an instance on which the agent fails."""
+"""What a check found: a certificate, or a counter-example: an instance on which the agent fails."""
 
 from __future__ import annotations
 
 import datetime
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from surpass.machine.trace import Trace, write_trace
+from surpass.printing import Printed, cut, show_number, text_table
 from surpass.table import Table
 
-__all__ = ["Certificate", "Failure", "Row", "Unending", "fingerprint_of"]
+__all__ = ["Certificate", "CheckedSize", "CounterExample", "Unending", "fingerprint_of"]
 
 FORMAT = "surpass certificate 1"
 
+WIDEST = 36
+"""Longer instances are cut in tables."""
+HEAD, TAIL = 24, 6
+"""The first and last lines of a trace that are printed if it is longer than both."""
 LONGEST_WRITTEN = 100
 """Rows of larger sizes leave out the text of their worst case; that of the whole certificate is always written."""
 
 
 @dataclass(frozen=True)
-class Row:
+class CheckedSize:
     """What was checked at one size. All its instances are solved."""
 
     size: int
@@ -34,8 +40,8 @@ class Row:
     """How many observations were met at this size and in no row before it."""
 
 
-@dataclass(frozen=True)
-class Failure:
+@dataclass(frozen=True, repr=False)
+class CounterExample(Printed):
     """An instance on which the agent fails."""
 
     size: int
@@ -55,8 +61,27 @@ class Failure:
     trace: Trace | None = None
     """The run, unless it is too long to record."""
 
+    def __str__(self) -> str:
+        instance = cut(self.instance, 400) or "the empty one"
+        if self.shrunk_from is None:
+            found = [f"the smallest failing instance: {instance}"]
+        else:
+            found = [
+                f"a failing instance: {instance}",
+                f"(what is left of one of size {self.shrunk_from:,} drawn from {self.data}; all smaller ones that were"
+                " enumerated are solved)",
+            ]
+        lines = [f"  {line}" for line in (*found, f"{self.outcome} after {self.steps:,} steps: {self.why}")]
+        if self.trace is None:
+            return "\n".join(lines) + "\n"
+        shown = str(self.trace).splitlines()
+        left_out = len(shown) - HEAD - TAIL
+        if left_out > 1:
+            shown[HEAD:-TAIL] = [f"... {left_out:,} lines left out ..."]
+        return "\n".join([*lines, "", *shown]) + "\n"
+
     def as_json(self) -> dict[str, Any]:
-        """Return the failure as plain data, its trace as text."""
+        """Return the counter-example as plain data, its trace as text."""
         return {**vars(self), "data": self.data or None, "trace": write_trace(self.trace) if self.trace else None}
 
 
@@ -74,8 +99,8 @@ class Unending:
     """How the run on it goes on, in words."""
 
 
-@dataclass(frozen=True)
-class Certificate:
+@dataclass(frozen=True, repr=False)
+class Certificate(Printed):
     """What was checked of an agent, how, and what came out of it."""
 
     agent: str
@@ -86,9 +111,9 @@ class Certificate:
     """Whether these are all there are, and not a sample."""
     up_to: int
     """The size up to which they are enumerated."""
-    small: tuple[Row, ...]
+    small: tuple[CheckedSize, ...]
     """The enumerated instances, by size."""
-    drawn: tuple[Row, ...]
+    drawn: tuple[CheckedSize, ...]
     """The instances of named distributions, by size."""
     data: tuple[str, ...]
     """Those distributions."""
@@ -98,7 +123,7 @@ class Certificate:
     """A hash of the interface and of every observation met, with its action; None for a full view: it has no table."""
     observations: int | None
     """How many distinct observations were met; None for a full view."""
-    failure: Failure | None = None
+    counter_example: CounterExample | None = None
     unending: Unending | None = None
     narrow_choices: int | None = None
     """For a network: how many of its choices lead by less than 1e-4, so that rounding could turn them."""
@@ -107,7 +132,7 @@ class Certificate:
     @property
     def passed(self) -> bool:
         """Whether every checked instance is solved."""
-        return self.failure is None
+        return self.counter_example is None
 
     @property
     def instances(self) -> int:
@@ -115,7 +140,7 @@ class Certificate:
         return sum(row.instances for row in (*self.small, *self.drawn))
 
     @property
-    def worst(self) -> Row | None:
+    def worst(self) -> CheckedSize | None:
         """The row of the largest enumerated size: its worst case is the worst of all instances of that size."""
         return self.small[-1] if self.small else None
 
@@ -127,6 +152,35 @@ class Certificate:
             return None
         last = max((row.size for row in rows if row.new_observations), default=0)
         return last if last < max(row.size for row in rows) else None
+
+    def __str__(self) -> str:
+        about = f"{self.agent} on {self.task}"
+        if self.counter_example is not None:
+            failed = f"{about}: FAILED at n = {self.counter_example.size:,}, {self.counter_example.outcome}"
+            return f"{failed}\n\n{self.counter_example}\n{self.instances:,} other instances were solved before it.\n"
+        parts = [f"{about}: passed\n", _table(f"{self.what}, n = 0 to {self.up_to:,}", self.small)]
+        if self.drawn:
+            parts.append(_table(f"drawn from {', '.join(self.data)}; seed {self.seed}", self.drawn))
+        parts.append(f"{self.instances:,} instances, each solved within {self.limit} steps")
+        if self.unending:
+            parts.append(
+                f"on {self.unending.instances:,} of them the run does not end by itself but spends its budget; the"
+                f" smallest is {self.unending.first} ({self.unending.outcome})"
+            )
+        parts.append(self._describe_observations())
+        if self.narrow_choices:
+            parts.append(f"{self.narrow_choices} choices of the network lead by less than 1e-4")
+        mark = f"fingerprint {self.fingerprint}, " if self.fingerprint else ""
+        parts.append(f"{mark}{self.date}; this holds for the instances above and is no proof for other sizes")
+        return "\n".join(parts) + "\n"
+
+    def _describe_observations(self) -> str:
+        if self.observations is None:
+            return "no observations to count: the agent sees whole lists"
+        occurred = f"{self.observations:,} observations occurred"
+        if self.closed_after is not None:
+            return f"{occurred}, none new after n = {self.closed_after:,}"
+        return f"{occurred}; there were still new ones at the largest size"
 
     def as_json(self) -> dict[str, Any]:
         """Return the certificate as plain data.
@@ -177,11 +231,30 @@ class Certificate:
             "closed_after": self.closed_after,
             "narrow_choices": self.narrow_choices,
             "unending": vars(self.unending) if self.unending else None,
-            "failure": self.failure.as_json() if self.failure else None,
+            "failure": self.counter_example.as_json() if self.counter_example else None,
         }
 
 
-def _row_as_json(row: Row, observations: int | None) -> dict[str, Any]:
+def _table(title: str, rows: Sequence[CheckedSize]) -> str:
+    """Return a table of some sizes; of many, the small and the round ones and the last."""
+    shown = [row for row in rows if len(rows) <= 20 or row.size <= 12 or _is_round(row.size) or row is rows[-1]]
+    columns = ["size", "instances", "mean steps", "most steps", "new observations", "worst case"]
+    cells = [
+        [
+            *(f"{row.size:,}", f"{row.instances:,}", show_number(row.mean_steps, 2), f"{row.most_steps:,}"),
+            f"{row.new_observations:,}",
+            cut(row.worst, WIDEST) + (f" ({row.data})" if row.data else ""),
+        ]
+        for row in shown
+    ]
+    return text_table(title, columns, cells)
+
+
+def _is_round(size: int) -> bool:
+    return str(size).rstrip("0") in ("1", "2", "5")
+
+
+def _row_as_json(row: CheckedSize, observations: int | None) -> dict[str, Any]:
     return {
         **vars(row),
         "worst": row.worst if row.size <= LONGEST_WRITTEN else None,

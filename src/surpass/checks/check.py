@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from surpass.checks.certificate import Certificate, Failure, Row, Unending, fingerprint_of
+from surpass.checks.certificate import Certificate, CheckedSize, CounterExample, Unending, fingerprint_of
 from surpass.checks.diagnosis import diagnose, stretch, write_out
 from surpass.checks.shrink import shrink
 from surpass.engine.batch import FIRST_DEPTH
@@ -81,7 +81,7 @@ def check(
         limit=str(checker.limit),
         fingerprint=None if checker.table is None else fingerprint_of(checker.table),
         observations=None if checker.table is None else len(checker.table),
-        failure=checker.failure,
+        counter_example=checker.failure,
         unending=checker.unending,
         narrow_choices=len(agent.narrow) if hasattr(agent, "narrow") else None,
     )
@@ -120,15 +120,15 @@ class _Checker:
         self.progress = progress
         # Its own, also for an agent that is a table: it shall hold what the checks ask and nothing else.
         self.table = Table(agent.task, agent) if isinstance(agent, Agent) else None
-        self.failure: Failure | None = None
+        self.failure: CounterExample | None = None
         self.unending: Unending | None = None
         self._threads = threads
         self._is_budget = self.task.measure == "reward"
         self._usual_steps = 0.0
 
-    def check_enumerated(self, enumeration: Enumeration, largest: int, total: int) -> list[Row]:
+    def check_enumerated(self, enumeration: Enumeration, largest: int, total: int) -> list[CheckedSize]:
         """Return a row for each size up to `largest`, or for those before the first failure."""
-        rows: list[Row] = []
+        rows: list[CheckedSize] = []
         done, what = 0, f"enumerated, n to {largest:,}"
         for size in range(largest + 1):
             batches = ((batch, "") for batch in enumeration.instances(size))
@@ -140,9 +140,9 @@ class _Checker:
             done += enumeration.count(size)
         return rows
 
-    def check_drawn(self, sizes: Sequence[int], count: int, seed: int) -> list[Row]:
+    def check_drawn(self, sizes: Sequence[int], count: int, seed: int) -> list[CheckedSize]:
         """Return a row for each size, with instances of every distribution, or for those before the first failure."""
-        rows: list[Row] = []
+        rows: list[CheckedSize] = []
         kinds = [(data, kind) for data in self.task.data for kind in self.task.queries or ("",)]
         for size in sizes:
             batches = self._draw(size, kinds, count, seed)
@@ -163,7 +163,7 @@ class _Checker:
             batch = self.task.draw(Request(size=size, count=count, seed=seed, data=data, queries=kind))
             yield _distinct(batch), f"{data}, {kind}" if kind else data
 
-    def _check_size(self, batches: Iterable[tuple[Instances, str]], report: Report) -> Row | _Failing | None:
+    def _check_size(self, batches: Iterable[tuple[Instances, str]], report: Report) -> CheckedSize | _Failing | None:
         """Return what was found on the instances of one size, each with its distribution; None if there are none."""
         met_before = len(self.table or ())
         count, total, most, worst, worst_data = 0, 0, -1, None, ""
@@ -179,7 +179,7 @@ class _Checker:
         if worst is None:
             return None
         self._usual_steps = total / count
-        return Row(
+        return CheckedSize(
             size=int(worst.sizes[0]),
             instances=count,
             mean_steps=total / count,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from surpass.checks.certificate import Failure
+from surpass.checks.certificate import CounterExample
 from surpass.engine.record import Episode, record
 from surpass.engine.run import AnyAgent, Results
 from surpass.machine.calls import stack_limit
@@ -35,7 +35,7 @@ def write_out(task: Task, instance: Instances) -> str:
     return f"integers {instance.items[0].tolist()}, real numbers {instance.reals[0].tolist()}"
 
 
-def diagnose(agent: AnyAgent, instance: Instances, limit: Limit, run: Run) -> Failure:
+def diagnose(agent: AnyAgent, instance: Instances, limit: Limit, run: Run) -> CounterExample:
     """Return what goes wrong in the run on one instance that fails within `limit`, with its trace."""
     task, is_budget = agent.task, agent.task.measure == "reward"
     allowed = int(limit.steps(instance.sizes)[0])
@@ -54,7 +54,7 @@ def diagnose(agent: AnyAgent, instance: Instances, limit: Limit, run: Run) -> Fa
     if is_budget and _outcome(run(instance, usual, False))[0] == outcome:
         shown = usual  # what fails at a small budget mostly fails at the usual one too
     trace = _trace(agent, instance, outcome, steps, shown, run)
-    return Failure(
+    return CounterExample(
         size=int(instance.sizes[0]),
         instance=write_out(task, instance),
         outcome=outcome.reason,

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from surpass.cli.options import OutputFile, resolve_agent
+from surpass.cli.options import AgentName, Json, OutputFile, TaskName
 from surpass.cli.progress import show_progress
 from surpass.errors import SettingError, UnknownNameError
-
-if TYPE_CHECKING:
-    from surpass.programs.program import Program
 
 __all__ = ["export_command"]
 
@@ -20,24 +17,15 @@ SUFFIXES = {".py": "python", ".c": "c"}
 
 
 def export_command(
-    agent: Annotated[
-        str,
-        typer.Argument(
-            help="The agent: teacher:NAME, zoo:NAME, a run's folder, a checkpoint or FILE.rules.", metavar="AGENT"
-        ),
-    ],
+    agent: AgentName,
     out: Annotated[Path, typer.Option(help="The file to write (- for the output).", metavar="FILE")],
     to: Annotated[
         str | None,
         typer.Option(help="The language: python or c.  [default: by the file's name]", metavar="python|c"),
     ] = None,
-    task: Annotated[
-        str | None, typer.Option(help="Its task: a name, or a Python file that registers one.", metavar="NAME|FILE")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Draws other instances to collect what the agent meets.")] = 0,
-    json: Annotated[
-        Path | None, typer.Option(help="Also write what was exported to this file (- for the output).")
-    ] = None,
+    task: TaskName = None,
+    seed: Annotated[int, typer.Option(help="Draws other instances to collect what occurs with the agent.")] = 0,
+    json: Json = None,
 ) -> None:
     """Write an agent as one source file that needs nothing of surpass.
 
@@ -45,8 +33,8 @@ def export_command(
 
     Example: surpass export zoo:sort-quick --to c --out sort.c
     """
-    from surpass.programs.export import LANGUAGES, export_program
-    from surpass.programs.extract import extract
+    from surpass import api
+    from surpass.programs.export import LANGUAGES
 
     language = to or SUFFIXES.get(out.suffix)
     if language is None:
@@ -56,35 +44,9 @@ def export_command(
     source, output = OutputFile(out), OutputFile(json)
     if source.is_stdout and output.is_stdout:
         raise SettingError("--out and --json cannot both go to the output: give one of them a file")
-    found = resolve_agent(agent, task)
     with show_progress() as progress:
-        program, _, _ = extract(found, seed=seed, progress=progress)
-    text = export_program(program, language)
-    source.write_text(text)
-    record = _describe(program, language, text)
+        exported = api.export(agent, language, task=task, seed=seed, progress=progress)
+    source.write_text(exported.source)
     if not source.is_stdout and not output.is_stdout:
-        print(
-            f"{out}: {program.name} on {program.task.name}, {_count(record['rules'], 'rule')} at"
-            f" {_count(record['places'], 'place')}, {_count(record['lines'], 'line')}"
-            f" of {'C' if language == 'c' else 'Python'}"
-        )
-    output.write_json(record)
-
-
-def _describe(program: Program, language: str, text: str) -> dict[str, Any]:
-    """Return what was exported as plain data."""
-    from hashlib import sha256
-
-    return {
-        "agent": program.name,
-        "task": program.task.name,
-        "language": language,
-        "rules": len(program.rules),
-        "places": len(program.places),
-        "lines": text.count("\n"),
-        "sha256": sha256(text.encode()).hexdigest(),
-    }
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+        print(f"{out}: {exported}")
+    output.write_json(exported.as_json())

@@ -1,4 +1,4 @@
-"""Reading options, and writing results to files."""
+"""Options that commands share, reading them, and writing results to files."""
 
 from __future__ import annotations
 
@@ -6,15 +6,28 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any
+
+import typer
 
 from surpass.errors import SettingError
 
-if TYPE_CHECKING:
-    from surpass.engine.run import AnyAgent
-    from surpass.tasks.task import Task
+__all__ = ["AgentName", "Json", "Limit", "OutputFile", "Seed", "TaskName", "parse_seeds", "parse_sizes"]
 
-__all__ = ["OutputFile", "parse_seeds", "parse_sizes", "resolve_agent", "resolve_task"]
+AgentName = Annotated[
+    str,
+    typer.Argument(
+        help="The agent: teacher:NAME, zoo:NAME, a run's folder, a checkpoint or FILE.rules.", metavar="AGENT"
+    ),
+]
+TaskName = Annotated[
+    str | None, typer.Option(help="Its task: a name, or a Python file that registers one.", metavar="NAME|FILE")
+]
+Json = Annotated[Path | None, typer.Option(help="Also write the results to this file (- for the output).")]
+Limit = Annotated[
+    str | None, typer.Option(help="The step limit: a number, Kn or Kn^2, such as 20n or 10n^2.  [default: the task's]")
+]
+Seed = Annotated[int, typer.Option(help="Draws other instances.")]
 
 
 def parse_sizes(text: str | None) -> list[int] | None:
@@ -44,31 +57,6 @@ def parse_seeds(text: str) -> list[int]:
     if not words:
         raise SettingError("no seeds are given; give seeds such as 0,1,2")
     return [int(word) for word in words]
-
-
-def resolve_task(text: str) -> Task:
-    """Return the task of a name, or the one that a Python file registers."""
-    from surpass.tasks.registry import find_task
-    from surpass.tasks.user_file import load_task_file
-
-    if not text.endswith(".py"):
-        return find_task(text)
-    tasks = load_task_file(Path(text))
-    if len(tasks) > 1:
-        names = ", ".join(task.name for task in tasks)
-        raise SettingError(f"{text} registers several tasks ({names}); put each into its own file")
-    return tasks[0]
-
-
-def resolve_agent(text: str, task_text: str | None) -> AnyAgent:
-    """Return the agent that a text names, after loading the task file if there is one; it must fit the task."""
-    from surpass.agents import find_agent
-
-    task = resolve_task(task_text) if task_text else None
-    agent = find_agent(text)
-    if task is not None and agent.task is not task:
-        raise SettingError(f"{agent.name} works on {agent.task.name}, not on {task.name}")
-    return agent
 
 
 class OutputFile:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from surpass.cli.options import OutputFile
+from surpass.cli.options import Json, OutputFile, Seed
 from surpass.cli.progress import show_progress
 from surpass.cli.sweep import show_sweep
-from surpass.cli.tables import print_table, show_number
 from surpass.errors import SettingError, UnknownNameError
 
 if TYPE_CHECKING:
-    from surpass.evaluation.curves import Curves
-    from surpass.evaluation.reproduce import Table
+    from surpass.evaluation.reproduce import PaperTable
 
 __all__ = ["reproduce_command"]
 
@@ -31,7 +29,7 @@ def reproduce_command(
     instances: Annotated[
         int | None, typer.Option(help="The most instances per cell.  [default: 1000; 100 with --quick]")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Draws other instances.")] = 0,
+    seed: Seed = 0,
     retrain: Annotated[
         bool, typer.Option("--retrain", help="First do the training again, each agent and curve from its recipe.")
     ] = False,
@@ -42,7 +40,7 @@ def reproduce_command(
     out: Annotated[Path, typer.Option(help="The folder for figures and what is trained again.")] = Path(
         "runs/reproduce"
     ),
-    json: Annotated[Path | None, typer.Option(help="Also write the tables to this file (- for the output).")] = None,
+    json: Json = None,
     markdown: Annotated[
         Path | None, typer.Option(help="Also write the tables to this file as Markdown (- for the output).")
     ] = None,
@@ -59,7 +57,9 @@ def reproduce_command(
 
     Example: surpass reproduce table3 --stand-in zoo:search/rl+imitation=runs/mine
     """
-    from surpass.evaluation.reproduce import NAMES
+    from surpass.evaluation.curves import EXPERIMENTS, make_figure, shipped_curves, train_curves
+    from surpass.evaluation.layout import NOTE
+    from surpass.evaluation.reproduce import NAMES, count_verdicts, parse_stand_ins
 
     if table not in (*NAMES, "curves", "all"):
         raise UnknownNameError("table", table, (*NAMES, "curves", "all"))
@@ -70,178 +70,74 @@ def reproduce_command(
     output, page = OutputFile(json), OutputFile(markdown)
     if output.is_stdout and page.is_stdout:
         raise SettingError("--json and --markdown cannot both go to the output")
-    report = _Report(speaks=not output.is_stdout and not page.is_stdout, page_folder=(markdown or Path()).parent)
+    speaks = not output.is_stdout and not page.is_stdout
+    record: dict[str, Any] = {"name": table, "quick": quick, "seed": seed}
+    lines: list[str] = []
+
+    def add(text: object, in_markdown: str) -> None:
+        lines.append(in_markdown)
+        if speaks:
+            print(text, flush=True)
+
     if table != "curves":
-        named = _parse_stand_ins(table, stand_in or [])
-        _reproduce_tables(
-            report, table, quick=quick, instances=instances, seed=seed, retrain=retrain, named=named, out=out
-        )
+        stand_ins = parse_stand_ins(table, stand_in or [])
+        failures: dict[str, str] = {}
+        if retrain:
+            trained, failures = _train_again(table, out)
+            stand_ins = {**trained, **stand_ins}
+        made = []
+        for one in _tables(table, quick, instances, seed, stand_ins, failures):
+            made.append(one)
+            add(one, one.as_markdown())
+        record["tables"], record["verdicts"] = [one.as_json() for one in made], count_verdicts(made)
+        counts = ", ".join(f"{number} {verdict}" for verdict, number in record["verdicts"].items())
+        for text in (NOTE, f"Cells: {counts}."):
+            add(textwrap.fill(text, COLUMNS), text + "\n")
     if table in ("curves", "all"):
-        _reproduce_curves(report, retrain=retrain, out=out)
-    output.write_json({"name": table, "quick": quick, "seed": seed, **report.record})
-    page.write_text("\n".join(report.markdown) + "\n")
+        record["curves"] = []
+        for name in EXPERIMENTS:
+            with show_sweep() as watch:
+                curves = train_curves(name, out, watch) if retrain else shipped_curves(name)
+            figure = make_figure(curves, out)
+            record["curves"].append(figure.as_json())
+            add(figure, figure.as_markdown((markdown or Path()).parent))
+    output.write_json(record)
+    page.write_text("\n".join(lines) + "\n")
 
 
-class _Report:
-    """Gathers what was made, for the files, and prints it unless a file goes to the output."""
-
-    def __init__(self, *, speaks: bool, page_folder: Path) -> None:
-        self.speaks, self.page_folder = speaks, page_folder
-        self.record: dict[str, Any] = {}
-        self.markdown: list[str] = []
-
-    def add_table(self, table: Table) -> None:
-        from surpass.evaluation.layout import as_markdown, as_text
-
-        self.record.setdefault("tables", []).append(table.as_json())
-        self.markdown.append(as_markdown(table))
-        if self.speaks:
-            print(as_text(table), flush=True)
-
-    def add_text(self, text: str) -> None:
-        self.markdown.append(text + "\n")
-        if self.speaks:
-            print(textwrap.fill(text, COLUMNS))
-
-
-def _parse_stand_ins(table: str, words: list[str]) -> dict[str, str]:
-    """Return which agents run in place of which, once they are known to be of the same task."""
-    from surpass.agents import find_agent
+def _train_again(table: str, out: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """Train the agents of a table again; return the folder of each, and why each of the others failed."""
+    from surpass.engine.run import core_count
     from surpass.evaluation.reproduce import learned_agents
+    from surpass.learning.jobs import LocalRunner, retrain
 
-    found: dict[str, str] = {}
-    for word in words:
-        name, equals, agent = word.partition("=")
-        if not equals:
-            raise SettingError(f"stand-in {word!r} is not of the form zoo:TASK/NAME=AGENT")
-        known = learned_agents(table)
-        if name not in known:
-            raise UnknownNameError(f"agent of {table}", name, known)
-        task = find_agent(agent).task.name
-        if not name.startswith(f"zoo:{task}/"):
-            raise SettingError(f"{agent} is an agent of {task} and cannot stand in for {name}")
-        found[name] = agent
-    return found
+    with show_progress() as progress:
+        trained = retrain(
+            learned_agents(table),
+            out / "agents",
+            LocalRunner(core_count()),
+            lambda ended, count: progress("agents trained", ended, count),
+        )
+    return trained.folders, trained.failures
 
 
-def _reproduce_tables(
-    report: _Report,
-    name: str,
-    *,
+def _tables(
+    table: str,
     quick: bool,
     instances: int | None,
     seed: int,
-    retrain: bool,
-    named: dict[str, str],
-    out: Path,
-) -> None:
-    from surpass.evaluation.layout import NOTE
-    from surpass.evaluation.reproduce import Reproduction, count_verdicts, learned_agents
+    stand_ins: dict[str, str],
+    failures: dict[str, str],
+) -> Iterator[PaperTable]:
+    """Yield the tables, each as it is done, and show the progress."""
+    from surpass.evaluation.reproduce import Reproduction
 
-    stand_ins: dict[str, str] = {}
-    failures: dict[str, str] = {}
     with show_progress() as progress:
-        if retrain:
-            from surpass.engine.run import core_count
-            from surpass.learning.jobs import LocalRunner
-            from surpass.learning.jobs import retrain as train_again
-
-            retrained = train_again(
-                learned_agents(name),
-                out / "agents",
-                LocalRunner(core_count()),
-                lambda ended, count: progress("agents trained", ended, count),
-            )
-            stand_ins, failures = dict(retrained.folders), retrained.failures
-        stand_ins.update(named)
-        reproduction = Reproduction(
+        yield from Reproduction(
             quick=quick,
             instances=instances,
             seed=seed,
             stand_ins=stand_ins,
             failures=failures,
             progress=lambda row, size, done, total: progress(f"{row} n={size:,}", done, total),
-        )
-        made = []
-        for table in reproduction.tables(name):
-            made.append(table)
-            report.add_table(table)
-    verdicts = count_verdicts(made)
-    report.record["verdicts"] = verdicts
-    report.add_text(NOTE)
-    report.add_text("Cells: " + ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items()) + ".")
-
-
-def _reproduce_curves(report: _Report, *, retrain: bool, out: Path) -> None:
-    from surpass.evaluation.curves import EXPERIMENTS, draw_curves, shipped_curves, teacher_level
-
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SettingError(f"{out} cannot be written: {error.strerror}") from None
-    for name, title in EXPERIMENTS.items():
-        curves = _train_curves(name, out) if retrain else shipped_curves(name)
-        teacher = teacher_level(name)
-        paths = draw_curves(curves, out / name, teacher=teacher)
-        report.record.setdefault("curves", []).append(
-            {
-                "name": name,
-                "title": title,
-                "teacher": {"agent": teacher[0], "mean_steps": teacher[1]},
-                "settings": curves.summary(),
-                "files": [str(path) for path in paths],
-            }
-        )
-        if report.speaks:
-            _print_curves(title, curves, teacher, paths)
-        _add_curves_markdown(report, title, curves, teacher, paths)
-
-
-def _train_curves(name: str, out: Path) -> Curves:
-    """Do the runs of an experiment by a sweep, and return their curves, which are also written as CSV."""
-    from surpass.engine.run import core_count
-    from surpass.evaluation.curves import gather_curves, read_curves, write_curves
-    from surpass.learning.jobs import LocalRunner
-    from surpass.learning.recipes import find_recipe
-    from surpass.learning.sweeps import Sweep
-    from surpass.tasks.registry import find_task
-
-    recipe = find_recipe(f"curves-{name}")
-    sweep = Sweep(recipe, find_task(recipe.task), out / "curves" / name)
-    with show_sweep() as watch:
-        sweep.run(LocalRunner(core_count()), watch)
-    path = out / f"{name}.csv"
-    write_curves(path, gather_curves(sweep))
-    return read_curves(path)
-
-
-def _summary_rows(curves: Curves) -> list[list[str]]:
-    return [
-        [
-            str(entry["setting"]),
-            str(entry["seeds"]),
-            show_number(entry["mean"]),
-            f"{show_number(entry['mean_low'])} to {show_number(entry['mean_high'])}",
-            show_number(entry["best"]),
-        ]
-        for entry in curves.summary()
-    ]
-
-
-SUMMARY = ["setting", "seeds", "mean at the end", "95 %", "best at any time"]
-
-
-def _print_curves(title: str, curves: Curves, teacher: tuple[str, float], paths: tuple[Path, ...]) -> None:
-    note = f"{teacher[0]}: {teacher[1]:.1f}; drawn in {' and '.join(str(path) for path in paths)}"
-    print_table(f"{title}: mean episode length", SUMMARY, _summary_rows(curves), note)
-
-
-def _add_curves_markdown(
-    report: _Report, title: str, curves: Curves, teacher: tuple[str, float], paths: tuple[Path, ...]
-) -> None:
-    figure = os.path.relpath(paths[0], report.page_folder)
-    lines = [f"## {title}: mean episode length", "", f"![{title}]({figure})", ""]
-    lines += ["| " + " | ".join(SUMMARY) + " |", "|---|" + "---:|" * (len(SUMMARY) - 1)]
-    lines += ["| " + " | ".join(row) + " |" for row in _summary_rows(curves)]
-    lines += [f"| {teacher[0]} | | {teacher[1]:.1f} | | |", ""]
-    report.markdown.append("\n".join(lines))
+        ).tables(table)

@@ -12,19 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from surpass.cli.options import OutputFile, parse_seeds, resolve_task
-from surpass.cli.tables import print_table, show_number
+from surpass.cli.options import Json, OutputFile, parse_seeds
 from surpass.errors import SettingError
+from surpass.printing import text_table
 
 if TYPE_CHECKING:
-    from surpass.learning.sweeps import Ranked, Ranking, SweepState
+    from surpass.learning.sweeps import SweepState
 
 __all__ = ["live_table", "show_sweep", "sweep_command"]
 
 PLAIN_EVERY = 30.0
 """Seconds between plain lines while no run ends."""
-MOST_ROWS = 20
-"""How many runs of the ranking are printed; all of them are in ranking.json."""
 
 
 def sweep_command(
@@ -41,7 +39,7 @@ def sweep_command(
         str | None, typer.Option(help="The Python file that registers the recipe's task, if it is your own.")
     ] = None,
     list_recipes: Annotated[bool, typer.Option("--list", help="List the recipes that ship with surpass.")] = False,
-    json: Annotated[Path | None, typer.Option(help="Also write the ranking to this file (- for the output).")] = None,
+    json: Json = None,
 ) -> None:
     """Do every run of a recipe's grid, and rank them by their scores on the training sizes.
 
@@ -50,6 +48,7 @@ def sweep_command(
 
     Example: surpass sweep quick-search
     """
+    from surpass.api import as_task
     from surpass.engine.run import core_count
     from surpass.learning.jobs import LocalRunner
     from surpass.learning.recipes import find_recipe
@@ -64,7 +63,7 @@ def sweep_command(
     found = find_recipe(recipe)
     if seeds is not None:
         found = found.with_seeds(parse_seeds(seeds))
-    subject = resolve_task(task or found.task)
+    subject = as_task(task or found.task)
     if subject.name != found.task:
         raise SettingError(f"recipe {recipe} is for {found.task}, not for {subject.name}")
     runner = LocalRunner(core_count() if processes is None else processes)
@@ -74,7 +73,10 @@ def sweep_command(
     with show_sweep() as watch:
         ranking = sweep.run(runner, watch)
     if not output.is_stdout:
-        _print_ranking(ranking, folder)
+        print(f"{folder.name}\n{ranking}", end="")
+        if ranking.runs:
+            best = folder / "runs" / ranking.runs[0].run
+            print(f"The best is {best}; {folder} is its agent (surpass evaluate {folder}).")
     output.write_json({"folder": str(folder), "recipe": found.as_json(), **ranking.as_json()})
 
 
@@ -84,7 +86,7 @@ def _list(output: OutputFile) -> None:
     recipes = known_recipes()
     if not output.is_stdout:
         rows = [[name, one.task, one.method, f"{len(one.variants):,}"] for name, one in recipes.items()]
-        print_table("Recipes", ["recipe", "task", "method", "runs"], rows)
+        print(text_table("Recipes", ["recipe", "task", "method", "runs"], rows))
         for name, one in recipes.items():
             print(f"{name}: {one.about}")
     output.write_json([one.as_json() for one in recipes.values()])
@@ -120,29 +122,14 @@ class _PlainLines:
         if self._last is None and not state.running:
             return
         self._last = (now, ended)
-        print(_summary(state), file=sys.stderr, flush=True)
-
-
-def _summary(state: SweepState) -> str:
-    ranking = state.ranking
-    failed = f", {len(ranking.failed)} failed" if ranking.failed else ""
-    best = f"; best so far: {_show_run(ranking.runs[0], ranking.measure)}" if ranking.runs else ""
-    return f"{len(ranking.runs)} of {ranking.total} runs done{failed}, {len(state.running)} running{best}"
-
-
-def _show_run(run: Ranked, measure: str) -> str:
-    return f"{run.run}: {run.solved:.1%} solved, {_show_score(run.score, measure)} {measure}"
-
-
-def _show_score(score: float, measure: str) -> str:
-    return show_number(score, 3 if measure == "reward" else 2)
+        print(state, file=sys.stderr, flush=True)
 
 
 def live_table(state: SweepState) -> Any:
     """Return a table for a terminal: what is done, the best so far, and how far each running run has come."""
     from rich.table import Table
 
-    table = Table(title=_summary(state), title_justify="left")
+    table = Table(title=str(state), title_justify="left")
     for column in ("running", "round", "solved", "mean steps"):
         table.add_column(column, justify="left" if column == "running" else "right")
     for folder in state.running:
@@ -167,37 +154,3 @@ def _last_curve(folder: Path) -> dict[str, str]:
 
 def _reformat(text: str | None, style: str) -> str:
     return style.format(float(text)) if text else "-"
-
-
-# At the end
-
-
-def _print_ranking(ranking: Ranking, folder: Path) -> None:
-    measure = f"mean {ranking.measure}"
-    rows = [
-        [str(place), run.run, f"{run.solved:.1%}", _show_score(run.score, ranking.measure)]
-        for place, run in enumerate(ranking.runs[:MOST_ROWS], 1)
-    ]
-    sizes = ", ".join(map(str, ranking.sizes))
-    left = len(ranking.runs) - len(rows)
-    note = f"scored on {ranking.instances} instances each of the training sizes {sizes}"
-    if rows:
-        print_table(folder.name, ["", "run", "solved", measure], rows, note + (f"; {left} more runs" if left else ""))
-    if len(ranking.points) > 1:
-        points = [
-            [
-                " ".join(f"{key}={value}" for key, value in point.point.items()),
-                str(point.seeds),
-                f"{point.solved:.1%}",
-                _show_score(point.mean, ranking.measure),
-                _show_score(point.best, ranking.measure),
-            ]
-            for point in ranking.points[:MOST_ROWS]
-        ]
-        print_table("over the seeds", ["setting", "seeds", "solved", measure, "best"], points)
-    for failure in ranking.failed:
-        print(f"failed: {failure.run}: {failure.reason}")
-    if ranking.runs:
-        print(
-            f"The best is {folder / 'runs' / ranking.runs[0].run}; {folder} is its agent (surpass evaluate {folder})."
-        )

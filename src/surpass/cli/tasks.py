@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from surpass.cli.options import OutputFile, resolve_task
-from surpass.cli.tables import print_table
+from surpass.cli.options import Json, OutputFile
+from surpass.printing import text_table
 
 if TYPE_CHECKING:
     from surpass.tasks.task import Task
@@ -20,13 +19,14 @@ def tasks_command(
     task: Annotated[
         str | None, typer.Argument(help="A task's name, or a Python file that registers one.", metavar="[TASK]")
     ] = None,
-    json: Annotated[Path | None, typer.Option(help="Also write what is shown to this file (- for the output).")] = None,
+    json: Json = None,
 ) -> None:
     """List the tasks, or show what one sees and does, its sizes, teachers and search space."""
+    from surpass.api import as_task
     from surpass.tasks.registry import known_tasks
 
     output = OutputFile(json)
-    chosen = known_tasks() if task is None else (resolve_task(task),)
+    chosen = known_tasks() if task is None else (as_task(task),)
     if not output.is_stdout:
         if task is None:
             _print_list(chosen)
@@ -77,7 +77,7 @@ def _print_list(tasks: tuple[Task, ...]) -> None:
         rows.append(
             [task.name, str(record.get("inputs", "graph")), observations, str(record.get("actions", "n^2")), teachers]
         )
-    print_table("Tasks", ["task", "inputs", "observations", "actions", "teachers"], rows)
+    print(text_table("Tasks", ["task", "inputs", "observations", "actions", "teachers"], rows))
     print("surpass tasks TASK shows one whole.")
 
 

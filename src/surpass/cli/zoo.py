@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from surpass.cli.options import OutputFile
-from surpass.cli.tables import print_table, show_number
+from surpass.cli.options import Json, OutputFile
+from surpass.printing import show_number, text_table
 
 __all__ = ["zoo_command"]
 
 
 def zoo_command(
     name: Annotated[str | None, typer.Argument(help="TASK or TASK/NAME, to show one whole.", metavar="[NAME]")] = None,
-    json: Annotated[Path | None, typer.Option(help="Also write what is shown to this file (- for the output).")] = None,
+    json: Json = None,
 ) -> None:
     """List the trained agents that ship with surpass, or show one with its recipe and scores."""
     from surpass.agents.zoo import Resident, find_resident, residents
@@ -41,7 +40,7 @@ def zoo_command(
                     ]
                 )
             columns = ["agent", "", "solved", "on the training sizes", "learned in", "on"]
-            print_table("The zoo", columns, rows, "solved: the least share at any size that it is scored at")
+            print(text_table("The zoo", columns, rows, "solved: the least share at any size that it is scored at"))
         else:
             _print_one(chosen[0].name, chosen[0].record)
     records = [{"name": one.name, **one.record} for one in chosen]
@@ -67,4 +66,4 @@ def _print_one(name: str, record: dict[str, object]) -> None:
         ]
         for row in scores
     ]
-    print_table("scores", ["size", "instances", "solved", "mean steps", "mean reward"], rows)
+    print(text_table("scores", ["size", "instances", "solved", "mean steps", "mean reward"], rows))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -20,23 +21,28 @@ import numpy.typing as npt
 
 from surpass.agents.teacher import find_teacher
 from surpass.bundles import write_atomically
-from surpass.errors import DataFileError
+from surpass.errors import DataFileError, SettingError
 from surpass.evaluation.scores import evaluate
 from surpass.evaluation.statistics import mean_of
 from surpass.learning.recipes import find_recipe
-from surpass.learning.sweeps import Sweep
+from surpass.learning.sweeps import Sweep, SweepState
+from surpass.printing import Printed, show_number, text_table
+from surpass.tasks.registry import find_task
 
 __all__ = [
     "EXPERIMENTS",
     "Curve",
     "Curves",
+    "Figure",
     "best_with_band",
     "draw_curves",
     "gather_curves",
+    "make_figure",
     "mean_with_band",
     "read_curves",
     "shipped_curves",
     "teacher_level",
+    "train_curves",
     "write_curves",
 ]
 
@@ -183,17 +189,89 @@ def teacher_level(name: str) -> tuple[str, float]:
     return recipe.teacher, evaluate(teacher, sizes=[size], instances=1000).rows[0].mean_steps
 
 
+def train_curves(name: str, folder: Path, watch: Callable[[SweepState], None] | None = None) -> Curves:
+    """Do the runs of an experiment by a sweep, and return their curves, which are also written as CSV."""
+    from surpass.engine.run import core_count
+    from surpass.learning.jobs import LocalRunner
+
+    recipe = find_recipe(f"curves-{name}")
+    sweep = Sweep(recipe, find_task(recipe.task), folder / "curves" / name)
+    sweep.run(LocalRunner(core_count()), watch)
+    path = folder / f"{name}.csv"
+    write_curves(path, gather_curves(sweep))
+    return read_curves(path)
+
+
 # Figures
+
+SUMMARY = ["setting", "seeds", "mean at the end", "95 %", "best at any time"]
+
+
+@dataclass(frozen=True, repr=False)
+class Figure(Printed):
+    """The drawn curves of an experiment."""
+
+    curves: Curves
+    teacher: tuple[str, float]
+    """The teacher, and its mean episode length."""
+    paths: tuple[Path, ...]
+
+    @property
+    def title(self) -> str:
+        """What the experiment varies."""
+        return EXPERIMENTS.get(self.curves.name, self.curves.name)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what the figure shows as plain data."""
+        return {
+            "name": self.curves.name,
+            "title": self.title,
+            "teacher": {"agent": self.teacher[0], "mean_steps": self.teacher[1]},
+            "settings": self.curves.summary(),
+            "files": [str(path) for path in self.paths],
+        }
+
+    def __str__(self) -> str:
+        note = f"{self.teacher[0]}: {self.teacher[1]:.1f}; drawn in {' and '.join(map(str, self.paths))}"
+        return text_table(f"{self.title}: mean episode length", SUMMARY, self._rows(), note)
+
+    def as_markdown(self, folder: Path) -> str:
+        """Return the figure and its numbers as Markdown for a page in a folder."""
+        lines = [f"## {self.title}: mean episode length", ""]
+        lines += [f"![{self.title}]({os.path.relpath(self.paths[0], folder)})", ""]
+        lines += ["| " + " | ".join(SUMMARY) + " |", "|---|" + "---:|" * (len(SUMMARY) - 1)]
+        lines += ["| " + " | ".join(row) + " |" for row in self._rows()]
+        return "\n".join([*lines, f"| {self.teacher[0]} | | {self.teacher[1]:.1f} | | |", ""])
+
+    def _rows(self) -> list[list[str]]:
+        return [
+            [
+                *(str(entry["setting"]), str(entry["seeds"]), show_number(entry["mean"])),
+                f"{show_number(entry['mean_low'])} to {show_number(entry['mean_high'])}",
+                show_number(entry["best"]),
+            ]
+            for entry in self.curves.summary()
+        ]
+
+
+def make_figure(curves: Curves, folder: Path) -> Figure:
+    """Draw curves in a folder, beside the level of their teacher."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingError(f"{folder} cannot be written: {error.strerror}") from None
+    teacher = teacher_level(curves.name)
+    return Figure(curves, teacher, draw_curves(curves, folder / curves.name, teacher=teacher))
 
 
 def draw_curves(curves: Curves, stem: Path, *, teacher: tuple[str, float] | None = None) -> tuple[Path, Path]:
     """Draw mean and best of the seeds side by side as `stem.png` and `stem.svg`, and return the two paths."""
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Drawing
 
     with mpl.rc_context({"svg.hashsalt": "surpass", "font.size": 9}):
-        figure = Figure(figsize=(9, 3.6), layout="constrained")
+        figure = Drawing(figsize=(9, 3.6), layout="constrained")
         FigureCanvasAgg(figure)
         axes = figure.subplots(1, 2, sharey=True)
         panels: Sequence[tuple[str, Callable[[Curve], Band]]] = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from surpass.evaluation.reproduce import Cell, Row, Table
+from surpass.evaluation.reproduce import PaperCell, PaperRow, PaperTable
 
 __all__ = ["as_markdown", "as_text"]
 
@@ -20,14 +20,14 @@ NOTE = (
 
 
 @dataclass(frozen=True)
-class Line:
+class PaperLine:
     """What a line says, and its cell for each size."""
 
     label: str
     cells: tuple[str, ...]
 
 
-def as_text(table: Table) -> str:
+def as_text(table: PaperTable) -> str:
     """Return a table as aligned lines, which fit a terminal of 100 columns."""
     blocks = [(_heading(row), _lines(row, table)) for row in table.rows]
     sizes = tuple(f"{size:,}" for size in table.sizes)
@@ -46,7 +46,7 @@ def as_text(table: Table) -> str:
     return "\n".join(text) + "\n"
 
 
-def as_markdown(table: Table) -> str:
+def as_markdown(table: PaperTable) -> str:
     """Return a table in Markdown."""
     text = [f"## {table.title}: {_what(table)}", ""]
     text.append("| | " + " | ".join(f"{size:,}" for size in table.sizes) + " |")
@@ -57,45 +57,45 @@ def as_markdown(table: Table) -> str:
     return "\n".join(text) + "\n"
 
 
-def _what(table: Table) -> str:
+def _what(table: PaperTable) -> str:
     return "share solved" if table.measure == "solved" else f"mean {table.measure}"
 
 
-def _heading(row: Row) -> str:
+def _heading(row: PaperRow) -> str:
     method = "" if row.is_teacher else f": {row.missing or row.method}"
     return f"{row.label} ({row.agent}{method})"
 
 
-def _lines(row: Row, table: Table) -> list[Line]:
+def _lines(row: PaperRow, table: PaperTable) -> list[PaperLine]:
     """Return the lines of a row: the paper's, ours, what is saved, and how they compare."""
     show, cells = _Show(table.measure), row.cells
     lines = []
     if any(cell.paper is not None for cell in cells):
-        lines.append(Line("paper", tuple(show.number(cell.paper) for cell in cells)))
+        lines.append(PaperLine("paper", tuple(show.number(cell.paper) for cell in cells)))
         if table.measure != "solved" and any(cell.paper_solved is not None for cell in cells):
-            lines.append(Line("  solved", tuple(show.share(cell.paper_solved) for cell in cells)))
+            lines.append(PaperLine("  solved", tuple(show.share(cell.paper_solved) for cell in cells)))
     if row.missing:
         return lines
-    lines.append(Line("ours", tuple(show.number(cell.ours) for cell in cells)))
+    lines.append(PaperLine("ours", tuple(show.number(cell.ours) for cell in cells)))
     has_shares = any(cell.paper_solved is not None or cell.solved < 1 for cell in cells)
     if table.measure != "solved" and has_shares:
-        lines.append(Line("  solved", tuple(show.share(cell.solved) for cell in cells)))
+        lines.append(PaperLine("  solved", tuple(show.share(cell.solved) for cell in cells)))
     if row.is_teacher:
-        lines.append(Line("  ± 95 %", tuple(show.number(cell.ci95) for cell in cells)))
-        lines.append(Line("  errors", tuple(_apart(cell) for cell in cells)))
+        lines.append(PaperLine("  ± 95 %", tuple(show.number(cell.ci95) for cell in cells)))
+        lines.append(PaperLine("  errors", tuple(_apart(cell) for cell in cells)))
         return lines
     if row.against:
         verb = "gains" if table.measure == "reward" else "saves"
         savings = [cell.saving for cell in cells]
         if any(saving is not None and saving.paper is not None for saving in savings):
-            lines.append(Line(f"paper {verb}", tuple(show.number(s.paper if s else None) for s in savings)))
-        lines.append(Line(f"ours {verb}", tuple(show.number(s.ours if s else None) for s in savings)))
-        lines.append(Line("  ± 95 %", tuple(show.number(s.ci95 if s else None) for s in savings)))
-    lines.append(Line("verdict", tuple(cell.verdict for cell in cells)))
+            lines.append(PaperLine(f"paper {verb}", tuple(show.number(s.paper if s else None) for s in savings)))
+        lines.append(PaperLine(f"ours {verb}", tuple(show.number(s.ours if s else None) for s in savings)))
+        lines.append(PaperLine("  ± 95 %", tuple(show.number(s.ci95 if s else None) for s in savings)))
+    lines.append(PaperLine("verdict", tuple(cell.verdict for cell in cells)))
     return lines
 
 
-def _apart(cell: Cell) -> str:
+def _apart(cell: PaperCell) -> str:
     if cell.apart is None:
         return cell.verdict
     return f"{cell.apart:+.1f}" + ("" if cell.verdict == "agrees" else "!")

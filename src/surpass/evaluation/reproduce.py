@@ -13,24 +13,26 @@ import numpy.typing as npt
 from surpass.agents import find_agent
 from surpass.agents.zoo import residents
 from surpass.engine.run import AnyAgent, Results
-from surpass.errors import UnknownNameError
+from surpass.errors import SettingError, UnknownNameError
 from surpass.evaluation.paper import PAPER_INSTANCES
 from surpass.evaluation.scores import runner
 from surpass.evaluation.statistics import mean_of, student_quantile
 from surpass.evaluation.tables import TABLES, Measure, RowPlan, TablePlan
+from surpass.printing import Printed
 from surpass.table import Agent
 from surpass.tasks.task import Instances, Limit, Request
 
 __all__ = [
     "NAMES",
-    "Cell",
-    "Effort",
+    "CellEffort",
+    "PaperCell",
+    "PaperRow",
+    "PaperTable",
     "Reproduction",
-    "Row",
     "Saving",
-    "Table",
     "count_verdicts",
     "learned_agents",
+    "parse_stand_ins",
     "plans_of",
 ]
 
@@ -60,7 +62,7 @@ class Saving:
 
 
 @dataclass(frozen=True)
-class Cell:
+class PaperCell:
     """One size of one row: the paper's number and ours."""
 
     size: int
@@ -81,7 +83,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class PaperRow:
     """One row of a table: an agent, size by size."""
 
     label: str
@@ -92,23 +94,34 @@ class Row:
     """Why there are no numbers of ours; empty if there are."""
     is_teacher: bool
     against: str
-    cells: tuple[Cell, ...]
+    cells: tuple[PaperCell, ...]
 
 
-@dataclass(frozen=True)
-class Table:
+@dataclass(frozen=True, repr=False)
+class PaperTable(Printed):
     """A table of the paper beside ours."""
 
     name: str
     title: str
     measure: Measure
     sizes: tuple[int, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[PaperRow, ...]
 
     def as_json(self) -> dict[str, Any]:
         """Return the table as plain data; numbers that do not exist are null."""
         plain: dict[str, Any] = _finite(asdict(self))
         return plain
+
+    def __str__(self) -> str:
+        from surpass.evaluation.layout import as_text
+
+        return as_text(self)
+
+    def as_markdown(self) -> str:
+        """Return the table in Markdown."""
+        from surpass.evaluation.layout import as_markdown
+
+        return as_markdown(self)
 
 
 def _finite(value: Any) -> Any:
@@ -133,7 +146,7 @@ def plans_of(name: str) -> tuple[TablePlan, ...]:
     return found
 
 
-class Effort:
+class CellEffort:
     """How many instances a cell gets: many where they are cheap, as many as the paper's where they are not."""
 
     def __init__(self, *, quick: bool = False, instances: int | None = None) -> None:
@@ -172,7 +185,7 @@ class Reproduction:
         `stand_ins` gives for agents of the zoo others to run in their place, such as retrained ones, and `failures` why
         there is none for an agent.
         """
-        self.effort = Effort(quick=quick, instances=instances)
+        self.effort = CellEffort(quick=quick, instances=instances)
         self.seed = seed
         self.stand_ins, self.failures = stand_ins or {}, failures or {}
         self.progress = progress
@@ -180,27 +193,27 @@ class Reproduction:
         self._runs: dict[str, tuple[AnyAgent, Callable[..., Results]]] = {}
         self._results: dict[tuple[Any, ...], Results | None] = {}
 
-    def tables(self, name: str) -> Iterator[Table]:
+    def tables(self, name: str) -> Iterator[PaperTable]:
         """Yield the tables of a name, each as it is done."""
         for plan in plans_of(name):
             yield self.table(plan)
 
-    def table(self, plan: TablePlan) -> Table:
+    def table(self, plan: TablePlan) -> PaperTable:
         """Return a table beside the paper's."""
         rows = [self._row(plan, row) for row in plan.rows if not (row.is_optional and self._is_missing(row))]
-        return Table(plan.name, plan.title, plan.measure, plan.sizes, tuple(rows))
+        return PaperTable(plan.name, plan.title, plan.measure, plan.sizes, tuple(rows))
 
     def _is_missing(self, row: RowPlan) -> bool:
         return not row.is_teacher and row.agent not in self._methods
 
-    def _row(self, plan: TablePlan, row: RowPlan) -> Row:
+    def _row(self, plan: TablePlan, row: RowPlan) -> PaperRow:
         printed = plan.printed(row)
         missing = "not in the zoo" if self._is_missing(row) else self.failures.get(row.agent, "")
         if missing:
             empty = tuple(
                 _empty_cell(size, paper, plan.measure) for size, paper in zip(plan.sizes, printed, strict=True)
             )
-            return Row(row.label, row.agent, "", missing, False, row.against, empty)
+            return PaperRow(row.label, row.agent, "", missing, False, row.against, empty)
         teacher = next((other for other in plan.rows if other.label == row.against), None)
         ours = self._results_of(plan, row)
         theirs = self._results_of(plan, teacher) if teacher else [None] * len(ours)
@@ -213,7 +226,7 @@ class Reproduction:
         ]
         agent = self.stand_ins.get(row.agent, row.agent)
         method = "teacher" if row.is_teacher else self._methods[row.agent]
-        return Row(row.label, agent, method, "", row.is_teacher, row.against, tuple(cells))
+        return PaperRow(row.label, agent, method, "", row.is_teacher, row.against, tuple(cells))
 
     # Running
 
@@ -285,7 +298,7 @@ def _cell(
     teacher: Results | None,
     measure: Measure,
     is_teacher: bool,
-) -> Cell:
+) -> PaperCell:
     """Return a cell with the paper's number and that of its teacher."""
     if results is None:
         return _empty_cell(size, printed, measure)
@@ -312,7 +325,7 @@ def _cell(
         verdict = _judge_saving(values, _values(teacher, measure), saving, measure)
     else:
         verdict = "-"
-    return Cell(
+    return PaperCell(
         size=size,
         paper=paper,
         paper_solved=paper_solved,
@@ -326,9 +339,9 @@ def _cell(
     )
 
 
-def _empty_cell(size: int, printed: Any, measure: Measure) -> Cell:
+def _empty_cell(size: int, printed: Any, measure: Measure) -> PaperCell:
     paper, paper_solved = _printed(printed, measure)
-    return Cell(size, paper, paper_solved, 0, math.nan, math.nan, math.nan, None, None, "empty")
+    return PaperCell(size, paper, paper_solved, 0, math.nan, math.nan, math.nan, None, None, "empty")
 
 
 def _values(results: Results, measure: Measure) -> Reals:
@@ -392,7 +405,24 @@ def learned_agents(name: str) -> list[str]:
     return [agent for agent in dict.fromkeys(wanted) if agent in known]
 
 
-def count_verdicts(tables: Sequence[Table]) -> dict[str, int]:
+def parse_stand_ins(table: str, words: Sequence[str]) -> dict[str, str]:
+    """Return which agents run in place of which of a table's, given as `zoo:TASK/NAME=AGENT`."""
+    found: dict[str, str] = {}
+    for word in words:
+        name, equals, agent = word.partition("=")
+        if not equals:
+            raise SettingError(f"stand-in {word!r} is not of the form zoo:TASK/NAME=AGENT")
+        known = learned_agents(table)
+        if name not in known:
+            raise UnknownNameError(f"agent of {table}", name, known)
+        task = find_agent(agent).task.name
+        if not name.startswith(f"zoo:{task}/"):
+            raise SettingError(f"{agent} is an agent of {task} and cannot stand in for {name}")
+        found[name] = agent
+    return found
+
+
+def count_verdicts(tables: Sequence[PaperTable]) -> dict[str, int]:
     """Return how many cells of all tables have each verdict."""
     verdicts = [cell.verdict for table in tables for row in table.rows for cell in row.cells]
     return {verdict: verdicts.count(verdict) for verdict in dict.fromkeys(verdicts)}

@@ -11,17 +11,18 @@ from typing import Any
 from surpass.engine.run import AnyAgent, Results, run
 from surpass.errors import SettingError
 from surpass.evaluation.statistics import mean_of
+from surpass.printing import Printed, show_number, text_table
 from surpass.table import Agent, Table
 from surpass.tasks.files import read_instances
 from surpass.tasks.task import Instances, Limit, Request, Task
 
-__all__ = ["AnyAgent", "Evaluation", "Row", "evaluate", "runner", "score"]
+__all__ = ["AnyAgent", "Evaluation", "SizeScores", "evaluate", "runner", "score"]
 
 Run = Callable[[Instances, Limit | None, Callable[[int], None] | None], Results]
 
 
 @dataclass(frozen=True)
-class Row:
+class SizeScores:
     """The scores on instances of one size."""
 
     size: int
@@ -41,15 +42,15 @@ class Row:
     difference_ci95: float | None = None
 
 
-@dataclass(frozen=True)
-class Evaluation:
+@dataclass(frozen=True, repr=False)
+class Evaluation(Printed):
     """The scores of an agent on a task."""
 
     agent: str
     task: str
     data: str
     seed: int
-    rows: tuple[Row, ...]
+    rows: tuple[SizeScores, ...]
     against: str | None = None
     limit: str = ""
     measure: str = "steps"
@@ -70,6 +71,35 @@ class Evaluation:
             told.append(f"not everything solved at {len(self.rows) - len(solved)}")
         return f"{more} than {self.against} at {sure.count(True)} of {len(self.rows)} sizes, {', '.join(told)}."
 
+    def __str__(self) -> str:
+        digits = 3 if self.measure == "reward" else 2
+        columns = ["size", "instances", "solved", "mean steps", "± 95 %", "max steps", "mean reward"]
+        columns += [f"{self.measure} against", "± 95 %"] if self.against else []
+        rows = []
+        for row in self.rows:
+            cells = [f"{row.size:,}", f"{row.instances:,}", f"{row.solved:.1%}", show_number(row.mean_steps, 2)]
+            cells += [show_number(row.ci95, 2), f"{row.max_steps:,}", show_number(row.mean_reward, digits)]
+            if self.against:
+                sign = "+" if (row.difference or 0) > 0 else ""
+                cells += [sign + show_number(row.difference, digits), show_number(row.difference_ci95, digits)]
+            rows.append(cells)
+        title = f"{self.agent} on {self.task}, data {self.data}"
+        title += f", queries {self.queries}" if self.queries else ""
+        title += f", against {self.against}" if self.against else ""
+        return text_table(title, columns, rows, self._note()) + (f"\n{self.verdict}\n" if self.against else "")
+
+    def _note(self) -> str:
+        notes = [f"at most {self.limit} steps; seed {self.seed}"]
+        if self.narrow_choices:
+            notes.append(f"{self.narrow_choices} choices of the network lead by less than 1e-4")
+        unsolved = [
+            f"n={row.size}: "
+            + ", ".join(f"{number} {reason}" for reason, number in row.reasons.items() if reason != "solved")
+            for row in self.rows
+            if row.solved < 1
+        ]
+        return "; ".join([*notes, *([f"unsolved: {'; '.join(unsolved)}"] if unsolved else [])])
+
     def as_json(self) -> dict[str, Any]:
         """Return the scores as plain data; numbers that do not exist, such as the interval of one value, are null."""
         record: dict[str, Any] = {
@@ -88,7 +118,7 @@ class Evaluation:
         record["rows"] = [self._row_as_json(row) for row in self.rows]
         return record
 
-    def _row_as_json(self, row: Row) -> dict[str, Any]:
+    def _row_as_json(self, row: SizeScores) -> dict[str, Any]:
         plain = {name: _finite(value) for name, value in vars(row).items()}
         if self.against is None:
             del plain["difference"], plain["difference_ci95"]
@@ -105,7 +135,7 @@ def runner(agent: AnyAgent, threads: int | None = None) -> Run:
     return lambda instances, limit, progress: run(player, instances, limit=limit, threads=threads, progress=progress)
 
 
-def score(task: Task, results: Results, other: Results | None = None) -> Row:
+def score(task: Task, results: Results, other: Results | None = None) -> SizeScores:
     """Return the scores of results on instances of one size, compared with another agent's on the same instances."""
     steps, reward = mean_of(results.steps), mean_of(results.rewards)
     difference = None
@@ -114,7 +144,7 @@ def score(task: Task, results: Results, other: Results | None = None) -> Row:
         difference = mean_of(
             results.rewards - other.rewards if by_reward else (results.steps - other.steps).astype(float)
         )
-    return Row(
+    return SizeScores(
         size=int(results.sizes[0]),
         instances=len(results.sizes),
         solved=float(results.solved.mean()),

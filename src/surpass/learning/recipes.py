@@ -32,7 +32,7 @@ from typing import Any
 
 from surpass.errors import RecipeError, UnknownNameError
 
-__all__ = ["Recipe", "Variant", "find_recipe", "known_recipes", "parse_recipe", "setting_text"]
+__all__ = ["Recipe", "Variant", "find_recipe", "known_recipes", "only_run", "parse_recipe", "setting_text"]
 
 Value = Any
 """What a setting may be in a recipe: a number, a text, or a list of numbers."""
@@ -179,6 +179,18 @@ def find_recipe(text: str) -> Recipe:
     if text not in known:
         raise UnknownNameError("recipe", text, [*known, "zoo:NAME (see surpass zoo)", "a .toml file", "a run's folder"])
     return known[text]
+
+
+def only_run(text: str, seed: int | None = None) -> Variant:
+    """Return the one run that a recipe means, with its own seed or another."""
+    recipe = find_recipe(text)
+    if recipe.grid:
+        raise RecipeError(f"recipe {text} has a grid of {len(recipe.variants)} runs; surpass sweep {text} does them")
+    if seed is not None:
+        recipe = recipe.with_seeds([seed])
+    if len(recipe.seeds) > 1:
+        raise RecipeError(f"recipe {text} has {len(recipe.seeds)} seeds; choose one of them, or use surpass sweep")
+    return recipe.variants[0]
 
 
 def _read(path: Path) -> Recipe:

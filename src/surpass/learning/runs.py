@@ -71,7 +71,9 @@ class RunFolder:
         recipe_path = self.path / "recipe.json"
         if recipe_path.exists():
             if not resume:
-                raise SettingError(f"{self.path} holds a run already; go on with --resume, or choose another --out")
+                raise SettingError(
+                    f"{self.path} holds a run already; resume it (--resume, resume=True), or choose another folder"
+                )
             try:
                 found = json.loads(recipe_path.read_text())
             except ValueError:

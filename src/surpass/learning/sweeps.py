@@ -24,10 +24,13 @@ from surpass.bundles import load_bundle, save_bundle, write_atomically
 from surpass.errors import SavedFileError, SettingError
 from surpass.learning.jobs import REFUSED, Ended, Job, Runner, describe_ending, is_finished, learn_words, score_sizes
 from surpass.learning.recipes import Recipe, Variant
+from surpass.printing import Printed, show_number, text_table
 from surpass.tasks.task import Task
 
 __all__ = ["FailedRun", "Point", "Ranked", "Ranking", "Sweep", "SweepState"]
 
+MOST_ROWS = 20
+"""How many runs of the ranking are printed; all of them are in ranking.json."""
 INSTANCES = 200
 """How many instances of each training size a run is scored on."""
 
@@ -69,8 +72,8 @@ class Point:
     """The score of the best of them."""
 
 
-@dataclass(frozen=True)
-class Ranking:
+@dataclass(frozen=True, repr=False)
+class Ranking(Printed):
     """The runs of a sweep, the best first."""
 
     measure: str
@@ -86,6 +89,32 @@ class Ranking:
         """Return the ranking as plain data."""
         return {**asdict(self), "best": self.runs[0].run if self.runs else None}
 
+    def show_score(self, score: float) -> str:
+        """Return a score as text."""
+        return show_number(score, 3 if self.measure == "reward" else 2)
+
+    def __str__(self) -> str:
+        measure, parts = f"mean {self.measure}", []
+        rows = [
+            [str(place), run.run, f"{run.solved:.1%}", self.show_score(run.score)]
+            for place, run in enumerate(self.runs[:MOST_ROWS], 1)
+        ]
+        if rows:
+            left, sizes = len(self.runs) - len(rows), ", ".join(map(str, self.sizes))
+            note = f"scored on {self.instances} instances each of the training sizes {sizes}"
+            note += f"; {left} more runs" if left else ""
+            parts.append(text_table("", ["", "run", "solved", measure], rows, note))
+        if len(self.points) > 1:
+            points = [
+                [
+                    *(" ".join(f"{key}={value}" for key, value in point.point.items()), str(point.seeds)),
+                    *(f"{point.solved:.1%}", self.show_score(point.mean), self.show_score(point.best)),
+                ]
+                for point in self.points[:MOST_ROWS]
+            ]
+            parts.append(text_table("over the seeds", ["setting", "seeds", "solved", measure, "best"], points))
+        return "\n".join(parts) + "".join(f"failed: {one.run}: {one.reason}\n" for one in self.failed)
+
 
 @dataclass(frozen=True)
 class SweepState:
@@ -94,6 +123,17 @@ class SweepState:
     ranking: Ranking
     running: tuple[Path, ...]
     """The folders of the runs that are being worked on."""
+
+    def __str__(self) -> str:
+        ranking = self.ranking
+        text = f"{len(ranking.runs)} of {ranking.total} runs done"
+        text += f", {len(ranking.failed)} failed" if ranking.failed else ""
+        text += f", {len(self.running)} running"
+        if ranking.runs:
+            best = ranking.runs[0]
+            score = f"{ranking.show_score(best.score)} {ranking.measure}"
+            text += f"; best so far: {best.run}: {best.solved:.1%} solved, {score}"
+        return text
 
 
 class Sweep:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from surpass.errors import TraceError
+from surpass.printing import Printed
 
 __all__ = ["Change", "Trace", "TraceStep", "read_trace", "write_trace"]
 
@@ -36,8 +37,8 @@ class TraceStep(NamedTuple):
     changes: tuple[Change, ...]
 
 
-@dataclass(frozen=True)
-class Trace:
+@dataclass(frozen=True, repr=False)
+class Trace(Printed):
     """One run of an agent on one instance."""
 
     task: str
@@ -46,6 +47,14 @@ class Trace:
     limit: int
     steps: tuple[TraceStep, ...]
     outcome: str
+
+    def __str__(self) -> str:
+        return write_trace(self)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the trace as plain data."""
+        steps = [{**step._asdict(), "changes": [change._asdict() for change in step.changes]} for step in self.steps]
+        return {**vars(self), "steps": steps}
 
 
 def write_trace(trace: Trace) -> str:

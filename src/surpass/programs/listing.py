@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from surpass.machine.interface import Interface
+from surpass.printing import count
 from surpass.programs.flow import Act, Condition, If, Jump, Loop, Mark, Statement, structure
 from surpass.programs.program import Program
 from surpass.programs.tree import deep_recursion
 from surpass.programs.words import show_action, show_condition, show_function
 
-__all__ = ["ListedLine", "list_program"]
+__all__ = ["ListedLine", "list_program", "write_listing"]
 
 INDENT = "    "
 
@@ -36,6 +37,21 @@ def list_program(program: Program) -> list[ListedLine]:
             lines += _Listing(interface, structure(function, first)).lines(1 if name else 0)
             first += sum(len(place.rules) for place in function.places)
     return lines
+
+
+def write_listing(program: Program, columns: Callable[[tuple[int, ...]], tuple[str, str]] | None = None) -> str:
+    """Return the program as text: a heading, and its lines, each with the numbers of its rules and `columns`."""
+    lines = list_program(program)
+    width = max((len(line.text) for line in lines), default=0)
+    rows = [("", "rules", *(("steps", "observations") if columns else ("", "")))]
+    for line in lines:
+        numbers = "+".join(str(rule + 1) for rule in line.rules)
+        rows.append((line.text, numbers, *(columns(line.rules) if columns else ("", ""))))
+    middle = max(len(row[1]) for row in rows)
+    size = f"{count(len(program.rules), 'rule')} at {count(len(program.places), 'place')}"
+    text = [f"{program.name} on {program.task.name}: {size}", ""]
+    text += [f"{line:<{width}}  {numbers:>{middle}}  {a:>6}  {b:>12}".rstrip() for line, numbers, a, b in rows]
+    return "\n".join(text) + "\n"
 
 
 class _Listing:

@@ -13,16 +13,18 @@ An interface without a previous action has one function with one place, to which
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from surpass.machine.features import CurrentFunction, PreviousAction
 from surpass.machine.interface import Interface
+from surpass.printing import Printed
 from surpass.programs.evaluate import CompiledRules, answer, compile_rules, find_rules
 from surpass.tasks.task import Task
 
@@ -87,8 +89,8 @@ class PlacedRule(NamedTuple):
     rule: Rule
 
 
-@dataclass(frozen=True)
-class Program:
+@dataclass(frozen=True, repr=False)
+class Program(Printed):
     """An agent that is a page of rules; two are equal if they have the same task and the same rules."""
 
     name: str = field(compare=False)
@@ -128,9 +130,40 @@ class Program:
         return found
 
     def __str__(self) -> str:
+        return self.listing()
+
+    def listing(self, columns: Callable[[tuple[int, ...]], tuple[str, str]] | None = None) -> str:
+        """Return the program as pseudo-code, each line with the numbers of its rules.
+
+        `columns` may add a share of the steps and a number of observations for the rules of a line.
+        """
+        from surpass.programs.listing import write_listing
+
+        return write_listing(self, columns)
+
+    @property
+    def text(self) -> str:
+        """The program as the file that `write` writes."""
         from surpass.programs.text import write_text
 
         return write_text(self)
+
+    def to_python(self) -> str:
+        """Return a source file in Python that needs nothing of surpass."""
+        from surpass.programs.export import export_program
+
+        return export_program(self, "python")
+
+    def to_c(self) -> str:
+        """Return a source file in C that needs nothing of surpass."""
+        from surpass.programs.export import export_program
+
+        return export_program(self, "c")
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the program as plain data: its task, how many rules and places it has, and its file's text."""
+        counts = {"rules": len(self.rules), "places": len(self.places)}
+        return {"agent": self.name, "task": self.task.name, **counts, "text": self.text}
 
     def write(self, path: Path | str) -> None:
         """Write the program to a file that a person reads and edits, and that `read_program` reads back."""

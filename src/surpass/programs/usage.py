@@ -1,38 +1,45 @@
-"""How a program is used: which rules fire how often, and where two programs part."""
+"""How a program is used: which rules fire how often in a run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from surpass.engine.run import Results
 from surpass.engine.tally import Tally, tally
+from surpass.printing import Printed, count
 from surpass.programs.extract import Extraction
+from surpass.programs.listing import list_program
 from surpass.programs.program import Program
-from surpass.programs.words import show_rule
+from surpass.programs.words import show_action, show_place, show_test
 from surpass.tasks.task import Instances
 
-__all__ = [
-    "Parting",
-    "Partings",
-    "SharedRule",
-    "Usage",
-    "find_partings",
-    "match_rules",
-    "measure_use",
-    "steps_by_instruction",
-]
+__all__ = ["TableRow", "Usage", "measure_use", "steps_by_instruction"]
 
 Ints = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class Usage:
-    """What became of the rules of a program in a run."""
+class TableRow(NamedTuple):
+    """An observation that occurs with a program, and what the program does."""
+
+    observation: int
+    says: str
+    """The observation in words."""
+    action: str
+    rule: int | None
+    """The number of the rule that gives the action, from 1 on."""
+    steps: int
+    """How often it occurred in the run."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Usage(Printed):
+    """A program, and what became of its rules in a run; prints as the program with the use of each rule."""
 
     extraction: Extraction
     counted: Tally
@@ -71,6 +78,89 @@ class Usage:
         """At how many steps of the run the observation is none of those that the program was taken from."""
         return int(self.counted.counts[~np.isin(self.counted.observations, self.observations)].sum())
 
+    def table(self) -> list[TableRow]:
+        """Return every observation that occurs with the program."""
+        program, interface, seen = self.program, self.program.task.interface, self.observations
+        steps = dict(zip(self.counted.observations.tolist(), self.counted.counts.tolist(), strict=True))
+        answers = (seen, program.actions(seen), program.rules_for(seen))
+        return [
+            TableRow(
+                observation,
+                interface.describe(observation),
+                show_action(interface, action),
+                rule + 1 if rule >= 0 else None,
+                steps.get(observation, 0),
+            )
+            for observation, action, rule in zip(*(array.tolist() for array in answers), strict=True)
+        ]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the program as plain data: how many rules and places, each rule with its use, and its origin."""
+        program, results, evidence = self.program, self.results, self.extraction.evidence
+        interface = program.task.interface
+        return {
+            "agent": program.name,
+            "task": program.task.name,
+            "rules": len(program.rules),
+            "places": len(program.places),
+            "listing": [
+                {
+                    "place": show_place(interface, function, place),
+                    "conditions": [show_test(interface, test) for test in rule.conditions],
+                    "action": show_action(interface, rule.action),
+                    "share": steps / max(1, self.steps),
+                    "steps": steps,
+                    "observations": covered,
+                }
+                for (function, place, rule), steps, covered in zip(
+                    program.placed, self.fired.tolist(), self.covered.tolist(), strict=True
+                )
+            ],
+            "code": [line.text for line in list_program(program)],
+            "observations": len(self.observations),
+            "instances": evidence.instances if evidence else None,
+            "rounds": [one._asdict() for one in evidence.rounds] if evidence else None,
+            "typical": {
+                "instances": len(results.sizes),
+                "sizes": np.unique(results.sizes).tolist(),
+                "solved": float(results.solved.mean()),
+                "steps": self.steps,
+                "unseen_steps": self.unseen,
+                "instructions": steps_by_instruction(self),
+            },
+        }
+
+    def __str__(self) -> str:
+        return f"{self.program.listing(self._columns)}\n" + "".join(f"{line}\n" for line in self._explain())
+
+    def _columns(self, rules: tuple[int, ...]) -> tuple[str, str]:
+        """Return what share of the steps some rules take, and how many observations they answer."""
+        if not rules:
+            return "", ""
+        fired, covered = (sum(int(of_rule[rule]) for rule in rules) for of_rule in (self.fired, self.covered))
+        return f"{fired / max(1, self.steps):.1%}", f"{covered:,}"
+
+    def _explain(self) -> list[str]:
+        """Return where the rules come from and what the numbers are of, in sentences."""
+        results, evidence = self.results, self.extraction.evidence
+        run = f"{count(len(results.sizes), 'instance')} of size {int(results.sizes[0])}"
+        found = [f"Steps: shares of {self.steps:,} on {run}, {results.solved.mean():.1%} of them solved."]
+        if evidence is None:
+            return [*found, "The agent is this program. Where no rule fits, it has no action."]
+        occurred = count(len(self.observations), "observation")
+        found.append(
+            f"The rules do what the agent does on each of {occurred} that occurred in {evidence.instances:,} instances."
+        )
+        new, wrong = (sum(getattr(one, name) for one in evidence.rounds) for name in ("new", "wrong"))
+        held = f"all but {wrong:,} and were then written again" if wrong else "all"
+        if new:
+            late = f"{new:,} of them first occurred when the rules were written already"
+            found.append(f"{late}; they had the agent's action for {held}.")
+        found.append("On any other observation the program follows the rules; where no rule fits, it has no action.")
+        if self.unseen:
+            found.append(f"Such observations occurred at {count(self.unseen, 'step')} of this run.")
+        return found
+
 
 def measure_use(extraction: Extraction, instances: Instances, progress: Callable[[int], None] | None = None) -> Usage:
     """Return how often each rule of a program fires on some instances."""
@@ -88,69 +178,3 @@ def steps_by_instruction(usage: Usage) -> dict[str, int]:
     instruction = interface.action_rows[usage.counted.actions, 0]
     counts = np.bincount(instruction, weights=usage.counted.counts, minlength=len(interface.instructions))
     return {one.name: int(count) for one, count in zip(interface.instructions, counts, strict=True)}
-
-
-@dataclass(frozen=True)
-class Parting:
-    """A rule of one program at steps where another program does something else."""
-
-    rule: int
-    instead: int
-    """The other program's action."""
-    steps: int
-    observations: int
-
-
-@dataclass(frozen=True)
-class Partings:
-    """Where a run of a program differs from another program."""
-
-    agreed: int
-    """At how many steps the other program does the same."""
-    unseen: int
-    """At how many steps the observation is none that occurs with the other program."""
-    ways: tuple[Parting, ...]
-    """The rest, the most frequent first."""
-
-
-def find_partings(usage: Usage, other: Usage) -> Partings:
-    """Return where a run of a program differs from another program."""
-    counted = usage.counted
-    occurs = np.isin(counted.observations, other.observations)
-    instead = other.program.actions(counted.observations)
-    rules = usage.program.rules_for(counted.observations)
-    parted = np.flatnonzero(occurs & (instead != counted.actions))
-    ways = []
-    for rule, action in np.unique(np.column_stack([rules[parted], instead[parted]]), axis=0).tolist():
-        rows = parted[(rules[parted] == rule) & (instead[parted] == action)]
-        ways.append(Parting(rule, action, int(counted.counts[rows].sum()), len(rows)))
-    unseen = int(counted.counts[~occurs].sum())
-    agreed = usage.steps - unseen - sum(way.steps for way in ways)
-    return Partings(agreed, unseen, tuple(sorted(ways, key=lambda way: (-way.steps, way.rule, way.instead))))
-
-
-@dataclass(frozen=True)
-class SharedRule:
-    """A rule that one of two programs has, or both."""
-
-    place: str
-    when: str
-    action: str
-    rules: tuple[int | None, int | None]
-    """Its number in each program."""
-    steps: tuple[int, int]
-    """At how many steps of each program's run it gave the action."""
-
-
-def match_rules(first: Usage, second: Usage) -> tuple[SharedRule, ...]:
-    """Return the rules of two programs, equal ones as one; those at which most steps are saved or lost come first."""
-    found: dict[tuple[str, str, str], list[tuple[int, int] | None]] = {}
-    for k, usage in enumerate((first, second)):
-        for number, fired in enumerate(usage.fired.tolist()):
-            both = found.setdefault(show_rule(usage.program, number), [None, None])
-            # A rule that stands at its place twice fires only where it stands first.
-            both[k] = both[k] or (number, fired)
-    shared = [
-        SharedRule(*words, *zip(*(one or (None, 0) for one in both), strict=True)) for words, both in found.items()
-    ]
-    return tuple(sorted(shared, key=lambda one: (-abs(one.steps[1] - one.steps[0]), one.place, one.when, one.action)))

@@ -1,0 +1,402 @@
+"""What can be done with surpass from Python; each command of the command line is a thin shell over these functions.
+
+Wherever an agent is expected, an agent object is taken, or a text that names one: `teacher:NAME`, `zoo:NAME`, the
+folder of a run, a checkpoint, or a program file `NAME.rules`. A task is a `Task`, a name, or a Python file that
+registers one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from surpass.agents import find_agent
+from surpass.agents.teacher import known_teachers
+from surpass.bundles import write_atomically
+from surpass.checks.certificate import Certificate
+from surpass.checks.check import check as check_agent
+from surpass.engine.record import record
+from surpass.engine.run import AnyAgent
+from surpass.errors import SettingError
+from surpass.evaluation.comparison import Comparison
+from surpass.evaluation.scores import Evaluation
+from surpass.evaluation.scores import evaluate as evaluate_agent
+from surpass.machine.trace import Trace
+from surpass.printing import Printed, count
+from surpass.programs.export import export_program
+from surpass.programs.extract import extract
+from surpass.programs.program import Program
+from surpass.programs.usage import Usage, measure_use
+from surpass.tasks.registry import find_task
+from surpass.tasks.task import Limit, Request, Task
+from surpass.tasks.user_file import load_task_file
+
+if TYPE_CHECKING:
+    from surpass.learning.methods import AnyLearner
+    from surpass.learning.runs import RunFolder
+
+__all__ = [
+    "Exported",
+    "Run",
+    "as_agent",
+    "as_task",
+    "check",
+    "compare_programs",
+    "evaluate",
+    "export",
+    "learn",
+    "new_learner",
+    "program",
+    "show",
+    "trace",
+]
+
+log = logging.getLogger("surpass")
+
+AgentLike = AnyAgent | str | Path
+TaskLike = Task | str | Path
+Progress = Callable[[str, int, int | None], None]
+"""Is called as `progress(what, done, total)` while something takes long; the total may be None."""
+
+MOST_SCORED = 1000
+"""The largest size that a run is scored at if no sizes are given."""
+
+
+def as_task(task: TaskLike) -> Task:
+    """Return the task itself, that of a name, or the one that a Python file registers."""
+    if isinstance(task, Task):
+        return task
+    if not str(task).endswith(".py"):
+        return find_task(str(task))
+    tasks = load_task_file(Path(task))
+    if len(tasks) > 1:
+        names = ", ".join(one.name for one in tasks)
+        raise SettingError(f"{task} registers several tasks ({names}); put each into its own file")
+    return tasks[0]
+
+
+def as_agent(agent: AgentLike, task: TaskLike | None = None) -> AnyAgent:
+    """Return the agent itself, or the one that a text names; it must be of `task` if one is given."""
+    wanted = None if task is None else as_task(task)
+    found = find_agent(str(agent)) if isinstance(agent, str | Path) else agent
+    if not hasattr(found, "task"):
+        raise SettingError(f"{agent!r} is no agent; give an agent, or a text that names one")
+    if wanted is not None and found.task is not wanted:
+        raise SettingError(f"{found.name} works on {found.task.name}, not on {wanted.name}")
+    return found
+
+
+# Measuring and watching
+
+
+def evaluate(
+    agent: AgentLike,
+    *,
+    task: TaskLike | None = None,
+    sizes: Sequence[int] | None = None,
+    instances: int | None = None,
+    seed: int = 0,
+    data: str | Path | None = None,
+    queries: str | None = None,
+    limit: str | None = None,
+    against: AgentLike | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Return the scores of an agent for each size, on drawn instances or on those of a file (`data`).
+
+    `against` runs another agent of the task on the same instances.
+    """
+    first = as_agent(agent, task)
+    return evaluate_agent(
+        first,
+        sizes=sizes,
+        instances=instances,
+        seed=seed,
+        data=data,
+        queries=queries,
+        limit=limit,
+        against=None if against is None else as_agent(against),
+        threads=threads,
+        progress=progress and (lambda size, done, total: progress(f"{first.name} n={size:,}", done, total)),
+    )
+
+
+def trace(
+    agent: AgentLike,
+    instance: str | Sequence[float] | None = None,
+    *,
+    task: TaskLike | None = None,
+    size: int = 5,
+    seed: int = 0,
+    limit: str | None = None,
+    progress: Progress | None = None,
+) -> Trace:
+    """Return every step of an agent on one instance: a text such as `5,2,9,1`, a list of numbers, or a drawn one."""
+    found = as_agent(agent, task)
+    if instance is None:
+        instance = found.task.write_instance(found.task.draw(Request(size=size, count=1, seed=seed)))
+    elif not isinstance(instance, str):
+        instance = ",".join(map(str, instance))
+    report = progress or (lambda *_: None)
+    most = Limit.parse(limit) if limit else None
+    return record(found, instance, limit=most, progress=lambda done: report("steps so far", done, None))
+
+
+def check(
+    agent: AgentLike,
+    *,
+    task: TaskLike | None = None,
+    up_to: int | None = None,
+    sizes: Sequence[int] | None = None,
+    instances: int = 100,
+    seed: int = 0,
+    limit: str | None = None,
+    must_end: bool = False,
+    progress: Progress | None = None,
+) -> Certificate:
+    """Return what came of checking an agent: whether it `passed`, and a `counter_example` if it did not.
+
+    Every instance is run up to size `up_to`, and `instances` of each distribution at each of `sizes`.
+    """
+    return check_agent(
+        as_agent(agent, task),
+        up_to=up_to,
+        sizes=sizes,
+        instances=instances,
+        seed=seed,
+        limit=limit,
+        must_end=must_end,
+        progress=progress,
+    )
+
+
+# Programs
+
+
+def program(
+    agent: AgentLike, *, task: TaskLike | None = None, seed: int = 0, progress: Progress | None = None
+) -> Program:
+    """Return an agent as a program: few rules that do what it does; an agent that is a program is returned as it is."""
+    return extract(as_agent(agent, task), seed=seed, progress=progress).program
+
+
+def show(
+    agent: AgentLike,
+    *,
+    task: TaskLike | None = None,
+    size: int | None = None,
+    instances: int = 100,
+    data: str | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Usage:
+    """Return an agent's program with the use of each rule on drawn instances of one size."""
+    found = as_agent(agent, task)
+    of_task, report = found.task, progress or (lambda *_: None)
+    drawn = of_task.draw(
+        Request(
+            size=of_task.training_sizes[1] if size is None else size,
+            count=instances,
+            seed=seed,
+            data=data or next(iter(of_task.data)),
+            queries=of_task.queries[0] if of_task.queries else "",
+        )
+    )
+    extraction = extract(found, seed=seed, progress=lambda what, *done: report(f"{found.name}: {what}", *done))
+    return measure_use(extraction, drawn, lambda done: report(f"{found.name}: runs", done, instances))
+
+
+def compare_programs(agent: AgentLike, other: AgentLike, *, task: TaskLike | None = None, **options: Any) -> Comparison:
+    """Return where the programs of two agents part and where steps are saved; `options` are those of `show`."""
+    first, second = as_agent(agent, task), as_agent(other)
+    if second.task is not first.task:
+        raise SettingError(f"{second.name} works on {second.task.name}, not on {first.task.name}")
+    return Comparison(show(first, **options), show(second, **options))
+
+
+@dataclass(frozen=True, repr=False)
+class Exported(Printed):
+    """A program as a source file."""
+
+    program: Program
+    language: str
+    source: str
+    """The text of the file."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what was exported as plain data."""
+        return {
+            "agent": self.program.name,
+            "task": self.program.task.name,
+            "language": self.language,
+            "rules": len(self.program.rules),
+            "places": len(self.program.places),
+            "lines": self.source.count("\n"),
+            "sha256": hashlib.sha256(self.source.encode()).hexdigest(),
+        }
+
+    def __str__(self) -> str:
+        size = f"{count(len(self.program.rules), 'rule')} at {count(len(self.program.places), 'place')}"
+        lines = f"{count(self.source.count(chr(10)), 'line')} of {'C' if self.language == 'c' else 'Python'}"
+        return f"{self.program.name} on {self.program.task.name}, {size}, {lines}"
+
+
+def export(
+    agent: AgentLike,
+    language: str,
+    *,
+    task: TaskLike | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Exported:
+    """Return an agent as one source file in `python` or `c` that needs nothing of surpass."""
+    found = program(agent, task=task, seed=seed, progress=progress)
+    return Exported(found, language, export_program(found, language))
+
+
+# Learning
+
+
+@dataclass(frozen=True, repr=False)
+class Run(Printed):
+    """A run of a learner, and what it left in its folder."""
+
+    folder: Path
+    recipe: dict[str, Any]
+    """Everything that the run needs to be made again."""
+    curves: list[dict[str, float]]
+    """What each round showed."""
+    seconds: float
+    is_finished: bool
+    """Whether it has learned all that it can; else it can be resumed."""
+    agent: AnyAgent | None
+    """What was learned; None if the time was up before there was anything."""
+    scores: Evaluation | None
+
+    @property
+    def program(self) -> Program | None:
+        """The learned program, if the method makes one; `surpass.program` makes one of any agent."""
+        return self.agent if isinstance(self.agent, Program) else None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the run as plain data."""
+        about = {"folder": str(self.folder), "recipe": self.recipe, "seconds": round(self.seconds, 1)}
+        scores = self.scores.as_json() if self.scores else None
+        return {**about, "finished": self.is_finished, "curves": self.curves, "scores": scores}
+
+    def __str__(self) -> str:
+        spent = f"{self.folder} after {count(len(self.curves), 'round')} and {self.seconds:.0f} seconds"
+        if self.scores is None:
+            return f"{spent}: the time is up before there is an agent; resume it to go on\n"
+        going_on = "" if self.is_finished else "The learning is not finished: resume it to go on.\n"
+        return f"{spent}\n{self.scores}{going_on}"
+
+
+def new_learner(
+    task: TaskLike | None = None,
+    method: str | None = None,
+    *,
+    teacher: AgentLike | None = None,
+    seed: int | None = None,
+    recipe: str | Path | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> AnyLearner:
+    """Return a fresh learner; what is not given comes from the recipe, if there is one, or from the task."""
+    from surpass.learning import methods
+    from surpass.learning.recipes import only_run, setting_text
+
+    name = None if teacher is None else (str(teacher) if isinstance(teacher, str | Path) else teacher.name)
+    name = name and name.removeprefix("teacher:")
+    chosen = {key: setting_text(value) for key, value in (settings or {}).items()}
+    if recipe is not None:
+        variant = only_run(str(recipe), seed)
+        task = variant.recipe.task if task is None else as_task(task)
+        if isinstance(task, Task) and task.name != variant.recipe.task:
+            raise SettingError(f"recipe {recipe} is for {variant.recipe.task}, not for {task.name}")
+        if method is None:
+            method, name = variant.recipe.method, name or variant.recipe.teacher or None
+        seed, chosen = variant.seed, {**variant.settings, **chosen}
+    if task is None:
+        raise SettingError("no task is given; name one, such as search, or a recipe")
+    return methods.new_learner(as_task(task), method or "imitation", teacher=name, seed=seed or 0, settings=chosen)
+
+
+def learn(
+    task: TaskLike | None = None,
+    method: str | None = None,
+    *,
+    out: str | Path | None = None,
+    teacher: AgentLike | None = None,
+    seed: int | None = None,
+    recipe: str | Path | None = None,
+    minutes: float | None = None,
+    resume: bool = False,
+    score_sizes: Sequence[int] | None = None,
+    score_instances: int = 100,
+    report: Callable[[int, dict[str, float]], None] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    **more_settings: Any,
+) -> Run:
+    """Learn a task, and return the run with what was learned; everything is also left in the folder `out`.
+
+    `method` is `imitation` (if not given), `rl`, `rl+imitation` or `improvement`; the method's settings are keywords,
+    or stand in `settings`. `report(round, curve)` is called after each round, and once with no curve when a run is
+    resumed.
+    """
+    from surpass.learning import runs
+
+    if minutes is not None and not minutes > 0:
+        raise SettingError(f"minutes is {minutes:g}; it must be above 0")
+    if score_instances < 1:
+        raise SettingError(f"the number of instances is {score_instances}; it must be 1 or more")
+    if task is None and recipe is None and resume and out is not None and (Path(out) / "recipe.json").exists():
+        recipe = out
+    chosen = {**(settings or {}), **more_settings}
+    learner = new_learner(task, method, teacher=teacher, seed=seed, recipe=recipe, settings=chosen)
+    made = learner.recipe
+    words = (made["task"], made["method"], made["teacher"], str(made["seed"]))
+    folder = runs.RunFolder(Path(out or Path("runs") / re.sub("[:/]+", "-", "-".join(filter(None, words)))))
+    folder.begin(made, resume=resume)
+    if resume:
+        folder.restore(learner)
+        for warning in folder.warnings:
+            log.warning("passed over: %s", warning)
+        if report:
+            report(len(folder.curves), {})
+    try:
+        runs.train(learner, folder, minutes=minutes, report=report)
+    except KeyboardInterrupt:
+        log.warning("surpass learn --out %s --resume goes on from the last checkpoint", folder.path)
+        raise
+    sizes = score_sizes or [size for size in learner.task.sizes if size <= MOST_SCORED]
+    return _finish(learner, folder, sizes, score_instances)
+
+
+def _finish(learner: AnyLearner, folder: RunFolder, sizes: Sequence[int], instances: int) -> Run:
+    """Save what was learned with its scores, beside the teacher's or those of the task's last teacher."""
+    from surpass.agents.networks.files import network_tensors, save_agent
+    from surpass.agents.saved import save_program
+
+    agent: AnyAgent | None = None
+    scores: Evaluation | None = None
+    if learner.has_network:
+        name, stem = str(folder.path), folder.path / "agent"
+        about = {"recipe": learner.recipe, "rounds": len(folder.curves), "finished": learner.finished}
+        about["seconds"] = round(folder.seconds, 1)
+        found = getattr(learner, "program", None)
+        agent = replace(found, name=name) if isinstance(found, Program) else learner.agent(name)
+        against = learner.teacher or next(iter(known_teachers(learner.task)[::-1]), None)
+        scores = evaluate_agent(agent, sizes=sizes, instances=instances, against=against, seed=1)
+        if isinstance(agent, Program):
+            save_program(stem, agent, about, network_tensors(learner.network))
+        else:
+            save_agent(stem, learner.task, learner.network, about)
+        write_atomically(folder.path / "scores.json", (json.dumps(scores.as_json(), indent=1) + "\n").encode())
+    return Run(folder.path, learner.recipe, folder.curves, folder.seconds, learner.finished, agent, scores)
