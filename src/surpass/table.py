@@ -7,9 +7,8 @@ marked `EMPTY`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numba
 import numpy as np
@@ -17,11 +16,10 @@ import numpy.typing as npt
 
 from surpass.bundles import check_interface, interface_fingerprint, load_bundle, save_bundle
 from surpass.errors import SavedFileError, SettingError
-from surpass.machine.interface import Interface
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Task
 
-__all__ = ["ANY", "EMPTY", "NO_ACTION", "Agent", "Amendment", "Table", "amended", "find", "is_saved_table", "put"]
+__all__ = ["EMPTY", "NO_ACTION", "Agent", "Table", "find", "is_saved_table", "put"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -29,8 +27,6 @@ EMPTY = -1
 """Marks a free place; the keys are observations and so never negative."""
 NO_ACTION = -1
 """The answer of an agent that has no action for an observation."""
-ANY = -2
-"""Stands for whatever action there is, in an amendment."""
 KIND = "table"
 """What the record of a saved table says that it is."""
 
@@ -49,15 +45,6 @@ class Agent(Protocol):
 
     def actions(self, observations: Ints) -> Ints:
         """Return the action [m] for each packed observation [m], or `NO_ACTION`."""
-
-
-class Amendment(NamedTuple):
-    """Where `features` have the value numbers `digits` and the action is `old`, or for `ANY`, it becomes `new`."""
-
-    features: Ints
-    digits: Ints
-    old: int
-    new: int
 
 
 class Table:
@@ -131,6 +118,11 @@ class Table:
             put(self.keys, self.values, *held)
         self._count += put(self.keys, self.values, observations, actions)
 
+    def amend(self, observations: Ints, actions: Ints) -> None:
+        """Give observations [m] other actions [m]; those that are not there yet are added."""
+        self._check(observations, actions)
+        self.insert(observations, actions)
+
     def join(self, other: Table) -> None:
         """Put in what another table of the same task holds and this one lacks."""
         if other.task is not self.task:
@@ -158,12 +150,6 @@ class Table:
         bad = answers[(answers < NO_ACTION) | (answers >= most)]
         if bad.size:
             raise SettingError(f"{self.name} answered {bad[0]}; actions are 0 to {most - 1}, and -1 for none")
-
-    # Amending
-
-    def amend(self, amendments: Sequence[Amendment]) -> None:
-        """Change the actions, one amendment after the other."""
-        amended(self.task.interface, amendments, self.keys, self.values)
 
     # Files
 
@@ -202,14 +188,6 @@ def is_saved_table(record: dict[str, Any]) -> bool:
     return record.get("kind") == KIND
 
 
-def amended(interface: Interface, amendments: Sequence[Amendment], observations: Ints, actions: Ints) -> Ints:
-    """Amend the actions [m] of observations [m] in place, and return them; free places stay free."""
-    strides, radices = np.array(interface.strides), np.array(interface.radices)
-    for features, digits, old, new in amendments:
-        replace_actions(observations, actions, digits, strides[features], radices[features], old, new)
-    return actions
-
-
 # Compiled
 
 
@@ -243,21 +221,3 @@ def put(keys: Ints, values: Ints, observations: Ints, actions: Ints) -> int:
         keys[place] = observations[k]
         values[place] = actions[k]
     return new
-
-
-@numba.njit(nogil=True, cache=True)
-def replace_actions(keys: Ints, values: Ints, digits: Ints, strides: Ints, radices: Ints, old: int, new: int) -> None:
-    """Make `new` of each action `old` (of any, if `old` is `ANY`) in place, at certain observations.
-
-    `digits` [k] are those wanted, `strides` [k] and `radices` [k] say where in the observation they stand.
-    """
-    for place in range(len(keys)):
-        if (values[place] != old and old != ANY) or keys[place] == EMPTY:
-            continue
-        holds = True
-        for k in range(len(digits)):
-            if keys[place] // strides[k] % radices[k] != digits[k]:
-                holds = False
-                break
-        if holds:
-            values[place] = new

@@ -273,7 +273,7 @@ class Editor:
         return self._number(row)
 
     def _number(self, row: Ints) -> int:
-        instruction, *choices = row.tolist()
+        instruction, *choices = map(int, row)
         number = self.interface.offsets[instruction]
         operands = self.interface.instructions[instruction].operands
         place = 1
@@ -295,7 +295,7 @@ def tidy(program: Program) -> Program:
         if places and places[0].after:
             taken = {rule.action + 1 for place in places for rule in place.rules} | {START}
             places = [replace(p, after=tuple(v for v in p.after if v in taken)) for p in places]
-            places = [p for p in places if p.after]
+            places = [p for p in places if p.after and p.rules]
         functions.append(replace(function, places=tuple(places)))
     return replace(program, functions=tuple(functions))
 

@@ -31,7 +31,7 @@ from surpass.learning.imitation import Imitation, ImitationConfig
 from surpass.learning.trials import Seen, Trial
 from surpass.programs.extract import extract
 from surpass.programs.program import Program
-from surpass.programs.text import parse_program
+from surpass.programs.text import parse_program, write_text
 from surpass.table import Agent, Table
 from surpass.tasks.enumeration import enumeration_of
 from surpass.tasks.task import Instances, Limit, Request, Task, join_instances
@@ -52,6 +52,8 @@ MOST_ENUMERATED = 50_000
 """It is checked on every instance of those sizes that have no more than these; at the end, on twelve times as many."""
 MOST_CHECKED, CHECKED_ITEMS = 200, 4000
 """At most how many instances of a size and distribution it is checked on, and about how many items these have."""
+KEPT = ("rounds", "tried", "reference", "is_sound", "hard")
+"""What a checkpoint keeps as it is."""
 MOST_HARD = 200
 """How many of the instances that programs failed on are kept."""
 
@@ -125,15 +127,22 @@ class Improvement:
         self.data = config.data or next(iter(task.data))
         self.queries = config.queries or (task.queries[0] if task.queries else "mixed")
         self.rounds = self.tried = 0
-        self.program: Program | None = None
+        self.current: Program | None = None
         self.best: Program | None = None
         self.best_cost = np.inf
         """The program of the lowest cost on the yardstick, and that cost: 1 for the one that it all began with."""
         self.reference: list[float] = []
         """The mean cost at each size of the program that it all began with."""
+        self.is_sound = False
+        """Whether the program passes the check; one that does is not given up for one that does not."""
         self.hard: list[str] = []
         """Instances that a program failed on, as text."""
         self._pupil: Imitation | None = None
+
+    @property
+    def program(self) -> Program | None:
+        """The best program so far."""
+        return self.best
 
     @property
     def pupil(self) -> Imitation:
@@ -183,18 +192,18 @@ class Improvement:
         if not self.is_improving:
             curve = self.pupil.advance()
             return {"round": self.rounds, **{k: v for k, v in curve.items() if k != "round"}}
-        if self.program is None:
+        if self.current is None:
             self._begin()
         round_ = _Round(self)
         for generation in range(self.config.generations):
             done = (self.rounds + generation / self.config.generations) / self.config.rounds
             self.tried += round_.try_generation(self.config.temperature * (1 - done))
-        self.program = self._last_sound(round_.accepted)
+        self.current = self._last_sound(round_.accepted)
         self.rounds += 1
-        cost, means = self._measure(self.program)
+        cost, means = self._measure(self.current)
         if cost < self.best_cost:
-            self.best, self.best_cost = self.program, cost
-        rules, conditions = size_of(self.program)
+            self.best, self.best_cost = self.current, cost
+        rules, conditions = size_of(self.current)
         return {
             "round": self.rounds,
             "tried": self.tried,
@@ -207,15 +216,14 @@ class Improvement:
 
     def _begin(self) -> None:
         """Write the program of the agent to start from, and measure it."""
-        self.program = extract(self.teacher, seed=self.config.seed).program
+        self.current = extract(self.teacher, seed=self.config.seed).program
         self.reference = [1.0] * len(self.sizes)
-        _, means = self._measure(self.program)
-        if not np.isfinite(means).all():
-            raise SettingError(f"{self.config.teacher} fails on instances of these sizes; only what works is improved")
+        _, means = self._measure(self.current)
         if not any(means):
             raise SettingError(f"sizes are {self.sizes}: at these {self.task.name} leaves nothing to do")
         self.reference = [abs(mean) or 1.0 for mean in means]
-        self.best, self.best_cost = self.program, self._measure(self.program)[0]
+        self.best, self.best_cost = self.current, self._measure(self.current)[0]
+        self.is_sound = self._check(self.current)[0] is None
 
     # Instances
 
@@ -242,6 +250,7 @@ class Improvement:
         parts = [self._draw(YARDSTICK, size, self.config.confirmed, self.data) for size in self.sizes]
         trial = Trial(self.task, join_instances(self.task, parts), Seen(self.task), 1)
         costs = trial.run([program])[0]
+        costs[~np.isfinite(costs)] = trial.failure_costs[~np.isfinite(costs)]
         means = [float(costs[trial.sizes == size].mean()) for size in self.sizes]
         relative = np.mean([mean / base for mean, base in zip(means, self.reference, strict=True)])
         return float(relative) + self.weigh(program), means
@@ -254,7 +263,10 @@ class Improvement:
     # Checks
 
     def _last_sound(self, programs: list[Program]) -> Program:
-        """Return the last of some programs that passes the check; the first one has passed it before."""
+        """Return the last of some programs that passes the check, as the first one has; the last if that has not."""
+        if not self.is_sound:
+            self.is_sound = self._check(programs[-1])[0] is None
+            return programs[-1]
         for program in reversed(programs[1:]):
             failing, rules = self._check(program)
             if failing is None:
@@ -295,13 +307,10 @@ class Improvement:
         """Return everything that `load_state` needs to go on exactly from here."""
         tensors: Tensors = {}
         record: dict[str, Any] = {
-            "rounds": self.rounds,
-            "tried": self.tried,
-            "program": str(self.program or ""),
-            "best": str(self.best or ""),
+            "program": _written(self.current),
+            "best": _written(self.best),
             "best_cost": self.best_cost if np.isfinite(self.best_cost) else None,
-            "reference": self.reference,
-            "hard": self.hard,
+            **{name: getattr(self, name) for name in KEPT},
         }
         if not self.is_improving:
             tensors, record["pupil"] = self.pupil.save_state()
@@ -309,12 +318,13 @@ class Improvement:
 
     def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
         """Go back to a saved state in place."""
-        self.rounds, self.tried = record["rounds"], record["tried"]
-        self.program, self.best = (
-            parse_program(record[name], "checkpoint") if record[name] else None for name in ("program", "best")
+        for name in KEPT:
+            setattr(self, name, record[name])
+        self.current, self.best = (
+            parse_program(record[name], "checkpoint", self.task) if record[name] else None
+            for name in ("program", "best")
         )
         self.best_cost = np.inf if record["best_cost"] is None else record["best_cost"]
-        self.reference, self.hard = record["reference"], record["hard"]
         self._pupil = None
         if not self.is_improving:
             self.pupil.load_state(tensors, record["pupil"])
@@ -324,7 +334,7 @@ class _Round:
     """Edits of a program on the instances of a round."""
 
     def __init__(self, learner: Improvement) -> None:
-        assert learner.program is not None
+        assert learner.current is not None
         self.learner, self.config, task = learner, learner.config, learner.task
         self.random = np.random.default_rng([self.config.seed, 4, learner.rounds])
         self.editor = Editor(task, self.random)
@@ -336,7 +346,7 @@ class _Round:
         ]
         self.weights = [self._weights(trial.sizes) for trial in self.trials]
         self.costs: list[Reals] = []
-        self.accepted = [learner.program]
+        self.accepted = [learner.current]
         """The program at the beginning of the round, and those that took its place, one after the other."""
         self._settle()
 
@@ -369,8 +379,8 @@ class _Round:
         learner, base, weights = self.learner, self.costs[stage], self.weights[stage]
         costs = self.trials[stage].run(programs)
         fails = (~np.isfinite(costs) & np.isfinite(base)).any(axis=1)
-        with np.errstate(invalid="ignore"):
-            saved = np.where(np.isfinite(costs) & np.isfinite(base), weights * (base - costs), 0.0)
+        penalty = self.trials[stage].failure_costs
+        saved = weights * (np.where(np.isfinite(base), base, penalty) - np.where(np.isfinite(costs), costs, penalty))
         if stage:
             for size in learner.sizes:
                 part = saved[:, self.trials[stage].sizes == size]
@@ -407,6 +417,10 @@ def _agent_to_improve(task: Task, name: str) -> Agent:
     if not isinstance(found, Agent) or task.interface.is_full_view:
         raise SettingError(f"{name} has a full view; only an agent with a table can be improved")
     return found if found.task is task else CarriedAgent(found, task)
+
+
+def _written(program: Program | None) -> str:
+    return "" if program is None else write_text(program)
 
 
 def _default_sizes(task: Task) -> tuple[int, ...]:

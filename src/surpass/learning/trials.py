@@ -73,6 +73,8 @@ class Trial:
         self.task, self.seen, self.count, self.sizes = task, seen, instances.count, instances.sizes
         self.limits = Limit.parse(task.limit).steps(instances.sizes)
         """[m] how many steps a program may take; at first those that the task allows."""
+        self.failure_costs = self.limits * float(task.measure == "steps")
+        """[m] what an instance costs that is not solved: all of its steps, or the reward that is not had."""
         self._copies = Instances(*(np.concatenate([part] * copies) for part in instances))
         self._batch = allocate(task, instances.count * copies, int(instances.sizes.max()))
 
@@ -124,7 +126,8 @@ class Trial:
         bounds = np.linspace(0, self.count, max(1, threads // len(programs)) + 1).astype(np.int64).tolist()
 
         def calls(batch: Batch) -> list[Call]:
-            is_running = (batch.outcomes[:used] <= Outcome.RUNNING).reshape(len(programs), self.count).any(axis=1)
+            by_program = batch.outcomes[:used].reshape(len(programs), self.count)
+            is_running: npt.NDArray[np.bool_] = np.any(by_program <= Outcome.RUNNING, axis=1)
             for k in [k for k in tables if not is_running[k]]:
                 del tables[k]
             return [
