@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from surpass.programs.program import Program
     from surpass.tasks.lists import list_inputs
     from surpass.tasks.registry import find_task, known_tasks, register_task
-    from surpass.tasks.task import Inputs, Instances, Memory, Request, Reward, Task
+    from surpass.tasks.task import Enumeration, Inputs, Instances, Memory, Request, Reward, Task
 
 _HOMES = {
     "surpass.agents": ("Do", "See", "find_agent", "find_teacher", "known_teachers", "teacher"),
@@ -105,7 +105,7 @@ _HOMES = {
     "surpass.machine.trace": ("read_trace", "write_trace"),
     "surpass.tasks.registry": ("find_task", "known_tasks", "register_task"),
     "surpass.tasks.lists": ("list_inputs",),
-    "surpass.tasks.task": ("Inputs", "Instances", "Memory", "Request", "Reward", "Task"),
+    "surpass.tasks.task": ("Enumeration", "Inputs", "Instances", "Memory", "Request", "Reward", "Task"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -125,6 +125,7 @@ __all__ = [
     "Certificate",
     "CurrentFunction",
     "Do",
+    "Enumeration",
     "Evaluation",
     "Feature",
     "Inputs",

@@ -68,13 +68,13 @@ class Table:
         return table
 
     def __len__(self) -> int:
-        return self._count
+        return int(np.count_nonzero(self.keys != EMPTY))
 
     # Asking
 
     def actions(self, observations: Ints) -> Ints:
         """Return the action [m] for each observation [m], asking the source about new ones; without one `NO_ACTION`."""
-        observations = np.ascontiguousarray(observations, np.int64)
+        observations = np.asarray(observations, np.int64)
         places = find_all(self.keys, observations)
         missing = self.keys[places] == EMPTY
         if self.source is not None and missing.any():
@@ -84,7 +84,7 @@ class Table:
 
     def holds(self, observations: Ints) -> npt.NDArray[np.bool_]:
         """Tell for each observation [m] whether it is in the table."""
-        held: npt.NDArray[np.bool_] = self.keys[find_all(self.keys, np.ascontiguousarray(observations))] != EMPTY
+        held: npt.NDArray[np.bool_] = self.keys[find_all(self.keys, np.asarray(observations, np.int64))] != EMPTY
         return held
 
     def entries(self) -> tuple[Ints, Ints]:
@@ -111,12 +111,12 @@ class Table:
 
     def insert(self, observations: Ints, actions: Ints) -> None:
         """Put observations [m] with their actions [m] in, over those that are there; if room is short, all move."""
-        wanted = self._count + len(observations)
+        wanted = len(self) + len(observations)
         if 2 * wanted > len(self.keys):
             held = self.entries()
             self._allocate(1 << (4 * wanted).bit_length())
             put(self.keys, self.values, *held)
-        self._count += put(self.keys, self.values, observations, actions)
+        put(self.keys, self.values, observations, actions)
 
     def amend(self, observations: Ints, actions: Ints) -> None:
         """Give observations [m] other actions [m]; those that are not there yet are added."""
@@ -133,7 +133,6 @@ class Table:
 
     def clear(self) -> None:
         """Remove everything."""
-        self._count = 0
         self._allocate(1024)
 
     def _allocate(self, capacity: int) -> None:
@@ -188,36 +187,46 @@ def is_saved_table(record: dict[str, Any]) -> bool:
     return record.get("kind") == KIND
 
 
-# Compiled
+# Places. `find` is part of the compiled loops; what Python needs goes through NumPy, so that nothing here is compiled.
+
+
+def _home(observation: Any, mask: int) -> Any:
+    """Return the place where the search for an observation begins; works on one and on arrays."""
+    # Fold to 31 bits and multiply by 2**32 over the golden ratio: neighbours land far apart and nothing overflows.
+    return ((((observation ^ (observation >> 31)) & 0x7FFFFFFF) * 0x9E3779B1) >> 20) & mask
+
+
+_compiled_home = numba.njit(forceinline=True)(_home)
 
 
 @numba.njit(forceinline=True)
 def find(keys: Ints, observation: int) -> int:
     """Return the place of an observation, or the free place where it belongs."""
     mask = len(keys) - 1
-    # Fold to 31 bits and multiply by 2**32 over the golden ratio: neighbours land far apart and nothing overflows.
-    place = ((((observation ^ (observation >> 31)) & 0x7FFFFFFF) * 0x9E3779B1) >> 20) & mask
+    place: int = _compiled_home(observation, mask)
     while keys[place] != observation and keys[place] != EMPTY:
         place = (place + 1) & mask
     return place
 
 
-@numba.njit(nogil=True, cache=True)
 def find_all(keys: Ints, observations: Ints) -> Ints:
-    """Return the place of each observation, as `find` does."""
-    places = np.empty(len(observations), np.int64)
-    for k in range(len(observations)):
-        places[k] = find(keys, observations[k])
+    """Return the place of each observation [m], as `find` does."""
+    mask = len(keys) - 1
+    places: Ints = _home(observations, mask)
+    searching = np.arange(len(observations))
+    while searching.size:
+        held = keys[places[searching]]
+        searching = searching[(held != observations[searching]) & (held != EMPTY)]
+        places[searching] = (places[searching] + 1) & mask
     return places
 
 
-@numba.njit(nogil=True, cache=True)
-def put(keys: Ints, values: Ints, observations: Ints, actions: Ints) -> int:
-    """Put observations and their actions into a table that has room, in place; return how many are new."""
-    new = 0
-    for k in range(len(observations)):
-        place = find(keys, observations[k])
-        new += keys[place] == EMPTY
-        keys[place] = observations[k]
-        values[place] = actions[k]
-    return new
+def put(keys: Ints, values: Ints, observations: Ints, actions: Ints) -> None:
+    """Put observations [m] and their actions [m] into a table that has room, in place."""
+    while len(observations):
+        places = find_all(keys, observations)
+        keys[places] = observations
+        # Of several that found the same free place one has got it; the others search on.
+        lost = keys[places] != observations
+        values[places[~lost]] = actions[~lost]
+        observations, actions = observations[lost], actions[lost]

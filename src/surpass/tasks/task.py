@@ -307,6 +307,8 @@ class Task:
             return self.read([parse_numbers(part) for part in text.split(":")])
         except InstanceError as error:
             raise InstanceError(f"{text!r} is no instance of {self.name}: {error}") from None
+        except (ArithmeticError, TypeError, ValueError):  # a user's own `read` need not look at everything itself
+            raise InstanceError(f"{text!r} is no instance of {self.name}: it takes {self.written}") from None
 
     def write_instance(self, instance: Instances) -> str:
         """Return one instance as text that `parse_instance` understands."""
