@@ -65,7 +65,7 @@ class Editor:
         ]  # fmt: skip
         if self.previous is not None:
             kinds += [self._detour, self._detour, self._join_place, self._split_place]
-        for _ in range(1 + int(self.random.integers(MOST_EDITS))):
+        for _ in range(min(MOST_EDITS, int(self.random.geometric(0.5)))):
             kinds[int(self.random.integers(len(kinds)))](program, drafts)
         places = [(draft.function, Place(tuple(sorted(draft.after)), tuple(draft.rules))) for draft in drafts]
         functions = tuple(

@@ -93,9 +93,9 @@ class ImprovementConfig:
     """The share of the steps that a rule must save to be worth keeping."""
     condition_cost: float = 1.2e-4
     """The share of the steps that a condition must save."""
-    drift: float = 0.02
-    """The share of edits that make no difference at all and are kept all the same."""
-    temperature: float = 0.0
+    drift: float = 0.2
+    """The share of sets in which an edit that makes no difference at all may be kept."""
+    temperature: float = 0.002
     """What share of the cost an edit may add at first, about, and still be kept; it falls to nothing by the end."""
     slack: float = 1.25
     """How many times the program's own steps a candidate may take before it is stopped."""
