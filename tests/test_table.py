@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from surpass.bundles import load_bundle, save_bundle
 from surpass.errors import SavedFileError, SettingError, SurpassError
-from surpass.table import EMPTY, NO_ACTION, Table
+from surpass.machine.interface import NO_ACTION
+from surpass.table import EMPTY, Table
 from surpass.tasks.registry import find_task
 from surpass.tasks.sort_quick import SORT_QUICK
 from surpass.tasks.task import Task

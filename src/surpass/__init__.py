@@ -14,7 +14,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from surpass.agents import Do, See, find_agent, find_teacher, known_teachers, teacher
+    from surpass.agents import find_agent
+    from surpass.agents.teachers import find_teacher, known_teachers
     from surpass.api import Run, check, compare_programs, evaluate, export, learn, program, show, trace
     from surpass.checks.certificate import Certificate
     from surpass.engine.record import record, replay
@@ -59,9 +60,11 @@ if TYPE_CHECKING:
     from surpass.tasks.lists import list_inputs
     from surpass.tasks.registry import find_task, known_tasks, register_task
     from surpass.tasks.task import Enumeration, Inputs, Instances, Memory, Request, Reward, Task
+    from surpass.tasks.teacher import Do, See, teacher
 
 _HOMES = {
-    "surpass.agents": ("Do", "See", "find_agent", "find_teacher", "known_teachers", "teacher"),
+    "surpass.agents": ("find_agent",),
+    "surpass.agents.teachers": ("find_teacher", "known_teachers"),
     "surpass.engine.record": ("record", "replay"),
     "surpass.engine.run": ("Results", "run"),
     "surpass.errors": ("SurpassError",),
@@ -103,6 +106,7 @@ _HOMES = {
         "variable",
     ),
     "surpass.machine.trace": ("read_trace", "write_trace"),
+    "surpass.tasks.teacher": ("Do", "See", "teacher"),
     "surpass.tasks.registry": ("find_task", "known_tasks", "register_task"),
     "surpass.tasks.lists": ("list_inputs",),
     "surpass.tasks.task": ("Enumeration", "Inputs", "Instances", "Memory", "Request", "Reward", "Task"),

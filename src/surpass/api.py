@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surpass.agents import find_agent
-from surpass.agents.teacher import known_teachers
+from surpass.agents.teachers import known_teachers
 from surpass.bundles import write_atomically
 from surpass.checks.certificate import Certificate
 from surpass.checks.check import check as check_agent

@@ -16,17 +16,16 @@ import numpy.typing as npt
 
 from surpass.bundles import check_interface, interface_fingerprint, load_bundle, save_bundle
 from surpass.errors import SavedFileError, SettingError
+from surpass.machine.interface import NO_ACTION
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Task
 
-__all__ = ["EMPTY", "NO_ACTION", "Agent", "Table", "find", "is_saved_table", "put"]
+__all__ = ["EMPTY", "Agent", "Table", "find", "is_saved_table", "put"]
 
 Ints = npt.NDArray[np.int64]
 
 EMPTY = -1
 """Marks a free place; the keys are observations and so never negative."""
-NO_ACTION = -1
-"""The answer of an agent that has no action for an observation."""
 KIND = "table"
 """What the record of a saved table says that it is."""
 

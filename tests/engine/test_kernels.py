@@ -8,8 +8,7 @@ import numba
 import numpy as np
 import pytest
 
-import surpass.agents.teachers  # noqa: F401 - makes the teachers known
-from surpass.agents.teacher import Do, See, Teacher, find_teacher
+from surpass.agents.teachers import find_teacher
 from surpass.engine.batch import FIRST_DEPTH, allocate, grow_stack
 from surpass.engine.record import Episode
 from surpass.engine.run import run
@@ -22,6 +21,7 @@ from surpass.tasks.search import SEARCH
 from surpass.tasks.sort_full import SORT_FULL
 from surpass.tasks.sort_quick import SORT_QUICK
 from surpass.tasks.task import Instances, Limit, Request, Task
+from surpass.tasks.teacher import Do, See, Teacher
 from tests.reference import Compiled, check_agent, check_machine, random_actions, random_instances
 
 TABLE_TASKS = (SORT_QUICK, SEARCH, KNAPSACK)

@@ -12,10 +12,11 @@ from surpass.engine.advance import Call, advance
 from surpass.engine.batch import Batch, allocate
 from surpass.engine.run import core_count
 from surpass.engine.specialise import specialise
+from surpass.machine.interface import NO_ACTION
 from surpass.machine.state import SCORE, Outcome
 from surpass.programs.evaluate import answer_split, split_observations
 from surpass.programs.program import Program
-from surpass.table import EMPTY, NO_ACTION, Table, put
+from surpass.table import EMPTY, Table, put
 from surpass.tasks.task import Instances, Limit, Task
 
 __all__ = ["Seen", "Trial"]
