@@ -8,6 +8,7 @@ import pytest
 from surpass.agents import find_agent
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.files import network_tensors
+from surpass.agents.networks.structured import StructuredPolicy
 from surpass.agents.saved import load_saved, save_program
 from surpass.agents.zoo import find_resident, load_resident
 from surpass.bundles import load_bundle
