@@ -9,15 +9,15 @@ import gymnasium
 import numba
 import numpy as np
 
-import surpass.agents.teachers
-import surpass.environments  # noqa: F401  (these two make the teachers and the environments known)
+import surpass.environments  # noqa: F401  (makes the environments known)
 from bench.timing import Timing, Work
-from surpass.agents.teacher import Teacher, find_teacher
+from surpass.agents.teachers import find_teacher
 from surpass.engine.run import Results, run
 from surpass.errors import WrongAnswerError
 from surpass.full_view.agent import FullViewTeacher
 from surpass.table import Table
 from surpass.tasks.task import Instances, Limit, Request
+from surpass.tasks.teacher import Teacher
 
 __all__ = ["compiled", "draw", "spinning", "stepped"]
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from bench.contestants import compiled, draw, spinning
 from bench.report import Measurement, Ratio, Report
 from bench.timing import best_of
-from surpass.agents.teacher import find_teacher
+from surpass.agents.teachers import find_teacher
 from surpass.tasks.task import Instances
 
 

@@ -17,8 +17,9 @@ from surpass.engine.advance import Player
 from surpass.engine.batch import allocate
 from surpass.engine.specialise import specialise
 from surpass.machine import Outcome
+from surpass.machine.interface import NO_ACTION
 from surpass.machine.state import DEPTH, FIRST
-from surpass.table import NO_ACTION, Agent, Table
+from surpass.table import Agent, Table
 from surpass.tasks.knapsack import WEIGHTS
 from surpass.tasks.task import Instances, Task
 

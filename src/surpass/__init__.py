@@ -14,7 +14,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from surpass.agents import Do, See, find_agent, find_teacher, known_teachers, teacher
+    from surpass.agents import find_agent
+    from surpass.agents.teachers import find_teacher, known_teachers
     from surpass.api import Run, check, compare_programs, evaluate, export, learn, program, show, trace
     from surpass.checks.certificate import Certificate
     from surpass.engine.record import record, replay
@@ -58,10 +59,12 @@ if TYPE_CHECKING:
     from surpass.programs.program import Program
     from surpass.tasks.lists import list_inputs
     from surpass.tasks.registry import find_task, known_tasks, register_task
-    from surpass.tasks.task import Inputs, Instances, Memory, Request, Reward, Task
+    from surpass.tasks.task import Enumeration, Inputs, Instances, Memory, Request, Reward, Task
+    from surpass.tasks.teacher import Do, See, teacher
 
 _HOMES = {
-    "surpass.agents": ("Do", "See", "find_agent", "find_teacher", "known_teachers", "teacher"),
+    "surpass.agents": ("find_agent",),
+    "surpass.agents.teachers": ("find_teacher", "known_teachers"),
     "surpass.engine.record": ("record", "replay"),
     "surpass.engine.run": ("Results", "run"),
     "surpass.errors": ("SurpassError",),
@@ -103,9 +106,10 @@ _HOMES = {
         "variable",
     ),
     "surpass.machine.trace": ("read_trace", "write_trace"),
+    "surpass.tasks.teacher": ("Do", "See", "teacher"),
     "surpass.tasks.registry": ("find_task", "known_tasks", "register_task"),
     "surpass.tasks.lists": ("list_inputs",),
-    "surpass.tasks.task": ("Inputs", "Instances", "Memory", "Request", "Reward", "Task"),
+    "surpass.tasks.task": ("Enumeration", "Inputs", "Instances", "Memory", "Request", "Reward", "Task"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -125,6 +129,7 @@ __all__ = [
     "Certificate",
     "CurrentFunction",
     "Do",
+    "Enumeration",
     "Evaluation",
     "Feature",
     "Inputs",

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surpass.agents import find_agent
-from surpass.agents.teacher import known_teachers
+from surpass.agents.teachers import known_teachers
 from surpass.bundles import write_atomically
 from surpass.checks.certificate import Certificate
 from surpass.checks.check import check as check_agent
@@ -386,16 +386,16 @@ def _finish(learner: AnyLearner, folder: RunFolder, sizes: Sequence[int], instan
 
     agent: AnyAgent | None = None
     scores: Evaluation | None = None
-    if learner.has_network:
+    found = getattr(learner, "program", None)
+    if learner.has_network or found is not None:
         name, stem = str(folder.path), folder.path / "agent"
         about = {"recipe": learner.recipe, "rounds": len(folder.curves), "finished": learner.finished}
         about["seconds"] = round(folder.seconds, 1)
-        found = getattr(learner, "program", None)
         agent = replace(found, name=name) if isinstance(found, Program) else learner.agent(name)
         against = learner.teacher or next(iter(known_teachers(learner.task)[::-1]), None)
         scores = evaluate_agent(agent, sizes=sizes, instances=instances, against=against, seed=1)
         if isinstance(agent, Program):
-            save_program(stem, agent, about, network_tensors(learner.network))
+            save_program(stem, agent, about, network_tensors(learner.network) if learner.has_network else None)
         else:
             save_agent(stem, learner.task, learner.network, about)
         write_atomically(folder.path / "scores.json", (json.dumps(scores.as_json(), indent=1) + "\n").encode())

@@ -7,9 +7,8 @@ marked `EMPTY`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numba
 import numpy as np
@@ -17,20 +16,16 @@ import numpy.typing as npt
 
 from surpass.bundles import check_interface, interface_fingerprint, load_bundle, save_bundle
 from surpass.errors import SavedFileError, SettingError
-from surpass.machine.interface import Interface
+from surpass.machine.interface import NO_ACTION
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Task
 
-__all__ = ["ANY", "EMPTY", "NO_ACTION", "Agent", "Amendment", "Table", "amended", "find", "is_saved_table", "put"]
+__all__ = ["EMPTY", "Agent", "Table", "find", "is_saved_table", "put"]
 
 Ints = npt.NDArray[np.int64]
 
 EMPTY = -1
 """Marks a free place; the keys are observations and so never negative."""
-NO_ACTION = -1
-"""The answer of an agent that has no action for an observation."""
-ANY = -2
-"""Stands for whatever action there is, in an amendment."""
 KIND = "table"
 """What the record of a saved table says that it is."""
 
@@ -49,15 +44,6 @@ class Agent(Protocol):
 
     def actions(self, observations: Ints) -> Ints:
         """Return the action [m] for each packed observation [m], or `NO_ACTION`."""
-
-
-class Amendment(NamedTuple):
-    """Where `features` have the value numbers `digits` and the action is `old`, or for `ANY`, it becomes `new`."""
-
-    features: Ints
-    digits: Ints
-    old: int
-    new: int
 
 
 class Table:
@@ -81,13 +67,13 @@ class Table:
         return table
 
     def __len__(self) -> int:
-        return self._count
+        return int(np.count_nonzero(self.keys != EMPTY))
 
     # Asking
 
     def actions(self, observations: Ints) -> Ints:
         """Return the action [m] for each observation [m], asking the source about new ones; without one `NO_ACTION`."""
-        observations = np.ascontiguousarray(observations, np.int64)
+        observations = np.asarray(observations, np.int64)
         places = find_all(self.keys, observations)
         missing = self.keys[places] == EMPTY
         if self.source is not None and missing.any():
@@ -97,7 +83,7 @@ class Table:
 
     def holds(self, observations: Ints) -> npt.NDArray[np.bool_]:
         """Tell for each observation [m] whether it is in the table."""
-        held: npt.NDArray[np.bool_] = self.keys[find_all(self.keys, np.ascontiguousarray(observations))] != EMPTY
+        held: npt.NDArray[np.bool_] = self.keys[find_all(self.keys, np.asarray(observations, np.int64))] != EMPTY
         return held
 
     def entries(self) -> tuple[Ints, Ints]:
@@ -124,12 +110,17 @@ class Table:
 
     def insert(self, observations: Ints, actions: Ints) -> None:
         """Put observations [m] with their actions [m] in, over those that are there; if room is short, all move."""
-        wanted = self._count + len(observations)
+        wanted = len(self) + len(observations)
         if 2 * wanted > len(self.keys):
             held = self.entries()
             self._allocate(1 << (4 * wanted).bit_length())
             put(self.keys, self.values, *held)
-        self._count += put(self.keys, self.values, observations, actions)
+        put(self.keys, self.values, observations, actions)
+
+    def amend(self, observations: Ints, actions: Ints) -> None:
+        """Give observations [m] other actions [m]; those that are not there yet are added."""
+        self._check(observations, actions)
+        self.insert(observations, actions)
 
     def join(self, other: Table) -> None:
         """Put in what another table of the same task holds and this one lacks."""
@@ -141,7 +132,6 @@ class Table:
 
     def clear(self) -> None:
         """Remove everything."""
-        self._count = 0
         self._allocate(1024)
 
     def _allocate(self, capacity: int) -> None:
@@ -158,12 +148,6 @@ class Table:
         bad = answers[(answers < NO_ACTION) | (answers >= most)]
         if bad.size:
             raise SettingError(f"{self.name} answered {bad[0]}; actions are 0 to {most - 1}, and -1 for none")
-
-    # Amending
-
-    def amend(self, amendments: Sequence[Amendment]) -> None:
-        """Change the actions, one amendment after the other."""
-        amended(self.task.interface, amendments, self.keys, self.values)
 
     # Files
 
@@ -202,62 +186,46 @@ def is_saved_table(record: dict[str, Any]) -> bool:
     return record.get("kind") == KIND
 
 
-def amended(interface: Interface, amendments: Sequence[Amendment], observations: Ints, actions: Ints) -> Ints:
-    """Amend the actions [m] of observations [m] in place, and return them; free places stay free."""
-    strides, radices = np.array(interface.strides), np.array(interface.radices)
-    for features, digits, old, new in amendments:
-        replace_actions(observations, actions, digits, strides[features], radices[features], old, new)
-    return actions
+# Places. `find` is part of the compiled loops; what Python needs goes through NumPy, so that nothing here is compiled.
 
 
-# Compiled
+def _home(observation: Any, mask: int) -> Any:
+    """Return the place where the search for an observation begins; works on one and on arrays."""
+    # Fold to 31 bits and multiply by 2**32 over the golden ratio: neighbours land far apart and nothing overflows.
+    return ((((observation ^ (observation >> 31)) & 0x7FFFFFFF) * 0x9E3779B1) >> 20) & mask
+
+
+_compiled_home = numba.njit(forceinline=True)(_home)
 
 
 @numba.njit(forceinline=True)
 def find(keys: Ints, observation: int) -> int:
     """Return the place of an observation, or the free place where it belongs."""
     mask = len(keys) - 1
-    # Fold to 31 bits and multiply by 2**32 over the golden ratio: neighbours land far apart and nothing overflows.
-    place = ((((observation ^ (observation >> 31)) & 0x7FFFFFFF) * 0x9E3779B1) >> 20) & mask
+    place: int = _compiled_home(observation, mask)
     while keys[place] != observation and keys[place] != EMPTY:
         place = (place + 1) & mask
     return place
 
 
-@numba.njit(nogil=True, cache=True)
 def find_all(keys: Ints, observations: Ints) -> Ints:
-    """Return the place of each observation, as `find` does."""
-    places = np.empty(len(observations), np.int64)
-    for k in range(len(observations)):
-        places[k] = find(keys, observations[k])
+    """Return the place of each observation [m], as `find` does."""
+    mask = len(keys) - 1
+    places: Ints = _home(observations, mask)
+    searching = np.arange(len(observations))
+    while searching.size:
+        held = keys[places[searching]]
+        searching = searching[(held != observations[searching]) & (held != EMPTY)]
+        places[searching] = (places[searching] + 1) & mask
     return places
 
 
-@numba.njit(nogil=True, cache=True)
-def put(keys: Ints, values: Ints, observations: Ints, actions: Ints) -> int:
-    """Put observations and their actions into a table that has room, in place; return how many are new."""
-    new = 0
-    for k in range(len(observations)):
-        place = find(keys, observations[k])
-        new += keys[place] == EMPTY
-        keys[place] = observations[k]
-        values[place] = actions[k]
-    return new
-
-
-@numba.njit(nogil=True, cache=True)
-def replace_actions(keys: Ints, values: Ints, digits: Ints, strides: Ints, radices: Ints, old: int, new: int) -> None:
-    """Make `new` of each action `old` (of any, if `old` is `ANY`) in place, at certain observations.
-
-    `digits` [k] are those wanted, `strides` [k] and `radices` [k] say where in the observation they stand.
-    """
-    for place in range(len(keys)):
-        if (values[place] != old and old != ANY) or keys[place] == EMPTY:
-            continue
-        holds = True
-        for k in range(len(digits)):
-            if keys[place] // strides[k] % radices[k] != digits[k]:
-                holds = False
-                break
-        if holds:
-            values[place] = new
+def put(keys: Ints, values: Ints, observations: Ints, actions: Ints) -> None:
+    """Put observations [m] and their actions [m] into a table that has room, in place."""
+    while len(observations):
+        places = find_all(keys, observations)
+        keys[places] = observations
+        # Of several that found the same free place one has got it; the others search on.
+        lost = keys[places] != observations
+        values[places[~lost]] = actions[~lost]
+        observations, actions = observations[lost], actions[lost]

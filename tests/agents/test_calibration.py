@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from surpass.agents.teacher import find_teacher
+from surpass.agents.teachers import find_teacher
 from surpass.engine.run import run
 from surpass.tasks.task import Limit, Request
 

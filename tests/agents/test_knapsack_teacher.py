@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surpass.agents.teacher import find_teacher
+from surpass.agents.teachers import find_teacher
 from surpass.engine.run import run
 from surpass.tasks.knapsack import KNAPSACK, WEIGHTS
 from surpass.tasks.task import Instances, Limit, Request

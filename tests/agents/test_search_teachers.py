@@ -7,7 +7,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
-from surpass.agents.teacher import find_teacher
+from surpass.agents.teachers import find_teacher
 from surpass.engine.run import run
 from surpass.tasks.search import SEARCH
 from surpass.tasks.task import Instances, Request

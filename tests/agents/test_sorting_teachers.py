@@ -8,7 +8,7 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from surpass.agents.teacher import find_teacher
+from surpass.agents.teachers import find_teacher
 from surpass.engine.advance import Player
 from surpass.engine.batch import allocate
 from surpass.engine.run import Results, run

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import surpass
-from surpass.agents.teacher import Do, See, teacher
 from surpass.machine.instructions import Action
 from surpass.machine.state import SIZE
 from surpass.tasks.lists import wrongly_sorted
 from surpass.tasks.sort_bubble import SORT_BUBBLE
+from surpass.tasks.teacher import Do, See, teacher
 
 
 @surpass.kernel

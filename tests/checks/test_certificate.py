@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surpass.agents.teacher import find_teacher, known_teachers
+from surpass.agents.teachers import find_teacher, known_teachers
 from surpass.agents.zoo import load_resident, residents
 from surpass.checks.check import MOST_INSTANCES, check
 from surpass.engine.run import run

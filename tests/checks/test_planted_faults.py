@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from surpass.agents import find_agent
-from surpass.agents.teacher import Do, See, Teacher, find_teacher
+from surpass.agents.teachers import find_teacher
 from surpass.checks.certificate import CounterExample
 from surpass.checks.check import check
 from surpass.engine.record import record, replay
@@ -26,6 +26,7 @@ from surpass.tasks.sort_bubble import SORT_BUBBLE
 from surpass.tasks.sort_full import SORT_FULL
 from surpass.tasks.sort_quick import SORT_QUICK
 from surpass.tasks.task import Limit, Task
+from surpass.tasks.teacher import Do, See, Teacher
 from surpass.tasks.user_file import load_task_file
 from tests.kernels import with_kernels
 

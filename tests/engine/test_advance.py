@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surpass.agents.teacher import find_teacher
+from surpass.agents.teachers import find_teacher
 from surpass.engine.advance import Player, advance
 from surpass.engine.batch import FIRST_DEPTH, Batch, allocate
 from surpass.engine.record import record

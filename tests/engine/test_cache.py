@@ -34,7 +34,7 @@ def worth(x):
 TASK = """
 import numpy as np
 
-from surpass.agents.teacher import Teacher
+from surpass.tasks.teacher import Teacher
 from surpass.engine.run import run
 from surpass.machine import Feature, Instruction, Interface, kernel
 from surpass.tasks.task import Inputs, Task

@@ -8,20 +8,20 @@ import numba
 import numpy as np
 import pytest
 
-import surpass.agents.teachers  # noqa: F401 - makes the teachers known
-from surpass.agents.teacher import Do, See, Teacher, find_teacher
+from surpass.agents.teachers import find_teacher
 from surpass.engine.batch import FIRST_DEPTH, allocate, grow_stack
 from surpass.engine.record import Episode
 from surpass.engine.run import run
 from surpass.machine import Action, Outcome
 from surpass.machine.state import DEPTH, FIRST
-from surpass.table import EMPTY, Table, put
+from surpass.table import EMPTY, Table, find, put
 from surpass.tasks.knapsack import KNAPSACK
 from surpass.tasks.lists import from_lists
 from surpass.tasks.search import SEARCH
 from surpass.tasks.sort_full import SORT_FULL
 from surpass.tasks.sort_quick import SORT_QUICK
 from surpass.tasks.task import Instances, Limit, Request, Task
+from surpass.tasks.teacher import Do, See, Teacher
 from tests.reference import Compiled, check_agent, check_machine, random_actions, random_instances
 
 TABLE_TASKS = (SORT_QUICK, SEARCH, KNAPSACK)
@@ -131,13 +131,14 @@ def test_stepping_and_running_stop_at_the_same_limit(limit: int) -> None:
 def test_a_table_finds_every_key_also_when_it_is_almost_full() -> None:
     observations = np.unique(np.random.default_rng(0).integers(0, 2**62, 63))
     keys, values = np.full(64, EMPTY), np.zeros(64, np.int64)
-    assert put(keys, values, observations, np.arange(len(observations))) == len(observations)
+    put(keys, values, observations, np.arange(len(observations)))
     assert (keys == EMPTY).sum() == 64 - len(observations)
-    assert put(keys, values, observations, np.arange(len(observations)) + 100) == 0
+    put(keys, values, observations, np.arange(len(observations)) + 100)
     assert dict(zip(keys.tolist(), values.tolist(), strict=True)) == {
         **{int(observation): k + 100 for k, observation in enumerate(observations)},
         EMPTY: 0,
     }
+    assert [keys[find(keys, observation)] for observation in observations.tolist()] == observations.tolist()
 
 
 def test_an_agent_without_an_answer_stops_where_it_stands() -> None:

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import surpass.agents.teachers  # noqa: F401 - makes the teachers known
-from surpass.agents.teacher import Teacher, find_teacher
+from surpass.agents.teachers import find_teacher
 from surpass.engine import run as run_module
 from surpass.engine.run import Results, core_count, run
 from surpass.errors import InstanceError, SettingError
@@ -22,6 +21,7 @@ from surpass.tasks.search import SEARCH
 from surpass.tasks.sort_bubble import SORT_BUBBLE
 from surpass.tasks.sort_quick import SORT_QUICK
 from surpass.tasks.task import Instances, Limit, Request, Task
+from surpass.tasks.teacher import Teacher
 from tests import reference
 from tests.kernels import with_kernels
 from tests.reference import check_agent, random_instances

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from surpass.agents.teacher import find_teacher
+from surpass.agents.teachers import find_teacher
 from surpass.engine.record import record
 from surpass.engine.run import run
 from surpass.engine.tally import tally

@@ -11,16 +11,16 @@ import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
-from surpass.agents import teachers  # noqa: F401  # makes the teachers known
-from surpass.agents.teacher import AnyTeacher, Teacher, known_teachers
+from surpass.agents.teachers import AnyTeacher, known_teachers
 from surpass.engine.run import run
 from surpass.environments.registration import PAPER_TASK_NAMES, environment_id
 from surpass.environments.single import SurpassEnv
 from surpass.errors import ObservationError
 from surpass.machine.calls import stack_limit
 from surpass.machine.state import SIZE
-from surpass.tasks.sort_full import edge_features
+from surpass.tasks.lists import edge_features
 from surpass.tasks.task import Limit, Request, Task
+from surpass.tasks.teacher import Teacher
 
 
 def number(env: SurpassEnv, action: str) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from surpass.agents import find_agent, teacher
+from surpass.agents import find_agent
 from surpass.agents.zoo import residents
 from surpass.cli.main import main
 from surpass.errors import UnknownNameError
@@ -30,6 +30,7 @@ from surpass.evaluation.reproduce import (
 from surpass.evaluation.scores import evaluate
 from surpass.evaluation.tables import TABLES, RowPlan, TablePlan
 from surpass.tasks.search import SEARCH
+from surpass.tasks.teacher import teacher
 
 SEARCH_ROWS = (
     RowPlan(label="binary search", agent="teacher:binary_search", limit="20n"),

@@ -2,14 +2,15 @@ from pathlib import Path
 
 import pytest
 
-from surpass.agents import find_agent, known_teachers
-from surpass.agents.teacher import Teacher
+from surpass.agents import find_agent
+from surpass.agents.teachers import known_teachers
 from surpass.engine.record import record, replay
 from surpass.engine.run import run
 from surpass.errors import TraceError
 from surpass.machine.trace import read_trace, write_trace
 from surpass.tasks.registry import PAPER_TASKS
 from surpass.tasks.task import Request
+from surpass.tasks.teacher import Teacher
 
 GOLDEN = Path(__file__).parent / "traces"
 INSTANCES = {
@@ -19,7 +20,7 @@ INSTANCES = {
     "search": "1,3,5,7,9,11:8",
     "knapsack": "0.25,0.5,0.125:1,3,2:0.5",
 }
-OURS = "surpass.agents.teachers."
+OURS = "surpass.tasks."
 TEACHERS = [
     t
     for t in known_teachers()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surpass.agents.teacher import find_teacher
+from surpass.agents.teachers import find_teacher
 from surpass.engine.record import record, replay
 from surpass.engine.run import run
 from surpass.errors import SurpassError, TraceError

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-import surpass.agents.teachers  # noqa: F401 - makes the teachers known
 from surpass.engine.run import run
 from surpass.errors import DivergedError, SettingError, UnknownNameError
 from surpass.full_view import policy_gradient

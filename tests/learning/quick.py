@@ -11,7 +11,6 @@ from typing import Any
 
 import torch
 
-import surpass.agents  # noqa: F401 - makes the teachers known
 from surpass.learning.methods import AnyLearner, new_learner
 from surpass.learning.runs import RunFolder, train
 from surpass.tasks.registry import find_task

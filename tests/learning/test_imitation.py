@@ -11,7 +11,7 @@ import torch
 
 import surpass
 from surpass.agents.networks.structured import HIDDEN, StructuredPolicy
-from surpass.agents.teacher import find_teacher
+from surpass.agents.teachers import find_teacher
 from surpass.engine.run import run
 from surpass.errors import SettingError, SurpassError, UnknownNameError
 from surpass.evaluation.scores import evaluate

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import surpass.agents  # noqa: F401 - makes the teachers known
 from surpass.agents.zoo import residents
 from surpass.errors import RecipeError, SurpassError, UnknownNameError
 from surpass.learning.methods import new_learner

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
-import surpass.agents  # noqa: F401 - makes the teachers known
 from surpass.agents.zoo import find_resident
 from surpass.learning.jobs import Ended, Job, Watch, retrain
 from surpass.learning.recipes import setting_text

@@ -11,9 +11,8 @@ import numpy.typing as npt
 import pytest
 import torch
 
-import surpass.agents.teachers  # noqa: F401 - makes the teachers known
 from surpass.agents.networks.structured import HIDDEN, StructuredPolicy
-from surpass.agents.teacher import Teacher, find_teacher
+from surpass.agents.teachers import find_teacher
 from surpass.engine.groups import group_features
 from surpass.engine.specialise import specialise
 from surpass.learning.policy_gradient import sampler as sampling
@@ -27,6 +26,7 @@ from surpass.machine.instructions import Instruction, binary, integer
 from surpass.machine.interface import Interface
 from surpass.machine.state import Outcome
 from surpass.tasks.registry import find_task
+from surpass.tasks.teacher import Teacher
 
 ALL = {
     "sort-bubble": "insertion_sort",

@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-import surpass.agents  # noqa: F401 - makes the teachers known
 from surpass.agents import find_agent
 from surpass.agents.networks.agent import new_agent
 from surpass.agents.networks.files import save_agent

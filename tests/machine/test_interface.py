@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surpass.agents.teacher import See
 from surpass.errors import ObservationError, SurpassError, UnknownNameError
 from surpass.machine import Action, Interface, PreviousAction
 from surpass.tasks.knapsack import KNAPSACK
@@ -19,6 +18,7 @@ from surpass.tasks.sort_bubble import SORT_BUBBLE
 from surpass.tasks.sort_full import SORT_FULL
 from surpass.tasks.sort_quick import SORT_QUICK
 from surpass.tasks.task import Task
+from surpass.tasks.teacher import See
 from tests.reference import Compiled, random_actions, random_instances, start_machines
 
 TABLE_TASKS = (SORT_BUBBLE, SORT_QUICK, SEARCH, KNAPSACK)

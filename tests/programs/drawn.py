@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from surpass.machine.interface import NO_ACTION
 from surpass.programs.program import Function, Place, Program, Rule, Test, place_features
-from surpass.table import NO_ACTION
 
 
 def _tests(interface):

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-import surpass.agents.teachers  # noqa: F401 - makes the teachers known
 from surpass.agents import find_agent
 from surpass.engine.advance import Player
 from surpass.engine.batch import Batch, allocate

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from surpass.agents.teacher import Teacher, known_teachers
+from surpass.agents.teachers import known_teachers
 from surpass.agents.zoo import residents
 from surpass.engine.batch import Batch
 from surpass.engine.record import Episode
@@ -24,6 +24,7 @@ from surpass.tasks.search import SEARCH, R
 from surpass.tasks.sort_bubble import SORT_BUBBLE
 from surpass.tasks.sort_quick import SORT_QUICK
 from surpass.tasks.task import Limit, Task
+from surpass.tasks.teacher import Teacher
 from tests.long import LONG, long_test
 from tests.programs.exported import (
     COMPILER,

@@ -13,7 +13,6 @@ import numpy.typing as npt
 import pytest
 
 import surpass
-from surpass.agents.teacher import Do, See, Teacher
 from surpass.engine.batch import Batch
 from surpass.errors import ExportError
 from surpass.machine.calls import enter, leave
@@ -24,6 +23,7 @@ from surpass.programs.program import Program
 from surpass.table import Table
 from surpass.tasks.lists import list_inputs
 from surpass.tasks.task import Inputs, Instances, Memory, Request, Task
+from surpass.tasks.teacher import Do, See, Teacher
 from surpass.tasks.user_file import load_task_file
 from tests.programs.exported import (
     COMPILER,

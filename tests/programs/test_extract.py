@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surpass.agents.teacher import find_teacher
+from surpass.agents.teachers import find_teacher
 from surpass.engine.run import run
 from surpass.errors import InstanceError, SettingError, WrongAnswerError
+from surpass.machine.interface import NO_ACTION
 from surpass.programs.collect import Collector, change_instance
 from surpass.programs.extract import Extraction, check_program, extract, write_program
 from surpass.programs.listing import list_program
 from surpass.programs.program import Function, Place, Program, Rule
-from surpass.table import NO_ACTION, Table
+from surpass.table import Table
 from surpass.tasks.enumeration import weak_orders
 from surpass.tasks.lists import from_lists
 from surpass.tasks.sort_bubble import SORT_BUBBLE

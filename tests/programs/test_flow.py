@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from surpass.machine.interface import NO_ACTION
 from surpass.programs.flow import Act, Condition, If, Jump, Loop, Mark, structure
 from surpass.programs.program import Function, Place, Rule
 from surpass.programs.program import Test as OneTest
 from surpass.programs.tree import Branch, Leaf, as_rules
-from surpass.table import NO_ACTION
 
 FEATURES, ACTIONS = 4, 7
 

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from surpass.errors import SettingError
 from surpass.machine.features import Feature
 from surpass.machine.instructions import Instruction
-from surpass.machine.interface import Interface
+from surpass.machine.interface import NO_ACTION, Interface
 from surpass.programs.evaluate import NO_RULE, answer_split, split_observations
 from surpass.programs.program import Function, Place, Program, Rule, place_features
 from surpass.programs.program import Test as OneTest
 from surpass.programs.tree import as_rules, as_tree, follow_code, leaves
-from surpass.table import NO_ACTION
 from surpass.tasks.registry import find_task
 from tests.programs.drawn import programs
 

@@ -7,7 +7,7 @@ import torch
 
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.files import load_agent
-from surpass.agents.teacher import find_teacher
+from surpass.agents.teachers import find_teacher
 from surpass.agents.zoo import find_resident, residents
 from surpass.engine.run import run
 from surpass.programs import collect as collection

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cache
 
 from surpass.agents.networks.agent import NetworkAgent
-from surpass.agents.teacher import Teacher, find_teacher
+from surpass.agents.teachers import find_teacher
 from surpass.agents.zoo import find_resident, load_resident, residents
+from surpass.tasks.teacher import Teacher
 
 NAMES = tuple(resident.name for resident in residents())
 IMITATORS = tuple(name for name in NAMES if "/imitation-" in name)

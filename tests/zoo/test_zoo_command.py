@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-import surpass.agents.teachers  # noqa: F401 - makes the teachers known
 from surpass.agents import find_agent
 from surpass.agents.zoo import Resident, find_resident, residents, zoo_folder
 from surpass.cli.main import main

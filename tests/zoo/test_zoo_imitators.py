@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-import surpass.agents.teachers  # noqa: F401 - makes the teachers known
 from surpass.agents.networks.agent import SAFE_MARGIN, NetworkAgent
-from surpass.agents.teacher import find_teacher
+from surpass.agents.teachers import find_teacher
 from surpass.agents.zoo import load_resident
 from surpass.engine.run import Results, run
-from surpass.table import NO_ACTION, Agent, Table
+from surpass.machine.interface import NO_ACTION
+from surpass.table import Agent, Table
 from surpass.tasks.lists import from_lists
 from surpass.tasks.search import SEARCH
 from surpass.tasks.sort_full import SORT_FULL

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from surpass.agents import teachers
-from surpass.agents.teacher import Do, See, find_teacher, known_teachers, teacher
+from surpass.agents.teachers import find_teacher, known_teachers
 from surpass.engine.run import AnyAgent
 from surpass.errors import SavedFileError, SettingError
-from surpass.table import NO_ACTION, Agent
 
-__all__ = ["NO_ACTION", "Agent", "Do", "See", "find_agent", "find_teacher", "known_teachers", "teacher", "teachers"]
+__all__ = ["find_agent"]
 
 
 def find_agent(text: str) -> AnyAgent:

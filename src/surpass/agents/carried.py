@@ -7,7 +7,8 @@ import numpy.typing as npt
 
 from surpass.errors import SettingError
 from surpass.machine.features import Feature
-from surpass.table import NO_ACTION, Agent
+from surpass.machine.interface import NO_ACTION
+from surpass.table import Agent
 from surpass.tasks.task import Task
 
 __all__ = ["CarriedAgent"]

@@ -37,7 +37,7 @@ def tasks_command(
 
 
 def _as_json(task: Task) -> dict[str, Any]:
-    from surpass.agents import known_teachers
+    from surpass.agents.teachers import known_teachers
 
     interface = task.interface
     record: dict[str, Any] = {
@@ -67,7 +67,7 @@ def _as_json(task: Task) -> dict[str, Any]:
 
 
 def _print_list(tasks: tuple[Task, ...]) -> None:
-    from surpass.agents import known_teachers
+    from surpass.agents.teachers import known_teachers
 
     rows = []
     for task in tasks:
@@ -82,7 +82,7 @@ def _print_list(tasks: tuple[Task, ...]) -> None:
 
 
 def _print_task(task: Task) -> None:
-    from surpass.agents import known_teachers
+    from surpass.agents.teachers import known_teachers
 
     interface = task.interface
     print(f"{task.name}: {task.summary}\n")

@@ -15,9 +15,10 @@ from surpass.engine.run import AnyAgent
 from surpass.engine.specialise import specialise
 from surpass.errors import TraceError
 from surpass.machine.instructions import Action
+from surpass.machine.interface import NO_ACTION
 from surpass.machine.state import DEPTH, FIRST, FUNCTION, Outcome
 from surpass.machine.trace import Change, Trace, TraceStep
-from surpass.table import NO_ACTION, Agent, Table
+from surpass.table import Agent, Table
 from surpass.tasks.task import Instances, Limit, Task
 
 __all__ = ["Episode", "record", "replay"]

@@ -17,7 +17,7 @@ from surpass.environments.spaces import read_actions
 from surpass.environments.supply import pick
 from surpass.errors import InstanceError
 from surpass.machine.state import PREVIOUS, SCORE, SIZE, Outcome
-from surpass.tasks.sort_full import edge_features
+from surpass.tasks.lists import edge_features
 from surpass.tasks.task import Instances
 
 __all__ = ["Episodes"]

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from surpass.agents.teacher import find_teacher
+from surpass.agents.teachers import find_teacher
 from surpass.bundles import write_atomically
 from surpass.errors import DataFileError, SettingError
 from surpass.evaluation.scores import evaluate

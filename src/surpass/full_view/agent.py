@@ -11,8 +11,8 @@ import numpy.typing as npt
 from surpass.engine.batch import Batch
 from surpass.engine.specialise import specialise
 from surpass.errors import SettingError
+from surpass.machine.interface import NO_ACTION
 from surpass.machine.state import SIZE, Outcome
-from surpass.table import NO_ACTION
 from surpass.tasks.task import Task
 
 __all__ = ["FullViewAgent", "FullViewTeacher"]

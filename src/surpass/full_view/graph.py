@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from surpass.full_view.agent import FullViewAgent
 from surpass.full_view.messages import HIDDEN, hear
-from surpass.tasks.sort_full import edge_features
+from surpass.tasks.lists import edge_features
 from surpass.tasks.task import Task
 
 __all__ = ["GraphAgent", "GraphPolicy", "GraphValue", "encode_lists"]

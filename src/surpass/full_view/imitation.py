@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from surpass.agents.teacher import teacher_of_kind
+from surpass.agents.teachers import teacher_of_kind
 from surpass.engine.run import run
 from surpass.errors import SettingError
 from surpass.full_view.agent import FullViewTeacher

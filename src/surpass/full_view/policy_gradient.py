@@ -16,7 +16,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from surpass.agents.teacher import teacher_of_kind
+from surpass.agents.teachers import teacher_of_kind
 from surpass.engine.run import run
 from surpass.errors import DivergedError, SettingError
 from surpass.full_view.agent import FullViewTeacher

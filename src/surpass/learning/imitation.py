@@ -19,11 +19,12 @@ import torch
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.files import fill_network, network_tensors
 from surpass.agents.networks.structured import StructuredPolicy
-from surpass.agents.teacher import teacher_of
+from surpass.agents.teachers import teacher_of
 from surpass.engine.run import run
 from surpass.errors import SettingError
 from surpass.learning.state import Tensors, load_optimizer, load_random, optimizer_tensors, random_state
-from surpass.table import NO_ACTION, Agent, Table
+from surpass.machine.interface import NO_ACTION
+from surpass.table import Agent, Table
 from surpass.tasks.task import Limit, Request, Task
 
 __all__ = ["Imitation", "ImitationConfig"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from surpass.agents.teacher import known_teachers
+from surpass.agents.teachers import known_teachers
 from surpass.errors import SettingError, UnknownNameError
 from surpass.full_view.imitation import FullViewImitation, FullViewImitationConfig
 from surpass.full_view.policy_gradient import FullViewPolicyGradient

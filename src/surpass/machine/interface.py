@@ -15,9 +15,12 @@ from surpass.errors import DeclarationError, ObservationError, UnknownNameError
 from surpass.machine.features import Feature, PreviousAction
 from surpass.machine.instructions import Action, Instruction
 
-__all__ = ["Decision", "Interface", "Slot"]
+__all__ = ["NO_ACTION", "Decision", "Interface", "Slot"]
 
 Ints = npt.NDArray[np.int64]
+
+NO_ACTION = -1
+"""The answer of an agent that has no action for an observation."""
 
 
 class Slot(NamedTuple):

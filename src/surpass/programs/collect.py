@@ -12,7 +12,7 @@ from surpass.engine.run import Results, run
 from surpass.errors import InstanceError
 from surpass.table import Agent, Table
 from surpass.tasks.enumeration import enumeration_of
-from surpass.tasks.task import Instances, Number, Request, Task, parse_numbers
+from surpass.tasks.task import Instances, Number, Request, join_instances, parse_numbers
 
 __all__ = ["Collector", "Progress", "change_instance"]
 
@@ -98,7 +98,7 @@ class Collector:
                 except InstanceError:
                     continue  # this task does not take it: its lists are ordered, or of one length
             for first in range(0, len(changed), TOGETHER):
-                self._run(_join(self.task, changed[first : first + TOGETHER]), progress, keep=TOGETHER)
+                self._run(join_instances(self.task, changed[first : first + TOGETHER]), progress, keep=TOGETHER)
 
     def _run(self, instances: Instances, progress: Progress | None, *, keep: int = 2) -> Results:
         """Run the agent on instances and return what came of them; keep some if something new occurred."""
@@ -139,13 +139,3 @@ def change_instance(random: np.random.Generator, text: str) -> str:
     if is_ordered:
         part.sort()
     return ":".join(",".join(map(str, numbers)) for numbers in parts)
-
-
-def _join(task: Task, instances: list[Instances]) -> Instances:
-    """Return single instances of any sizes as one batch."""
-    together = task.allocate(len(instances), max(int(one.sizes[0]) for one in instances))
-    for k, one in enumerate(instances):
-        together.sizes[k] = one.sizes[0]
-        together.items[k, : one.items.shape[1]] = one.items[0]
-        together.reals[k, : one.reals.shape[1]] = one.reals[0]
-    return together

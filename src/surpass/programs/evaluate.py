@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from surpass.errors import SettingError
-from surpass.machine.interface import Interface
-from surpass.table import NO_ACTION
+from surpass.machine.interface import NO_ACTION, Interface
 
 if TYPE_CHECKING:
     from surpass.programs.program import Program

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from surpass.machine.interface import NO_ACTION
 from surpass.programs.evaluate import NO_RULE
 from surpass.programs.program import Function, Test
 from surpass.programs.tree import Branch, Leaf, Node, as_tree, deep_recursion, leaves
-from surpass.table import NO_ACTION
 
 __all__ = ["Act", "Condition", "If", "Jump", "Loop", "Mark", "Statement", "structure"]
 

@@ -32,10 +32,9 @@ from typing import NoReturn
 
 from surpass.bundles import write_atomically
 from surpass.errors import ProgramError, SurpassError
-from surpass.machine.interface import Interface
+from surpass.machine.interface import NO_ACTION, Interface
 from surpass.programs.program import START, Function, Place, Program, Rule, Test, place_features
 from surpass.programs.words import show_action, show_after, show_place, show_test
-from surpass.table import NO_ACTION
 from surpass.tasks.registry import known_tasks
 from surpass.tasks.task import Task
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from surpass.machine.interface import NO_ACTION
 from surpass.programs.evaluate import NO_RULE
 from surpass.programs.program import Rule, Test
-from surpass.table import NO_ACTION
 
 __all__ = ["Branch", "Leaf", "Node", "all_hold", "as_rules", "as_tree", "deep_recursion", "follow_code", "leaves"]
 

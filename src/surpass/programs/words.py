@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from surpass.machine.interface import Interface
+from surpass.machine.interface import NO_ACTION, Interface
 from surpass.programs.program import START, Function, Place, Program, Test, place_features
-from surpass.table import NO_ACTION
 
 __all__ = [
     "show_action",

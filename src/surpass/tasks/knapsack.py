@@ -11,12 +11,13 @@ import numpy.typing as npt
 from surpass.errors import InstanceError
 from surpass.machine.calls import NO_RECEIVER, enter, leave
 from surpass.machine.features import PREVIOUS_ACTION, Feature, flag
-from surpass.machine.instructions import STEPS, Instruction, binary
+from surpass.machine.instructions import STEPS, Action, Instruction, binary
 from surpass.machine.interface import Interface
 from surpass.machine.kernel import kernel
 from surpass.machine.state import RUNNING, SCORE, SIZE, SOLVED, State, registers
 from surpass.tasks.signature import RealInput, Signature
 from surpass.tasks.task import Enumeration, Inputs, Instances, Memory, Number, Request, Reward, Task
+from surpass.tasks.teacher import Do, See, teacher
 
 __all__ = ["KNAPSACK"]
 
@@ -338,3 +339,20 @@ KNAPSACK = Task(
     ),
     default_teacher="depth_first",
 )
+
+
+@teacher(KNAPSACK)
+def depth_first(see: See, do: Do) -> Action | None:
+    """Try each item in and then out, and all the items behind it for both."""
+    previous = see.previous
+    if previous is None:
+        return do.Return() if see("i = n") or see("not w <= W") else do.Put()
+    if previous == do.Put() or previous == do.Pop():
+        return do.MoveVar(+1)
+    if previous == do.MoveVar(+1):
+        return do.Knapsack()
+    if previous == do.Knapsack():
+        return do.MoveVar(-1)
+    if previous == do.MoveVar(-1):
+        return do.Pop() if see("i in solution") else do.Return()
+    return None

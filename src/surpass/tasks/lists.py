@@ -11,7 +11,7 @@ import numpy.typing as npt
 from surpass.errors import InstanceError
 from surpass.tasks.task import Enumeration, Inputs, Instances, Number, Request
 
-__all__ = ["LISTS", "from_lists", "list_inputs", "rank", "wrongly_sorted"]
+__all__ = ["LISTS", "edge_features", "from_lists", "list_inputs", "rank", "wrongly_sorted"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -135,3 +135,11 @@ def wrongly_sorted(
         right[rows, :size] = np.sort(before.items[rows, :size], axis=1)
     differs: npt.NDArray[np.bool_] = (items[:, : right.shape[1]] != right).any(axis=1)
     return differs
+
+
+def edge_features(lists: npt.NDArray[np.int64]) -> npt.NDArray[np.int8]:
+    """Return the graph of each list [B, n] as edge features [B, n, n, 2]: sign(i - j) and sign(A[i] - A[j])."""
+    positions = np.arange(lists.shape[1])
+    places = np.broadcast_to(np.sign(positions[:, None] - positions[None, :]), (*lists.shape, lists.shape[1]))
+    values = np.sign(lists[:, :, None] - lists[:, None, :])
+    return np.stack([places, values], axis=-1).astype(np.int8)

@@ -11,17 +11,9 @@ from surpass.tasks.enumeration import every_list
 from surpass.tasks.lists import list_inputs, wrongly_sorted
 from surpass.tasks.sorting import start_sorting, swap
 from surpass.tasks.task import Memory, Task
+from surpass.tasks.teacher import teacher
 
-__all__ = ["SORT_FULL", "edge_features"]
-
-
-def edge_features(lists: npt.NDArray[np.int64]) -> npt.NDArray[np.int8]:
-    """Return the graph of each list [B, n] as edge features [B, n, n, 2]: sign(i - j) and sign(A[i] - A[j])."""
-    positions = np.arange(lists.shape[1])
-    places = np.broadcast_to(np.sign(positions[:, None] - positions[None, :]), (*lists.shape, lists.shape[1]))
-    values = np.sign(lists[:, :, None] - lists[:, None, :])
-    return np.stack([places, values], axis=-1).astype(np.int8)
-
+__all__ = ["SORT_FULL"]
 
 SORT_FULL = Task(
     name="sort-full",
@@ -37,3 +29,16 @@ SORT_FULL = Task(
     training_sizes=(10, 20),
     default_teacher="selection_sort",
 )
+
+
+@teacher(SORT_FULL)
+def selection_sort(lists: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Swap the smallest value that is not in its place into it."""
+    right = np.sort(lists, axis=1)
+    misplaced = lists != right
+    first = misplaced.argmax(axis=1)
+    wanted = right[np.arange(len(lists)), first]
+    # Of equal values take the last misplaced one: it has the furthest to go.
+    candidates = misplaced & (lists == wanted[:, None])
+    last = lists.shape[1] - 1 - candidates[:, ::-1].argmax(axis=1)
+    return np.stack([first, last], axis=1)

@@ -20,7 +20,7 @@ from surpass.machine.interface import Interface
 from surpass.machine.state import FIRST
 from surpass.tasks.signature import Signature
 
-__all__ = ["Enumeration", "Inputs", "Instances", "Limit", "Memory", "Request", "Reward", "Task"]
+__all__ = ["Enumeration", "Inputs", "Instances", "Limit", "Memory", "Request", "Reward", "Task", "join_instances"]
 
 Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
@@ -49,6 +49,21 @@ class Instances:
     def part(self, first: int, last: int) -> Instances:
         """Return the instances `first` to `last - 1`."""
         return Instances(self.sizes[first:last], self.items[first:last], self.reals[first:last])
+
+
+def join_instances(task: Task, parts: Sequence[Instances]) -> Instances:
+    """Return all instances of some batches together, whatever their sizes."""
+    sizes = np.concatenate([part.sizes for part in parts])
+    widest = int(sizes.max())
+    items = np.zeros((len(sizes), task.item_width(widest)), np.int64)
+    reals = np.zeros((len(sizes), task.real_width(widest)))
+    at = 0
+    for part in parts:
+        for whole, own in ((items, part.items), (reals, part.reals)):
+            width = min(whole.shape[1], own.shape[1])
+            whole[at : at + part.count, :width] = own[:, :width]
+        at += part.count
+    return Instances(sizes, items, reals)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -292,6 +307,8 @@ class Task:
             return self.read([parse_numbers(part) for part in text.split(":")])
         except InstanceError as error:
             raise InstanceError(f"{text!r} is no instance of {self.name}: {error}") from None
+        except (ArithmeticError, TypeError, ValueError):  # a user's own `read` need not look at everything itself
+            raise InstanceError(f"{text!r} is no instance of {self.name}: it takes {self.written}") from None
 
     def write_instance(self, instance: Instances) -> str:
         """Return one instance as text that `parse_instance` understands."""

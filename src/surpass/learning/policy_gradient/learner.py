@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.structured import StructuredPolicy
-from surpass.agents.teacher import teacher_of
+from surpass.agents.teachers import teacher_of
 from surpass.engine.run import run
 from surpass.errors import DivergedError, SettingError, UnknownNameError
 from surpass.learning.policy_gradient.arrays import Record, Sums
@@ -25,7 +25,8 @@ from surpass.learning.policy_gradient.gradient import decision_losses, parameter
 from surpass.learning.policy_gradient.sampler import InstanceSource, Sampler
 from surpass.learning.state import Tensors
 from surpass.learning.updates import UpdateLearner
-from surpass.table import NO_ACTION, Agent, Table
+from surpass.machine.interface import NO_ACTION
+from surpass.table import Agent, Table
 from surpass.tasks.task import Limit, Request, Task
 
 __all__ = ["PolicyGradient", "PolicyGradientConfig"]

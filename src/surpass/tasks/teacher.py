@@ -1,23 +1,21 @@
-"""Teachers: agents written by hand, in the words of their task's interface."""
+"""Teachers: agents written by hand, in the words of their task's interface; each stands in the file of its task."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from surpass.errors import DeclarationError, SettingError, UnknownNameError
-from surpass.full_view.agent import FullViewTeacher
+from surpass.errors import DeclarationError, UnknownNameError
 from surpass.machine.features import PreviousAction
 from surpass.machine.instructions import Action
-from surpass.machine.interface import Interface
-from surpass.table import NO_ACTION, Agent
+from surpass.machine.interface import NO_ACTION, Interface
 from surpass.tasks.task import Task
 
-__all__ = ["AnyTeacher", "Do", "See", "Teacher", "find_teacher", "known_teachers", "teacher", "teacher_of"]
+__all__ = ["Do", "See", "Teacher", "declared_teachers", "teacher"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -62,7 +60,8 @@ class Do:
         return lambda *operands: Action(name, operands)
 
 
-Choose = Callable[[See, Do], Action | None]
+Choose = Callable[..., Any]
+"""`choose(see, do)` returns an action or None; for a full view `choose(lists)` maps lists [m, n] to operands [m, 2]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,11 +84,9 @@ class Teacher:
         return answers
 
 
-AnyTeacher = Teacher | FullViewTeacher
-_TEACHERS: dict[str, AnyTeacher] = {}
+_TEACHERS: dict[str, Teacher] = {}
 
-F = TypeVar("F", bound=Callable[..., object])
-Kind = TypeVar("Kind", Teacher, FullViewTeacher)
+F = TypeVar("F", bound=Choose)
 
 
 def teacher(task: Task) -> Callable[[F], F]:
@@ -103,39 +100,13 @@ def teacher(task: Task) -> Callable[[F], F]:
         name = choose.__name__
         if name in _TEACHERS:
             raise DeclarationError(f"a teacher named {name!r} exists already")
-        summary = (choose.__doc__ or "").strip().splitlines()[0] if choose.__doc__ else ""
-        kind = FullViewTeacher if task.interface.is_full_view else Teacher
-        _TEACHERS[name] = kind(f"teacher:{name}", task, choose, summary)  # type: ignore[arg-type]
+        summary = (choose.__doc__ or "").strip().partition("\n")[0]
+        _TEACHERS[name] = Teacher(f"teacher:{name}", task, choose, summary)
         return choose
 
     return register
 
 
-def find_teacher(name: str) -> AnyTeacher:
-    """Return the teacher of a name."""
-    if name not in _TEACHERS:
-        raise UnknownNameError("teacher", name, _TEACHERS)
-    return _TEACHERS[name]
-
-
-def known_teachers(task: Task | None = None) -> tuple[AnyTeacher, ...]:
-    """Return every teacher, or those of one task."""
-    return tuple(t for t in _TEACHERS.values() if task is None or t.task is task)
-
-
-def teacher_of(task: Task, name: str) -> Agent:
-    """Return the teacher of a name, or the program of a file, which must teach `task` by its table."""
-    if name.endswith(".rules"):
-        from surpass.programs.text import read_program
-
-        return read_program(name, task=task)
-    return teacher_of_kind(task, name, Teacher)
-
-
-def teacher_of_kind(task: Task, name: str, kind: type[Kind]) -> Kind:
-    """Return the teacher of a name, which must teach `task` and be of a kind."""
-    found = find_teacher(name)
-    if found.task is not task or not isinstance(found, kind):
-        names = ", ".join(t.name.partition(":")[2] for t in known_teachers(task))
-        raise SettingError(f"teacher {name!r} does not teach {task.name}; its teachers: {names}")
-    return found
+def declared_teachers() -> dict[str, Teacher]:
+    """Return every teacher by its name, as it was declared."""
+    return dict(_TEACHERS)

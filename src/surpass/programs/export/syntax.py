@@ -1,8 +1,8 @@
 """The code of programs and kernels: Python's own syntax trees, with a few statements of the machine.
 
-Expressions are `ast` expressions without effects over names (variables, registers, `n`, the query) and over places in the
-arrays `items` and `reals`. Statements are `ast` assignments to one target, `If`, `While`, `For` over a range, `Break`,
-`Continue`, `Return` and calls of subroutines, and those below. Trees are never changed, only built anew.
+Expressions are `ast` expressions without effects over names (variables, registers, `n`, the query) and over places in
+the arrays `items` and `reals`. Statements are `ast` assignments to one target, `If`, `While`, `For` over a range,
+`Break`, `Continue`, `Return` and calls of subroutines, and those below. Trees are never changed, only built anew.
 """
 
 from __future__ import annotations
@@ -11,104 +11,56 @@ import ast
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
-
-__all__ = [
-    "FALSE",
-    "TRUE",
-    "Block",
-    "CloseCall",
-    "CountStep",
-    "Finish",
-    "GoTo",
-    "OpenCall",
-    "Remark",
-    "Subroutine",
-    "all_of",
-    "any_of",
-    "assign",
-    "assigned",
-    "blocks",
-    "call",
-    "change_block",
-    "compare",
-    "constant",
-    "deepest_first",
-    "expressions",
-    "fold",
-    "is_true",
-    "is_truth",
-    "may_be_real",
-    "name",
-    "names_in",
-    "negate",
-    "number",
-    "place",
-    "rewrite",
-    "same",
-    "statements",
-    "truth",
-    "whole",
-]
+from typing import Any
 
 Block = tuple[ast.stmt, ...]
-AnyNode = TypeVar("AnyNode", bound=ast.AST)
 
 
+@dataclass(eq=False)
 class Remark(ast.stmt):
     """Words for the reader."""
 
+    text: str
     _fields = ("text",)
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.text = text
 
 
 class CountStep(ast.stmt):
     """Ends the run if no step is left; counts one."""
 
 
+@dataclass(eq=False)
 class GoTo(ast.stmt):
     """Goes on at a place, by its number; None is a place that the program does not have."""
 
+    place: int | None
     _fields = ("place",)
 
-    def __init__(self, place: int | None) -> None:
-        super().__init__()
-        self.place = place
 
-
+@dataclass(eq=False)
 class Finish(ast.stmt):
     """Ends the run with an outcome; None where there is no action, whose step is not counted."""
 
+    outcome: ast.expr | None
     _fields = ("outcome",)
 
-    def __init__(self, outcome: ast.expr | None) -> None:
-        super().__init__()
-        self.outcome = outcome
 
-
+@dataclass(eq=False)
 class OpenCall(ast.stmt):
     """Opens a call of a function: saves the locals and where to go on; ends the run if too many calls are open."""
 
-    _fields = ("function", "receiver")
-
-    def __init__(self, function: int, receiver: int) -> None:
-        super().__init__()
-        self.function, self.receiver = function, receiver
-        self.site = -1
-        """The number of the place in the code that the call comes back to, once that is known."""
+    function: int
+    receiver: int
+    site: int = -1
+    """The number of the place in the code that the call comes back to, once that is known."""
+    _fields = ("function", "receiver", "site")
 
 
+@dataclass(eq=False)
 class CloseCall(ast.stmt):
     """Closes the newest call: restores the locals, gives the result to its receiver and goes on behind the call."""
 
+    result: ast.expr
     _fields = ("result",)
-
-    def __init__(self, result: ast.expr) -> None:
-        super().__init__()
-        self.result = result
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +96,8 @@ _COMPARISONS: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], bool], type[
     ast.Gt: (">", operator.gt, ast.LtE),
     ast.GtE: (">=", operator.ge, ast.Lt),
 }
+ARITHMETIC, COMPARISONS = tuple(_ARITHMETIC), tuple(_COMPARISONS)
+"""The signs that are exported."""
 _BY_SIGN = {sign: op for op, (sign, _, _) in _COMPARISONS.items()}
 
 
@@ -425,3 +379,8 @@ def change_block(
                 setattr(changed, key, build(key, value))
             found.append(changed)
     return tuple(found)
+
+
+def put(block: Sequence[ast.stmt], values: dict[str, ast.expr]) -> Block:
+    """Return a block with values in the places of names."""
+    return change_block(block, lambda expr: rewrite(expr, values))
