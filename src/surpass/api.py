@@ -24,7 +24,7 @@ from surpass.checks.check import check as check_agent
 from surpass.engine.record import record
 from surpass.engine.run import AnyAgent
 from surpass.errors import SettingError
-from surpass.evaluation.comparison import Comparison
+from surpass.evaluation.comparison import ProgramComparison
 from surpass.evaluation.scores import Evaluation
 from surpass.evaluation.scores import evaluate as evaluate_agent
 from surpass.machine.trace import Trace
@@ -213,12 +213,12 @@ def show(
     return measure_use(extraction, drawn, lambda done: report(f"{found.name}: runs", done, instances))
 
 
-def compare_programs(agent: AgentLike, other: AgentLike, *, task: TaskLike | None = None, **options: Any) -> Comparison:
+def compare_programs(agent: AgentLike, other: AgentLike, *, task: TaskLike | None = None, **options: Any) -> ProgramComparison:
     """Return where the programs of two agents part and where steps are saved; `options` are those of `show`."""
     first, second = as_agent(agent, task), as_agent(other)
     if second.task is not first.task:
         raise SettingError(f"{second.name} works on {second.task.name}, not on {first.task.name}")
-    return Comparison(show(first, **options), show(second, **options))
+    return ProgramComparison(show(first, **options), show(second, **options))
 
 
 @dataclass(frozen=True, repr=False)
