@@ -24,7 +24,7 @@ from surpass.programs.export import syntax
 from surpass.programs.export.conditions import write_condition
 from surpass.programs.export.kernels import OUTCOMES, WAS_OPEN, Translator
 from surpass.programs.export.shorten import drop_needless_limits, drop_unneeded, shorten
-from surpass.programs.program import START, Program, place_features
+from surpass.programs.program import START, Program
 from surpass.programs.tree import Leaf, Node, as_tree
 from surpass.programs.words import show_action, show_place
 from surpass.tasks.enumeration import reads_lists
@@ -145,7 +145,6 @@ class _Planner:
     def __init__(self, program: Program, signature: Signature) -> None:
         self.program, self.task, self.signature = program, program.task, signature
         self.interface, memory = program.task.interface, program.task.memory
-        self.function_feature, self.previous_feature = place_features(self.interface)
         self.registers = {SIZE: "n", PREVIOUS: "previous", FUNCTION: "function", DEPTH: "depth"}
         self.real_names: list[str] = []
         self.reals: dict[int, str] = {}
@@ -294,8 +293,7 @@ class _Planner:
             if isinstance(line, ast.Return):
                 return (*found, *self._outcome(line.value, function, previous))
             if isinstance(line, syntax.OpenCall):
-                opened = syntax.OpenCall(line.function, line.receiver)
-                opened.site = self._site(function, action, line.receiver)
+                opened = syntax.OpenCall(line.function, line.receiver, self._site(function, action, line.receiver))
                 function, previous = self._function_of(line.function), START
                 found += [
                     opened,

@@ -6,6 +6,7 @@ import ast
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
+from functools import partial
 
 from surpass.programs.export import syntax
 
@@ -35,8 +36,7 @@ def shorten(block: syntax.Block, memory: Set[str], changes: Changes) -> syntax.B
 def _shorten(block: Sequence[ast.stmt], once: set[str], reads: Counter[str], changes: Changes) -> syntax.Block:
     found: list[ast.stmt] = []
     for line in reversed(block):
-        for key, inner in syntax.blocks(line):
-            line = _with(line, key, list(_shorten(inner, once, reads, changes)))
+        line = syntax.change_statement(line, change_inner=lambda inner: _shorten(inner, once, reads, changes))
         if isinstance(line, ast.If) and [*map(ast.dump, line.body)] == [*map(ast.dump, line.orelse)]:
             found = [*line.body, *found]
             continue
@@ -63,14 +63,6 @@ def _move(own: str, value: ast.expr, rest: list[ast.stmt], changes: Changes) -> 
         if any(syntax.blocks(line)) or _change([line], changes) & syntax.names_in(value):
             return None
     return None
-
-
-def _with(line: ast.stmt, key: str = "", value: object = None) -> ast.stmt:
-    """Return a copy of a statement with one field changed."""
-    (copied,) = syntax.change_block([line])
-    if key:
-        setattr(copied, key, value)
-    return copied
 
 
 def _called(expr: ast.expr, changes: Changes) -> set[str]:
@@ -107,9 +99,8 @@ def drop_unneeded(
             if isinstance(line, syntax.Remark) or _is_needed(line, needed, subroutines) or (in_loop and _leaves(line)):
                 if isinstance(line, syntax.CloseCall) and not receivers & needed:
                     line = syntax.CloseCall(syntax.constant(0))
-                for key, inner in syntax.blocks(line):
-                    line = _with(line, key, list(sweep(inner, in_loop or isinstance(line, ast.While | ast.For))))
-                found.append(line)
+                inside = in_loop or isinstance(line, ast.While | ast.For)
+                found.append(syntax.change_statement(line, change_inner=partial(sweep, in_loop=inside)))
         return tuple(found)
 
     return [sweep(block) for block in codes], {
@@ -127,7 +118,7 @@ def _is_needed(line: ast.stmt, needed: set[str], subroutines: Mapping[str, synta
             or bool(syntax.names_in(line.value) & subroutines.keys())
         )
     if isinstance(line, ast.If | ast.While | ast.For):
-        return any(_is_needed(inner, needed, subroutines) for _, block in syntax.blocks(line) for inner in block)
+        return any(_is_needed(inner, needed, subroutines) for block in syntax.blocks(line) for inner in block)
     return not isinstance(line, ast.Break | ast.Continue | ast.Pass | syntax.Remark)
 
 
@@ -140,7 +131,7 @@ def _mark(
             isinstance(line, syntax.CloseCall) and not receivers & needed
         ):
             needed |= syntax.names_in(*syntax.expressions(line))
-            for _, inner in syntax.blocks(line):
+            for inner in syntax.blocks(line):
                 _mark(inner, needed, subroutines, receivers)
             if isinstance(line, ast.While | ast.For):
                 # Whether a loop goes on depends on what decides about leaving it.

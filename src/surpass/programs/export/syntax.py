@@ -118,9 +118,6 @@ def constant(value: float) -> ast.Constant:
     return ast.Constant(value)
 
 
-TRUE, FALSE = constant(True), constant(False)
-
-
 def place(array: str, index: ast.expr) -> ast.Subscript:
     """Return a place in an array."""
     return ast.Subscript(name(array), index, ast.Load())
@@ -308,14 +305,10 @@ def rewrite(expr: ast.expr, values: dict[str, ast.expr]) -> ast.expr:
 def expressions(statement: ast.stmt) -> Iterator[ast.expr]:
     """Yield the expressions that a statement itself reads: the values, and the indices of what it sets."""
     for key, value in ast.iter_fields(statement):
-        for part in value if isinstance(value, list) else [value]:
-            if not isinstance(part, ast.expr):
-                continue
-            if key in ("targets", "target"):
-                if isinstance(part, ast.Subscript):
-                    yield part.slice
-            else:
-                yield part
+        if key == "targets":
+            yield from (target.slice for target in value if isinstance(target, ast.Subscript))
+        elif key != "target" and isinstance(value, ast.expr):
+            yield value
 
 
 def names_in(*code: ast.AST) -> set[str]:
@@ -323,12 +316,11 @@ def names_in(*code: ast.AST) -> set[str]:
     return {part.id for node in code for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
-def blocks(statement: ast.stmt) -> Iterator[tuple[str, Block]]:
-    """Yield the blocks inside a statement, with the names of their fields."""
+def blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """Yield the blocks inside a statement."""
     for key in ("body", "orelse"):
-        inner = getattr(statement, key, None)
-        if inner is not None:
-            yield key, tuple(inner)
+        if getattr(statement, key, None) is not None:
+            yield getattr(statement, key)
 
 
 def statements(block: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
@@ -337,7 +329,7 @@ def statements(block: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
     while waiting:
         statement = waiting.pop()
         yield statement
-        waiting += [inner for _, part in reversed(list(blocks(statement))) for inner in part[::-1]]
+        waiting += [inner for part in reversed(list(blocks(statement))) for inner in part[::-1]]
 
 
 def assigned(block: Iterable[ast.stmt]) -> Iterator[str]:
@@ -351,34 +343,32 @@ def assigned(block: Iterable[ast.stmt]) -> Iterator[str]:
             yield target.id
 
 
-def change_block(
-    block: Sequence[ast.stmt],
-    change: Callable[[ast.expr], ast.expr] | None = None,
-    keep: Callable[[ast.stmt], bool] = lambda statement: True,
-) -> Block:
-    """Return a block with its expressions changed, and without the statements that are not kept."""
+def change_block(block: Sequence[ast.stmt], change: Callable[[ast.expr], ast.expr]) -> Block:
+    """Return a block with its expressions changed, and with the places that it sets."""
+    return tuple(change_statement(line, change) for line in block)
+
+
+def change_statement(
+    statement: ast.stmt,
+    change: Callable[[ast.expr], ast.expr] = lambda expr: expr,
+    change_inner: Callable[[Sequence[ast.stmt]], Sequence[ast.stmt]] | None = None,
+) -> ast.stmt:
+    """Return a statement with its expressions changed, and its inner blocks, if nothing else is said, likewise."""
 
     def build(key: str, value: Any) -> Any:
         if key in ("body", "orelse"):
-            return list(change_block(value, change, keep))
-        if change is None or not isinstance(value, ast.expr | list):
+            return list(change_inner(value) if change_inner else change_block(value, change))
+        if key == "target" or not isinstance(value, ast.expr | list):
             return value
-        if key in ("targets", "target"):
-            target = value[0] if isinstance(value, list) else value
-            if isinstance(target, ast.Subscript):
-                target = change(target)
-            return [target] if isinstance(value, list) else target
-        return change(value) if isinstance(value, ast.expr) else value
+        if isinstance(value, list):
+            return [change(part) if isinstance(part, ast.Subscript) else part for part in value]
+        return change(value)
 
-    found: list[ast.stmt] = []
-    for statement in block:
-        if keep(statement):
-            changed = type(statement).__new__(type(statement))
-            changed.__dict__.update(statement.__dict__)
-            for key, value in ast.iter_fields(statement):
-                setattr(changed, key, build(key, value))
-            found.append(changed)
-    return tuple(found)
+    changed = type(statement).__new__(type(statement))
+    changed.__dict__.update(statement.__dict__)
+    for key, value in ast.iter_fields(statement):
+        setattr(changed, key, build(key, value))
+    return changed
 
 
 def put(block: Sequence[ast.stmt], values: dict[str, ast.expr]) -> Block:
