@@ -5,15 +5,11 @@ Everything below is loaded when it is first used, so that `import surpass` stays
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from surpass import environments
     from surpass.agents import find_agent
     from surpass.agents.teachers import find_teacher, known_teachers
     from surpass.api import Run, check, compare_programs, evaluate, export, learn, program, show, trace
@@ -154,6 +150,7 @@ __all__ = [
     "compare_programs",
     "comparison",
     "enter",
+    "environments",
     "evaluate",
     "export",
     "find_agent",
@@ -185,6 +182,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "environments":  # a folder, which makes the tasks known to Gymnasium when it is loaded
+        return import_module("surpass.environments")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'surpass' has no attribute {name!r}")
     value = getattr(import_module(_HOME_OF[name]), name)
@@ -194,34 +193,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-class _RegisterWithGymnasium(MetaPathFinder):
-    """Registers the environments once Gymnasium is imported, so that `import surpass` need not import it."""
-
-    def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
-        """Find Gymnasium as usual, and have its loader register the environments when it is done."""
-        if fullname != "gymnasium":
-            return None
-        sys.meta_path.remove(self)
-        spec = find_spec(fullname)
-        if spec is not None and spec.loader is not None:
-            execute = spec.loader.exec_module
-
-            def execute_and_register(module: ModuleType) -> None:
-                execute(module)
-                _register_environments()
-
-            spec.loader.exec_module = execute_and_register  # type: ignore[method-assign]
-        return spec
-
-
-def _register_environments() -> None:
-    # The folder registers when it is imported; it may be what is importing Gymnasium right now.
-    import_module("surpass.environments")
-
-
-if "gymnasium" in sys.modules:
-    _register_environments()
-else:
-    sys.meta_path.insert(0, _RegisterWithGymnasium())

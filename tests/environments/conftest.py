@@ -18,8 +18,10 @@ from surpass.machine import (
     kernel,
     registers,
 )
+from surpass.tasks.registry import PAPER_TASKS
 from surpass.tasks.task import Inputs, Instances, Memory, Reward, Task
 
+PAPER_TASK_NAMES = tuple(task.name for task in PAPER_TASKS)
 MOST = 3
 """The largest pile that the feature can show; a task with larger ones is declared wrongly."""
 R = registers("left")

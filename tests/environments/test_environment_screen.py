@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from surpass.environments.registration import PAPER_TASK_NAMES
 from surpass.environments.single import SurpassEnv
 from surpass.tasks.task import Task
+from tests.environments.conftest import PAPER_TASK_NAMES
 
 
 def draw(task: str | Task, instance: str, *actions: str, size: int = 4) -> str:

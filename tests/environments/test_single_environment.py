@@ -13,7 +13,7 @@ from gymnasium.utils.env_checker import check_env
 
 from surpass.agents.teachers import AnyTeacher, known_teachers
 from surpass.engine.run import run
-from surpass.environments.registration import PAPER_TASK_NAMES, environment_id
+from surpass.environments.registration import environment_id
 from surpass.environments.single import SurpassEnv
 from surpass.errors import ObservationError
 from surpass.machine.calls import stack_limit
@@ -21,6 +21,7 @@ from surpass.machine.state import SIZE
 from surpass.tasks.lists import edge_features
 from surpass.tasks.task import Limit, Request, Task
 from surpass.tasks.teacher import Teacher
+from tests.environments.conftest import PAPER_TASK_NAMES
 
 
 def number(env: SurpassEnv, action: str) -> int:

@@ -13,12 +13,13 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
-from surpass.environments.registration import PAPER_TASK_NAMES, environment_id
+from surpass.environments.registration import environment_id
 from surpass.environments.single import SurpassEnv
 from surpass.environments.vector import SurpassVectorEnv
 from surpass.errors import SettingError, UnknownNameError
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Request, Task
+from tests.environments.conftest import PAPER_TASK_NAMES
 
 
 def write_instances(name: str, size: int, count: int) -> list[str]:

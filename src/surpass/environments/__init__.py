@@ -1,4 +1,4 @@
-"""Every task as a Gymnasium environment; importing this registers them, since Gymnasium 1 loads no plugins."""
+"""Every task as a Gymnasium environment; importing this makes them known to Gymnasium, which loads no plugins."""
 
 from surpass.environments.registration import register_environment, register_environments
 
