@@ -213,7 +213,9 @@ def show(
     return measure_use(extraction, drawn, lambda done: report(f"{found.name}: runs", done, instances))
 
 
-def compare_programs(agent: AgentLike, other: AgentLike, *, task: TaskLike | None = None, **options: Any) -> ProgramComparison:
+def compare_programs(
+    agent: AgentLike, other: AgentLike, *, task: TaskLike | None = None, **options: Any
+) -> ProgramComparison:
     """Return where the programs of two agents part and where steps are saved; `options` are those of `show`."""
     first, second = as_agent(agent, task), as_agent(other)
     if second.task is not first.task:
