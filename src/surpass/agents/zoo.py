@@ -1,8 +1,8 @@
 """The zoo: trained agents that ship with the package, each with a record of how it was made and what it scores.
 
-An agent is named `TASK/METHOD[-TEACHER]` for what made it. Its record holds `method`, `teacher` (whom it learned from, or
-the agent that it was improved from), `recipe`, `seconds`, `date`, `scores`, `rules` (how many its program has; null for a
-full view) and, where there is more to say, `about`. What improvement made is a program, `NAME.rules`, and
+An agent is named `TASK/METHOD[-TEACHER]` for what made it. Its record holds `method`, `teacher` (whom it learned from,
+or the agent that it was improved from), `recipe`, `seconds`, `date`, `scores`, `rules` (how many its program has; null
+for a full view) and, where there is more to say, `about`. What improvement made is a program, `NAME.rules`, and
 `NAME.safetensors` is its neural form.
 """
 

@@ -24,7 +24,7 @@ class RowPlan:
     against: str = ""
     """The label of the teacher's row that savings are counted from."""
     is_optional: bool = False
-    """Whether to leave the row out, rather than say so, when its agent is not in the zoo: it is no row of the paper's."""
+    """Whether it is no row of the paper's, and so is left out when its agent is not in the zoo."""
 
     @property
     def is_teacher(self) -> bool:
