@@ -51,9 +51,9 @@ class Case(NamedTuple):
 
 
 CASES = (
-    Case("sort-bubble", "rl-plain", least=30),
-    Case("sort-quick", "rl"),
-    Case("search", "rl-plain"),
+    Case("sort-bubble", "rl", least=30),
+    Case("sort-quick", "improvement"),
+    Case("search", "rl"),
     Case("knapsack", "rl"),
 )
 DEFAULT = (16, 5)
