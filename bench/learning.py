@@ -30,7 +30,8 @@ import torch
 from bench.report import Measurement, PeerMissingError, Ratio, Report
 from bench.timing import Timing, Work, best_of
 from surpass.agents.networks.agent import NetworkAgent
-from surpass.agents.zoo import load_resident
+from surpass.agents.networks.files import load_agent
+from surpass.agents.zoo import find_resident
 from surpass.engine.run import run
 from surpass.learning.methods import new_learner
 from surpass.learning.policy_gradient.learner import PolicyGradient, PolicyGradientConfig
@@ -42,7 +43,7 @@ Ints = npt.NDArray[np.int64]
 
 
 class Case(NamedTuple):
-    """A task, and the agent of the zoo that has learned it."""
+    """A task, and the agent of the zoo whose network has learned it."""
 
     task: str
     agent: str
@@ -168,7 +169,7 @@ def _peers(
 
 
 def _load(case: Case) -> NetworkAgent:
-    agent = load_resident(f"{case.task}/{case.agent}")
+    agent = load_agent(find_resident(f"{case.task}/{case.agent}").stem, case.agent)[0]
     if not isinstance(agent, NetworkAgent):
         raise TypeError(f"{agent.name} has no table")
     return agent
