@@ -30,7 +30,8 @@ import torch
 from bench.report import Measurement, PeerMissingError, Ratio, Report
 from bench.timing import Timing, Work, best_of
 from surpass.agents.networks.agent import NetworkAgent
-from surpass.agents.zoo import load_resident
+from surpass.agents.networks.files import load_agent
+from surpass.agents.zoo import find_resident
 from surpass.engine.run import run
 from surpass.learning.methods import new_learner
 from surpass.learning.policy_gradient.learner import PolicyGradient, PolicyGradientConfig
@@ -42,7 +43,7 @@ Ints = npt.NDArray[np.int64]
 
 
 class Case(NamedTuple):
-    """A task, and the agent of the zoo that has learned it."""
+    """A task, and the agent of the zoo whose network has learned it."""
 
     task: str
     agent: str
@@ -51,9 +52,9 @@ class Case(NamedTuple):
 
 
 CASES = (
-    Case("sort-bubble", "rl-plain", least=30),
-    Case("sort-quick", "rl"),
-    Case("search", "rl-plain"),
+    Case("sort-bubble", "rl", least=30),
+    Case("sort-quick", "improvement"),
+    Case("search", "rl"),
     Case("knapsack", "rl"),
 )
 DEFAULT = (16, 5)
@@ -168,7 +169,7 @@ def _peers(
 
 
 def _load(case: Case) -> NetworkAgent:
-    agent = load_resident(f"{case.task}/{case.agent}")
+    agent = load_agent(find_resident(f"{case.task}/{case.agent}").stem, case.agent)[0]
     if not isinstance(agent, NetworkAgent):
         raise TypeError(f"{agent.name} has no table")
     return agent
@@ -177,7 +178,7 @@ def _load(case: Case) -> NetworkAgent:
 def _answers(agent: NetworkAgent, config: PolicyGradientConfig) -> tuple[Ints, Ints]:
     """Return the observations that an agent meets on some of the largest instances, and its actions."""
     task, table = agent.task, Table.of(agent)
-    queries = task.queries[0] if task.queries else Request.queries
+    queries = task.inputs.queries[0] if task.inputs.queries else Request.queries
     size = config.last_sizes(task)[1]
     request = Request(size=size, count=TAUGHT_INSTANCES, data=config.data, queries=queries)
     run(table, task.draw(request), limit=Limit.parse(config.limit or task.limit), threads=1)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from surpass.bundles import load_bundle, save_bundle
 from surpass.errors import SavedFileError, SettingError, SurpassError
 from surpass.machine.interface import NO_ACTION
-from surpass.table import ANY, EMPTY, Amendment, Table, amended
+from surpass.table import EMPTY, Table
 from surpass.tasks.registry import find_task
 from surpass.tasks.sort_quick import SORT_QUICK
 from surpass.tasks.task import Task
@@ -163,32 +163,16 @@ def test_a_table_of_another_task_cannot_be_joined() -> None:
         Table(SORT_QUICK).join(Table(find_task("search")))
 
 
-def test_an_amendment_applies_where_features_and_action_match() -> None:
-    """As the definition, read aloud in Python, says."""
+def test_amended_entries_take_the_place_of_those_that_are_there() -> None:
     task = find_task("sort-bubble")
-    interface, rng = task.interface, np.random.default_rng(3)
-    observations = np.unique(rng.integers(0, interface.observation_count, 3000))
-    actions = rng.integers(-1, 4, len(observations))
-    digits = interface.digits(observations)
-    amendments = [
-        Amendment(np.array([0, 12]), digits[7, [0, 12]], 2, 9),
-        Amendment(np.array([], np.int64), np.array([], np.int64), 9, 1),
-        Amendment(np.arange(len(interface.features)), digits[11], int(actions[11]), 20),
-        Amendment(np.array([4]), digits[5, [4]], ANY, 7),
-    ]
-    expected = []
-    for row, action in zip(digits.tolist(), actions.tolist(), strict=True):
-        for amendment in amendments:
-            fits = all(row[f] == d for f, d in zip(amendment.features, amendment.digits, strict=True))
-            if fits and amendment.old in (action, ANY):
-                action = amendment.new
-        expected.append(action)
-    assert amended(interface, amendments, observations, actions.copy()).tolist() == expected
-    table = Table.holding(task, observations, actions)
-    table.amend(amendments)
-    assert table.entries()[1].tolist() == expected
-    assert (table.values[table.keys == EMPTY] == NO_ACTION).all()
-    assert expected != actions.tolist()
+    table = Table.holding(task, np.arange(50), np.zeros(50, np.int64))
+    table.amend(np.array([3, 70]), np.array([9, 5]))
+    observations, actions = table.entries()
+    assert len(table) == 51
+    assert observations.tolist() == [*range(50), 70]
+    assert actions.tolist() == [0, 0, 0, 9, *[0] * 46, 5]
+    with pytest.raises(SettingError, match="answered 28; actions are 0 to 27"):
+        table.amend(np.array([1]), np.array([28]))
 
 
 # Files

@@ -24,7 +24,7 @@ from surpass.checks.check import check as check_agent
 from surpass.engine.record import record
 from surpass.engine.run import AnyAgent
 from surpass.errors import SettingError
-from surpass.evaluation.comparison import Comparison
+from surpass.evaluation.comparison import ProgramComparison
 from surpass.evaluation.scores import Evaluation
 from surpass.evaluation.scores import evaluate as evaluate_agent
 from surpass.machine.trace import Trace
@@ -205,20 +205,22 @@ def show(
             size=of_task.training_sizes[1] if size is None else size,
             count=instances,
             seed=seed,
-            data=data or next(iter(of_task.data)),
-            queries=of_task.queries[0] if of_task.queries else "",
+            data=data or next(iter(of_task.inputs.draw)),
+            queries=of_task.inputs.queries[0] if of_task.inputs.queries else "",
         )
     )
     extraction = extract(found, seed=seed, progress=lambda what, *done: report(f"{found.name}: {what}", *done))
     return measure_use(extraction, drawn, lambda done: report(f"{found.name}: runs", done, instances))
 
 
-def compare_programs(agent: AgentLike, other: AgentLike, *, task: TaskLike | None = None, **options: Any) -> Comparison:
+def compare_programs(
+    agent: AgentLike, other: AgentLike, *, task: TaskLike | None = None, **options: Any
+) -> ProgramComparison:
     """Return where the programs of two agents part and where steps are saved; `options` are those of `show`."""
     first, second = as_agent(agent, task), as_agent(other)
     if second.task is not first.task:
         raise SettingError(f"{second.name} works on {second.task.name}, not on {first.task.name}")
-    return Comparison(show(first, **options), show(second, **options))
+    return ProgramComparison(show(first, **options), show(second, **options))
 
 
 @dataclass(frozen=True, repr=False)
@@ -386,16 +388,16 @@ def _finish(learner: AnyLearner, folder: RunFolder, sizes: Sequence[int], instan
 
     agent: AnyAgent | None = None
     scores: Evaluation | None = None
-    if learner.has_network:
+    found = getattr(learner, "program", None)
+    if learner.has_network or found is not None:
         name, stem = str(folder.path), folder.path / "agent"
         about = {"recipe": learner.recipe, "rounds": len(folder.curves), "finished": learner.finished}
         about["seconds"] = round(folder.seconds, 1)
-        found = getattr(learner, "program", None)
         agent = replace(found, name=name) if isinstance(found, Program) else learner.agent(name)
         against = learner.teacher or next(iter(known_teachers(learner.task)[::-1]), None)
         scores = evaluate_agent(agent, sizes=sizes, instances=instances, against=against, seed=1)
         if isinstance(agent, Program):
-            save_program(stem, agent, about, network_tensors(learner.network))
+            save_program(stem, agent, about, network_tensors(learner.network) if learner.has_network else None)
         else:
             save_agent(stem, learner.task, learner.network, about)
         write_atomically(folder.path / "scores.json", (json.dumps(scores.as_json(), indent=1) + "\n").encode())

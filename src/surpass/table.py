@@ -7,9 +7,8 @@ marked `EMPTY`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numba
 import numpy as np
@@ -17,18 +16,16 @@ import numpy.typing as npt
 
 from surpass.bundles import check_interface, interface_fingerprint, load_bundle, save_bundle
 from surpass.errors import SavedFileError, SettingError
-from surpass.machine.interface import NO_ACTION, Interface
+from surpass.machine.interface import NO_ACTION
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Task
 
-__all__ = ["ANY", "EMPTY", "Agent", "Amendment", "Table", "amended", "find", "is_saved_table", "put"]
+__all__ = ["EMPTY", "Agent", "Table", "find", "is_saved_table", "put"]
 
 Ints = npt.NDArray[np.int64]
 
 EMPTY = -1
 """Marks a free place; the keys are observations and so never negative."""
-ANY = -2
-"""Stands for whatever action there is, in an amendment."""
 KIND = "table"
 """What the record of a saved table says that it is."""
 
@@ -47,15 +44,6 @@ class Agent(Protocol):
 
     def actions(self, observations: Ints) -> Ints:
         """Return the action [m] for each packed observation [m], or `NO_ACTION`."""
-
-
-class Amendment(NamedTuple):
-    """Where `features` have the value numbers `digits` and the action is `old`, or for `ANY`, it becomes `new`."""
-
-    features: Ints
-    digits: Ints
-    old: int
-    new: int
 
 
 class Table:
@@ -129,6 +117,11 @@ class Table:
             put(self.keys, self.values, *held)
         put(self.keys, self.values, observations, actions)
 
+    def amend(self, observations: Ints, actions: Ints) -> None:
+        """Give observations [m] other actions [m]; those that are not there yet are added."""
+        self._check(observations, actions)
+        self.insert(observations, actions)
+
     def join(self, other: Table) -> None:
         """Put in what another table of the same task holds and this one lacks."""
         if other.task is not self.task:
@@ -155,12 +148,6 @@ class Table:
         bad = answers[(answers < NO_ACTION) | (answers >= most)]
         if bad.size:
             raise SettingError(f"{self.name} answered {bad[0]}; actions are 0 to {most - 1}, and -1 for none")
-
-    # Amending
-
-    def amend(self, amendments: Sequence[Amendment]) -> None:
-        """Change the actions, one amendment after the other."""
-        amended(self.task.interface, amendments, self.keys, self.values)
 
     # Files
 
@@ -197,16 +184,6 @@ class Table:
 def is_saved_table(record: dict[str, Any]) -> bool:
     """Tell whether the record of a bundle is that of a table."""
     return record.get("kind") == KIND
-
-
-def amended(interface: Interface, amendments: Sequence[Amendment], observations: Ints, actions: Ints) -> Ints:
-    """Amend the actions [m] of observations [m] in place, and return them; free places stay free."""
-    for features, digits, old, new in amendments:
-        at = np.flatnonzero(observations != EMPTY if old == ANY else (actions == old) & (observations != EMPTY))
-        for feature, digit in zip(features.tolist(), digits.tolist(), strict=True):
-            at = at[observations[at] // interface.strides[feature] % interface.radices[feature] == digit]
-        actions[at] = new
-    return actions
 
 
 # Places. `find` is part of the compiled loops; what Python needs goes through NumPy, so that nothing here is compiled.

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from surpass.agents import find_agent
-from surpass.agents.networks.agent import NetworkAgent, new_network
+from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.files import network_tensors
+from surpass.agents.networks.structured import StructuredPolicy
 from surpass.agents.saved import load_saved, save_program
 from surpass.agents.zoo import find_resident, load_resident
 from surpass.bundles import load_bundle
@@ -32,7 +33,7 @@ def test_a_program_without_a_network_is_saved_and_found(tmp_path):
 
 
 def test_the_network_beside_it_is_its_neural_form(tmp_path):
-    network = new_network(SORT_BUBBLE)
+    network = StructuredPolicy(SORT_BUBBLE.interface)
     save_program(tmp_path / "agent", PROGRAM, {}, network_tensors(network))
     assert find_agent(str(tmp_path)) == PROGRAM
     neural = find_agent(str(tmp_path / "agent.safetensors"))
@@ -59,7 +60,7 @@ def test_rules_beside_a_record_that_does_not_know_them_are_refused(tmp_path):
     for suffix in (".json", ".safetensors"):
         (tmp_path / f"agent{suffix}").write_bytes(resident.stem.with_name(resident.stem.name + suffix).read_bytes())
     assert isinstance(load_saved(tmp_path / "agent", "x"), NetworkAgent)
-    PROGRAM.write(tmp_path / "agent.rules")
+    PROGRAM.inputs.write(tmp_path / "agent.rules")
     with pytest.raises(SavedFileError, match="checksum does not match"):
         load_saved(tmp_path / "agent", "x")
 

@@ -81,6 +81,15 @@ def test_the_teachers_are_every_row_that_is_written_by_hand() -> None:
     assert {(plan.paper_table, row.label) for plan in plans_of("teachers") for row in plan.rows} == by_hand
 
 
+def test_the_rows_of_the_paper_show_agents_by_gradients_and_improvement_has_its_own() -> None:
+    methods = {f"zoo:{one.name}": one.record["method"] for one in residents()}
+    rows = [row for plan in TABLES for row in plan.rows if row.agent in methods]
+    improved = [row for row in rows if methods[row.agent] == "improvement"]
+    assert improved
+    assert all(row.label.startswith("improvement (ours)") and row.paper_row is None for row in improved)
+    assert not [row for row in rows if row not in improved and "improvement" in row.label]
+
+
 def test_savings_are_counted_from_a_teacher_of_the_same_table() -> None:
     for plan in TABLES:
         teachers = {row.label for row in plan.rows if row.is_teacher}
@@ -132,11 +141,13 @@ def test_an_agent_that_is_not_in_the_zoo_is_said_to_be_missing_or_left_out() -> 
     table = Reproduction(instances=2).table(plan)
     assert [(row.label, row.missing) for row in table.rows] == [
         ("binary search", ""),
-        ("rl from scratch", "not in the zoo"),
+        ("rl from scratch", "no agent by gradient yet"),
     ]
-    assert "rl from scratch (zoo:search/nobody: not in the zoo)" in as_text(table)
+    assert "rl from scratch (no agent by gradient yet)\n" in as_text(table)
+    assert "| **rl from scratch (no agent by gradient yet)** |" in as_markdown(table)
+    assert table.as_json()["rows"][1]["missing"] == "no agent by gradient yet"
     assert table.as_json()["rows"][1]["cells"][0]["ours"] is None
-    assert count_verdicts([table])["empty"] == len(table.sizes)
+    assert count_verdicts([table])["no agent"] == len(table.sizes)
 
 
 def test_a_failed_training_is_said_in_the_row() -> None:
@@ -346,7 +357,7 @@ def test_the_agents_to_train_again_are_those_of_the_zoo() -> None:
 def test_an_agent_that_stands_in_is_run_and_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    word = "zoo:search/rl+imitation=teacher:linear_search"
+    word = "zoo:search/rl+imitation-binary_search=teacher:linear_search"
     code, shown, _ = call(capsys, monkeypatch, "reproduce", "table3", "--instances", "2", "--stand-in", word)
     assert code == 0
     assert "rl + imitation (teacher:linear_search" in shown
@@ -355,9 +366,9 @@ def test_an_agent_that_stands_in_is_run_and_named(
 @pytest.mark.parametrize(
     ("word", "message"),
     [
-        ("zoo:search/rl+imitation", "is not of the form zoo:TASK/NAME=AGENT"),
+        ("zoo:search/rl+imitation-binary_search", "is not of the form zoo:TASK/NAME=AGENT"),
         ("zoo:search/none=teacher:linear_search", "unknown agent of table3 'zoo:search/none'"),
-        ("zoo:search/rl+imitation=teacher:quick_sort", "is an agent of sort-quick and cannot stand in"),
+        ("zoo:search/rl+imitation-binary_search=teacher:quick_sort", "is an agent of sort-quick and cannot stand in"),
     ],
 )
 def test_an_agent_that_cannot_stand_in_is_refused(

@@ -1,6 +1,9 @@
-"""The learner that improves a program change by change."""
+"""The learner that edits the rules of a program."""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,103 +11,116 @@ import pytest
 from surpass.agents import find_agent
 from surpass.engine.run import run
 from surpass.errors import SettingError, UnknownNameError
-from surpass.learning.changes import AmendedAgent
+from surpass.learning.edits import Editor, size_of, tidy, without
 from surpass.learning.improvement import Improvement, ImprovementConfig
 from surpass.learning.methods import new_learner
-from surpass.learning.proposals import Proposer
-from surpass.learning.trials import Trial
-from surpass.machine.interface import NO_ACTION
-from surpass.table import Amendment, Table
+from surpass.learning.trials import Seen, Trial
+from surpass.programs.extract import write_program
+from surpass.programs.program import Program
+from surpass.programs.text import parse_program, write_text
+from surpass.table import Table
 from surpass.tasks.registry import find_task
-from surpass.tasks.task import Request, Task
+from surpass.tasks.task import Request, join_instances
+
+INSERTION = """
+task sort-bubble
+
+v1 = v2: MoveVar(1, +1)
+A[v2] > A[v2+1]: SwapWithNext(2)
+A[v2] < A[v2-1] and A[v2] < A[v2+1]: MoveVar(2, -1)
+else: AssignVar(2, 1)
+"""
 
 
 @pytest.fixture(autouse=True)
 def small_checks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check the program on fewer instances at the end of a round."""
-    monkeypatch.setattr("surpass.learning.improvement.CHECKED_STEPS", 20_000)
-    monkeypatch.setattr("surpass.learning.improvement.MOST_CHECKED", 5000)
+    """Write programs from fewer instances, and check them on fewer at the end of a round."""
+    monkeypatch.setattr("surpass.programs.collect.MOST_ENUMERATED", 600)
+    monkeypatch.setattr("surpass.programs.collect.MOST_DRAWN", 20)
+    monkeypatch.setattr("surpass.programs.collect.CHANGED_ROUNDS", 1)
+    monkeypatch.setattr("surpass.learning.improvement.MOST_CHECKED", 10)
+    monkeypatch.setattr("surpass.learning.improvement.MOST_ENUMERATED", 500)
+
+
+@pytest.fixture
+def insertion(tmp_path: Path) -> str:
+    """Return a file with insertion sort."""
+    path = tmp_path / "insertion.rules"
+    path.write_text(INSERTION)
+    return str(path)
 
 
 def learner(task: str, teacher: str, **settings: object) -> Improvement:
     """Return a small learner."""
-    small = {"generations": 12, "generations_per_round": 4, "depth": 1, "tested": 100, "confirmed": 400}
+    small = {"rounds": 3, "generations": 8, "candidates": 32, "tested": 30, "confirmed": 150}
     config = ImprovementConfig(task=task, teacher=teacher, large_sizes=(40,), **{**small, **settings})  # type: ignore[arg-type]
     return Improvement(find_task(task), config)
 
 
-def improve(one: Improvement) -> Improvement:
-    """Let it finish its generations."""
+def improve(one: Improvement) -> Program:
+    """Let it finish its rounds, and return the best program."""
     while one.is_improving:
         one.advance()
-    return one
+    assert one.program is not None
+    return one.program
 
 
-def as_plain(changes: list[Amendment]) -> list[tuple[list[int], list[int], int, int]]:
-    """Return changes in a form that can be compared."""
-    return [(c.features.tolist(), c.digits.tolist(), c.old, c.new) for c in changes]
+# Edits
 
 
-# Changes
+@pytest.mark.parametrize("teacher", ["insertion_sort", "quick_sort", "binary_search", "depth_first"])
+def test_an_edited_program_is_a_program_that_can_be_written_and_read(teacher: str) -> None:
+    agent = find_agent(f"teacher:{teacher}")
+    table = Table(agent.task, agent)
+    run(table, agent.task.draw(Request(size=8, count=50, seed=1)))
+    program = write_program(agent.name, table)
+    editor = Editor(agent.task, np.random.default_rng(0))
+    editor.look_at(table.observations, np.ones(len(table), np.int64))
+    edited = [editor.edit(program) for _ in range(300)]
+    assert sum(one != program for one in edited) > 200
+    assert len({write_text(one) for one in edited}) > 100
+    for one in edited:
+        assert parse_program(write_text(one), "edited") == one
+        answers = one.actions(table.observations)
+        assert ((answers >= -1) & (answers < agent.task.interface.action_count)).all()
 
 
-def test_an_insertion_does_something_else_first_and_then_what_was_done_before() -> None:
-    """Whatever is seen in between; and nothing else changes."""
-    agent = find_agent("teacher:quick_sort")
-    task, interface = agent.task, agent.task.interface
-    met = Table.of(agent)
-    run(met, task.draw(Request(size=8, count=50, seed=1)))
-    observations, actions = met.entries()
-    proposer = Proposer(task, np.random.default_rng(0))
-    proposer.learn(observations, actions, np.ones(len(observations), np.int64), ())
-    function, previous = len(interface.features) - 2, len(interface.features) - 1
-    lengths = set()
-    for k in range(300):
-        at = k % len(observations)
-        changes = proposer._insert(int(observations[at]), int(actions[at]))
-        if not changes:
-            continue
-        lengths.add(len(changes))
-        changed = AmendedAgent(agent, changes)
-        digits = interface.digits(observations[[at]]).copy()
-        action = int(changed.actions(observations[[at]])[0])
-        for change in changes[1:]:
-            assert action != actions[at]
-            other = interface.digits(observations[[(7 * k) % len(observations)]]).copy()
-            other[0, [function, previous]] = digits[0, function], action + 1
-            assert changed.actions(interface.pack_digits(other))[0] == change.new
-            action = change.new
-        assert action == actions[at]
-        places = {(int(digits[0, function]), int(change.digits[-1])) for change in changes}
-        where = interface.digits(observations)[:, [function, previous]]
-        elsewhere = np.array([tuple(row) not in places for row in where.tolist()])
-        assert (changed.actions(observations)[elsewhere] == actions[elsewhere]).all()
-    assert lengths == {2, 3}
+def test_what_nothing_gets_to_is_tidied_away() -> None:
+    program = parse_program(INSERTION, "insertion")
+    (place,) = program.places
+    (function,) = program.functions
+    doubled = replace(place, rules=(*place.rules[:3], place.rules[1], place.rules[3], place.rules[0]))
+    untidy = replace(program, functions=(replace(function, places=(doubled,)),))
+    assert tidy(untidy) == program
+    assert size_of(program) == (4, 4)
+    assert len(without(program, [1]).rules) == 3
+    assert without(program, [1]).rules[1] == program.rules[2]
 
 
-class Helpless:
-    """An agent that knows no action."""
-
-    name = "helpless"
-
-    def __init__(self, task: Task) -> None:
-        self.task = task
-
-    def actions(self, observations: np.ndarray) -> np.ndarray:
-        """Return none."""
-        return np.full(len(observations), NO_ACTION)
+# Trials
 
 
-def test_where_a_program_has_no_action_counts_as_visited() -> None:
-    """So that changes can be tried there."""
-    task = find_task("search")
-    instances, known = task.draw(Request(size=6, count=40, seed=2)), Table(task)
-    trial = Trial(task, instances, np.ones(40, bool), 1)
-    base = Table.of(Helpless(task))
-    trial.measure_program(base, [], known, 1.25)
-    counts, values = trial.visits(base, [], known, [])
-    assert counts.sum() == 40
-    assert (values[counts > 0] == NO_ACTION).all()
+def test_programs_are_run_side_by_side_as_one_by_one() -> None:
+    task = find_task("sort-bubble")
+    good = parse_program(INSERTION, "insertion")
+    stuck = parse_program("task sort-bubble\nalways: AssignVar(1, 1)", "stuck")
+    instances = join_instances(task, [task.draw(Request(size=size, count=20, seed=3)) for size in (1, 5, 9)])
+    costs = Trial(task, instances, Seen(task), 3).run([good, stuck, good])
+    results = run(good, instances)
+    assert (costs[0] == results.steps).all()
+    assert (costs[2] == costs[0]).all()
+    solved = run(stuck, instances).solved
+    assert (np.isfinite(costs[1]) == solved).all()
+    assert not solved.all()
+
+
+def test_visits_count_every_step() -> None:
+    task = find_task("sort-bubble")
+    good = parse_program(INSERTION, "insertion")
+    instances = task.draw(Request(size=7, count=30, seed=3))
+    observations, counts = Trial(task, instances, Seen(task), 1).visits(good)
+    assert counts.sum() == run(good, instances).steps.sum()
+    assert (np.diff(observations) > 0).all()
 
 
 # Improvement
@@ -120,72 +136,68 @@ def test_where_a_program_has_no_action_counts_as_visited() -> None:
 )
 def test_the_program_gets_shorter_and_solves_everything(task: str, teacher: str, sizes: tuple[int, ...]) -> None:
     """On fresh instances of every distribution, and on sizes that it was not improved on."""
-    one = improve(learner(task, teacher, sizes=sizes, generations=24))
-    assert one.changes
+    program = improve(learner(task, teacher, sizes=sizes, rounds=4, generations=12, candidates=64))
     found, base = find_task(task), find_agent(f"teacher:{teacher}")
     for size in (1, 2, 3, 5, 8, 20, 60):
-        for data in found.data:
+        for data in found.inputs.draw:
             instances = found.draw(Request(size=size, count=50, seed=99, data=data))
-            assert run(one.program, instances).solved.all(), (size, data)
+            assert run(program, instances).solved.all(), (size, data)
     instances = found.draw(Request(size=sizes[-1], count=2000, seed=98))
-    assert run(one.program, instances).steps.mean() < run(base, instances).steps.mean()
+    assert run(program, instances).steps.mean() < run(base, instances).steps.mean()
+
+
+def test_rules_that_save_less_than_they_cost_are_dropped(tmp_path: Path) -> None:
+    """A rule for what insertion sort does anyway."""
+    path = tmp_path / "longer.rules"
+    path.write_text(INSERTION.replace("v1 = v2:", "v3 = v4 and v1 = v2 and A[v1] = A[v2]: MoveVar(1, +1)\nv1 = v2:"))
+    program = improve(learner("sort-bubble", str(path), sizes=(5,), rule_cost=0.05, condition_cost=0.01))
+    assert len(program.rules) <= 4
 
 
 def test_the_reward_of_knapsack_grows() -> None:
     """Where the score counts, more of it is better."""
-    one = improve(learner("knapsack", "depth_first", sizes=(8, 12), generations=40))
+    program = improve(learner("knapsack", "depth_first", sizes=(8, 12), rounds=5))
     found, base = find_task("knapsack"), find_agent("teacher:depth_first")
     instances = found.draw(Request(size=12, count=2000, seed=98))
-    assert run(one.program, instances).rewards.mean() > run(base, instances).rewards.mean()
+    assert run(program, instances).rewards.mean() > run(base, instances).rewards.mean()
 
 
-def test_a_network_learns_the_improved_program() -> None:
+def test_a_network_learns_the_improved_program(insertion: str) -> None:
     """At the end it gives the program's action wherever it goes."""
-    one = learner("sort-bubble", "insertion_sort", sizes=(4, 6), generations=8)
+    one = learner("sort-bubble", insertion, sizes=(4, 6), rounds=2)
     assert not one.has_network
     while not one.done:
         one.advance()
     assert one.finished
     assert one.has_network
-    task = find_task("sort-bubble")
-    instances = task.draw(Request(size=30, count=200, seed=97))
+    instances = one.task.draw(Request(size=30, count=200, seed=97))
+    assert one.program is not None
     network, program = run(one.agent(), instances), run(one.program, instances)
     assert network.solved.all()
     assert (network.steps == program.steps).all()
 
 
-def test_a_change_that_breaks_the_program_is_taken_back() -> None:
-    """One that passed the trials by luck and fails on something else."""
-    one = learner("sort-bubble", "insertion_sort", sizes=(4, 6))
+def test_an_edit_that_breaks_the_program_is_taken_back(insertion: str) -> None:
+    """One that passed the trials by luck and fails on something else, which is tried from then on."""
+    one = learner("sort-bubble", insertion, sizes=(4, 6))
     one.advance()
-    kept = as_plain(one.changes)
-    interface = one.task.interface
-    observations = one.proposer.observations
-    digits = interface.digits(observations)
-    swap = interface.parse_action("SwapWithNext(2)")
-    at = int(np.flatnonzero(one.proposer.actions == swap)[0])
-    stand_still = interface.parse_action("AssignVar(1, 1)")
-    bad = Amendment(np.arange(digits.shape[1]), digits[at], swap, stand_still)
-    one.changes = [*one.changes, bad]
-    assert one._failures(one.changes) > 0
-    one._go_back_to_sound()
-    assert as_plain(one.changes) == kept
-    assert one._failures(one.changes) == 0
+    assert one.current is not None
+    broken = without(one.current, [k for k, rule in enumerate(one.current.rules) if rule.conditions][:1])
+    assert one._check(broken)[0] is not None
+    hard = len(one.hard)
+    assert one._last_sound([one.current, broken]) == one.current
+    assert len(one.hard) == hard + 1
 
 
-def test_a_program_that_fails_is_mended() -> None:
-    """Failures cost the whole limit, so that a change that mends some is a saving."""
-    base = find_agent("teacher:insertion_sort")
-    task, interface = base.task, base.task.interface
-    swap, still = interface.parse_action("SwapWithNext(2)"), interface.parse_action("AssignVar(1, 1)")
-    instances = task.draw(Request(size=6, count=200, seed=5))
-    broken = AmendedAgent(base, [Amendment(np.array([17]), np.array([0]), swap, still)])  # type: ignore[arg-type]
-    before = run(broken, instances).solved.mean()
+def test_a_program_that_fails_is_mended(tmp_path: Path) -> None:
+    """Failures cost the whole limit, so that an edit that mends some is a saving."""
+    path = tmp_path / "broken.rules"
+    path.write_text(INSERTION.replace("v1 = v2:", "A[v3] = A[v4] and v1 > v2: AssignVar(1, 1)\nv1 = v2:"))
+    one = learner("sort-bubble", str(path), sizes=(4, 6), others=0.5, rounds=6)
+    instances = one.task.draw(Request(size=6, count=200, seed=5, data="few-distinct"))
+    before = run(find_agent(str(path)), instances).solved.mean()
     assert 0 < before < 1
-    one = learner("sort-bubble", "insertion_sort", sizes=(6,), generations=60)
-    one.base.agent = broken  # type: ignore[assignment]
-    improve(one)
-    assert run(one.program, instances).solved.mean() > before
+    assert run(improve(one), instances).solved.mean() > before
 
 
 # Exactness
@@ -193,28 +205,28 @@ def test_a_program_that_fails_is_mended() -> None:
 
 def test_saved_and_loaded_it_goes_on_as_if_nothing_had_been() -> None:
     """Also in the middle, and while the network learns."""
-    one, other = (learner("search", "binary_search", sizes=(5, 12), generations=12) for _ in range(2))
+    one, other = (learner("search", "binary_search", sizes=(5, 12)) for _ in range(2))
     one.advance()
     other.load_state(*one.save_state())
     while not one.done:
         first, second = one.advance(), other.advance()
         assert first == second or all(a == b or a != a for a, b in zip(first.values(), second.values(), strict=True))
         if not one.is_improving:
-            third = learner("search", "binary_search", sizes=(5, 12), generations=12)
-            third.load_state(*one.save_state())
-            other = third
-    assert as_plain(one.changes) == as_plain(other.changes)
+            other = learner("search", "binary_search", sizes=(5, 12))
+            other.load_state(*one.save_state())
+    assert one.program == other.program
     ours, theirs = one.network.state_dict(), other.network.state_dict()
     assert all((ours[name] == theirs[name]).all() for name in ours)
 
 
-def test_the_number_of_threads_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_threads_makes_no_difference(monkeypatch: pytest.MonkeyPatch, insertion: str) -> None:
     """The same seed gives the same program."""
     found = []
     for threads in ("1", "3"):
         monkeypatch.setenv("SURPASS_THREADS", threads)
-        found.append(as_plain(improve(learner("sort-bubble", "bubble_sort", sizes=(4, 6))).changes))
+        found.append(write_text(improve(learner("sort-bubble", insertion, sizes=(4, 6)))))
     assert found[0] == found[1]
+    assert len(found[0].splitlines()) > 3
 
 
 # Refusals
@@ -229,11 +241,13 @@ def test_what_cannot_be_improved_is_refused() -> None:
         new_learner(bubble, "improvement", teacher="no_such_sort")
     with pytest.raises(SettingError, match="full view"):
         new_learner(find_task("sort-full"), "improvement")
-    with pytest.raises(SettingError, match="generations is 0"):
-        new_learner(bubble, "improvement", settings={"generations": "0"})
+    with pytest.raises(SettingError, match="rounds is 0"):
+        new_learner(bubble, "improvement", settings={"rounds": "0"})
     with pytest.raises(SettingError, match="sizes are"):
         new_learner(bubble, "improvement", settings={"sizes": "0,5"})
     with pytest.raises(SettingError, match="queries is 'present'; allowed: none"):
         new_learner(bubble, "improvement", settings={"queries": "present"})
+    with pytest.raises(SettingError, match="data is 'sideways'; allowed: uniform"):
+        new_learner(bubble, "improvement", settings={"data": "sideways"})
     with pytest.raises(SettingError, match="drift is"):
         new_learner(bubble, "improvement", settings={"drift": "2"})

@@ -179,7 +179,7 @@ def test_a_damaged_checkpoint_is_passed_over_with_a_message_and_the_run_ends_the
 def test_a_run_out_of_time_says_so_and_a_resumed_one_ends_the_same(tmp_path: Path, finished: Path, surpass) -> None:  # type: ignore[no-untyped-def]
     code, shown, errors = surpass(*LEARN, "--out", tmp_path / "run", "--minutes", "1e-6")
     assert (code, errors) == (0, "")
-    assert "--resume" in shown
+    assert "not finished: resume it" in shown
     assert json.loads((tmp_path / "run" / "agent.json").read_text())["record"]["finished"] is False
     code, shown, errors = surpass(*LEARN, "--out", tmp_path / "run", "--resume")
     assert (code, errors) == (0, "")
@@ -243,7 +243,7 @@ def test_bad_input_gets_one_sentence_and_exit_code_2(
 
 def test_a_folder_with_a_run_is_refused_without_resume(run_folder: Path, surpass) -> None:  # type: ignore[no-untyped-def]
     before = checkpoint_files(run_folder)
-    check_refused(surpass(*LEARN, "--out", run_folder), "holds a run already; go on with --resume")
+    check_refused(surpass(*LEARN, "--out", run_folder), "holds a run already; resume it (--resume")
     assert checkpoint_files(run_folder) == before
 
 

@@ -52,7 +52,6 @@ def test_a_million_numbers_are_sorted_in_the_engines_steps(tmp_path: Path) -> No
 @pytest.mark.parametrize("optimise", ["-O0", "-O3"])
 def test_every_compiler_is_content(compiler: str, optimise: str, tmp_path: Path) -> None:
     for name in ("quick_sort", "binary_search", "depth_first"):
-        met = np.arange(100) if name == "binary_search" else None
         (tmp_path / "exported.c").write_text(export_program(taught(name), "c"))
         built = subprocess.run(
             [compiler, *CLEAN, optimise, "-c", "-o", tmp_path / "exported.o", tmp_path / "exported.c"],

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import math
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import pytest
 
 import surpass
 from surpass.engine.batch import Batch
-from surpass.errors import ExportError
+from surpass.errors import DeclarationError, ExportError
 from surpass.machine.calls import enter, leave
 from surpass.machine.state import FIRST, RUNNING, SCORE, SIZE, SOLVED, WRONG, Outcome
 from surpass.programs.export import export_program
@@ -22,6 +24,7 @@ from surpass.programs.extract import write_program
 from surpass.programs.program import Program
 from surpass.table import Table
 from surpass.tasks.lists import list_inputs
+from surpass.tasks.signature import Signature
 from surpass.tasks.task import Inputs, Instances, Memory, Request, Task
 from surpass.tasks.teacher import Do, See, Teacher
 from surpass.tasks.user_file import load_task_file
@@ -62,7 +65,7 @@ def check_list_task(program: Program, folder: Path, lists: list[Any], kind: str)
     library = compile_c(export_program(program, "c"), folder) if COMPILER else None
     for k, items in enumerate(lists):
         outcome, steps = Outcome(int(ends.outcomes[k])), int(ends.steps[k])
-        registers = ends.registers[k, FIRST : FIRST + len(task.registers)].tolist()
+        registers = ends.registers[k, FIRST : FIRST + len(task.memory.names)].tolist()
         values = sorted(set(items))
         want = [values[r] for r in ends.items[k, : len(items)].tolist()]
         copied = list(items)
@@ -89,6 +92,52 @@ def test_the_example_is_exported(tmp_path: Path) -> None:
         lists = [[], [5], [1, 1], [2, 1], [1, 2], [3, 3, 1, 1], *draw_lists(np.random.default_rng(0), 40, 30, kind)]
         program = program_from(agent, as_instances(task, [[items] for items in lists]))
         check_list_task(program, tmp_path, lists, kind)
+
+
+def test_a_task_says_how_its_programs_are_called(tmp_path: Path) -> None:
+    (task,) = load_task_file(EXAMPLE)
+    agent = surpass.find_agent("teacher:scan")
+    assert isinstance(agent, Teacher)
+    program = program_from(agent, as_instances(task, [[[3, 1, 2]], [[1, 2, 1]], [[2, 1]]]))
+    register = task.memory.registers.answer
+    signature = Signature(name="least", summary="find the least value", note="The first counts.", answer=register)
+    program = replace(program, task=replace(task, signature=signature))
+    names = load_python(export_program(program, "python"))
+    assert names["least"]([3.5, 0.5, 2.5]) == (1, 4)
+    assert names["least"]([]) == (None, 0)
+    assert "The first counts." in names["__doc__"]
+    with pytest.raises(ValueError, match="item 1 is nan"):
+        names["least"]([1.0, math.nan])
+    if COMPILER:
+        function = compile_c(export_program(program, "c"), tmp_path).surpass_least_f64
+        function.restype, items, steps = ctypes.c_int64, np.array([3.5, 0.5, 2.5]), ctypes.c_int64(0)
+        function.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
+        assert (function(items.ctypes.data, 3, ctypes.byref(steps)), steps.value) == (1, 4)
+        assert function(items.ctypes.data, 0, None) == -1
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"name": "two words"}, "'two words' is not a plain word"),
+        ({"name": "find", "items": "own", "query": "q"}, "has a query but no list"),
+    ],
+)
+def test_a_signature_that_cannot_be_is_refused(fields: dict[str, Any], words: str) -> None:
+    with pytest.raises(DeclarationError, match=words):
+        Signature(summary="find it", **fields)
+
+
+def test_the_exporter_names_no_task() -> None:
+    folder = Path(surpass.__file__).parent / "programs"
+    # `re.search` and the word in sentences are no names.
+    named = re.compile(r"""sort[-_](bubble|quick|full)|knapsack|["']search["']|tasks\.search|\bSEARCH\b""")
+    assert all(named.search(text) for text in ("SORT = 'sort-quick'", "import tasks.search", 'shape == "search"'))
+    files = [*(folder / "export").rglob("*.py")]
+    assert len(files) > 5
+    assert not [path.name for path in files if named.search(path.read_text())]
+    imports = re.compile(r"surpass\.tasks\.(sort|search|knapsack)")
+    assert not [path.name for path in folder.rglob("*.py") if imports.search(path.read_text())]
 
 
 # A selection sort whose kernels loop: what is seen of the list takes a look at all of it.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from surpass.engine.record import record
-from surpass.evaluation.comparison import Comparison, find_partings, match_rules
+from surpass.evaluation.comparison import ProgramComparison, find_partings, match_rules
 from surpass.programs.extract import Extraction
 from surpass.programs.program import Function, Place, Program
 from surpass.programs.usage import measure_use, steps_by_instruction
@@ -125,5 +125,5 @@ def test_plain_data_says_what_the_program_is():
     assert sum(row["steps"] for row in rows) == usage.steps
     for row in rows:
         assert shown["listing"][row["rule"] - 1]["action"] == row["action"]
-    comparison = Comparison(usage, usage).as_json()["comparison"]
+    comparison = ProgramComparison(usage, usage).as_json()["comparison"]
     assert comparison["partings"] == {"agreed_steps": usage.steps, "unseen_steps": 0, "ways": []}

@@ -7,12 +7,19 @@ import sys
 from pathlib import Path
 
 import pytest
+from tools.publish import publish
 
 from surpass.agents import find_agent
+from surpass.agents.networks.agent import NetworkAgent
+from surpass.agents.networks.files import load_agent
 from surpass.agents.zoo import Resident, find_resident, residents, zoo_folder
+from surpass.bundles import load_bundle, save_bundle
 from surpass.cli.main import main
 from surpass.engine.run import run
-from surpass.errors import UnknownNameError
+from surpass.errors import SurpassError, UnknownNameError
+from surpass.learning.methods import METHODS
+from surpass.programs.program import Program
+from surpass.table import Table
 from surpass.tasks.registry import PAPER_TASKS, find_task
 from surpass.tasks.task import Request
 from tests.learning.quick import learner_again
@@ -49,7 +56,7 @@ def test_zoo_lists_every_agent_and_marks_the_best_of_each_task(command) -> None:
     assert (code, errors) == (0, "")
     marked = set()
     for name in NAMES:
-        (line,) = [line for line in shown.splitlines() if f"zoo:{name}" in line.split()]
+        (line,) = [line for line in shown.splitlines() if line.split()[:1] == [f"zoo:{name}"]]
         if "best" in line.split():
             marked.add(name)
     assert marked == {find_resident(name.partition("/")[0]).name for name in NAMES}
@@ -61,7 +68,17 @@ def test_zoo_as_json_holds_every_record(command) -> None:  # type: ignore[no-unt
     records = json.loads(shown)
     assert [record["name"] for record in records] == list(NAMES)
     for record in records:
-        assert {"recipe", "seconds", "date", "scores", "task", "interface"} <= record.keys()
+        assert {
+            "recipe",
+            "seconds",
+            "date",
+            "scores",
+            "task",
+            "interface",
+            "method",
+            "teacher",
+            "rules",
+        } <= record.keys()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -71,6 +88,7 @@ def test_zoo_shows_one_agent_with_its_recipe_and_scores(name: str, command, tmp_
     record = json.loads((tmp_path / "one.json").read_text())
     assert record["name"] == name
     assert f"teacher: {record['recipe']['teacher']}" in shown
+    assert record.get("about", "") in shown
     for row in record["scores"]:
         assert f"{row['size']:,}" in shown
 
@@ -126,11 +144,53 @@ def test_an_unknown_name_in_the_zoo_is_refused_with_the_known_ones() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_record_holds_a_recipe_that_a_learner_can_be_made_of(name: str) -> None:
     record = find_resident(name).record
+    if "an earlier version of improvement" in record.get("about", ""):
+        with pytest.raises(SurpassError, match=r"unknown setting|no longer in the zoo"):
+            learner_again(record["recipe"])
+        return
     learner = learner_again(record["recipe"])
     made = json.loads(json.dumps(learner.recipe))
     # Every recorded setting is used; those that came later have the values that change nothing.
     assert {**made, **record["recipe"]} == made
     assert record["seconds"] > 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_says_how_the_agent_was_made(name: str) -> None:
+    record = find_resident(name).record
+    assert record["method"] == record["recipe"]["method"]
+    assert record["method"] in METHODS
+    words = [record["method"], *([] if ":" in record["teacher"] else filter(None, [record["teacher"]]))]
+    if name.partition("/")[2] != "-".join(words):
+        assert record["about"], "a name that says something else needs a reason"
+    is_program = find_resident(name).stem.with_suffix(".rules").exists()
+    assert is_program == (record["method"] == "improvement")
+    assert (record["rules"] is None) == name.startswith("sort-full/")
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if "/improvement" in name])
+def test_an_improved_agent_is_its_program_and_the_network_its_neural_form(name: str) -> None:
+    resident = find_resident(name)
+    program, (network, _) = find_agent(f"zoo:{name}"), load_agent(resident.stem, name)
+    assert isinstance(program, Program)
+    assert isinstance(network, NetworkAgent)
+    assert len(program.rules) == resident.record["rules"]
+    table = Table.of(program)
+    for size in (1, 5, 20):
+        run(table, program.task.draw(Request(size=size, count=20, seed=3)))
+    assert (network.actions(table.observations) == program.actions(table.observations)).all()
+
+
+def test_a_run_is_published_with_a_name_and_a_record_that_say_how_it_was_made(tmp_path: Path) -> None:
+    tensors, record = load_bundle(find_resident("knapsack/imitation-depth_first").stem)
+    (tmp_path / "run").mkdir()
+    about = {"recipe": record["recipe"], "seconds": 4.8, "finished": True}
+    save_bundle(tmp_path / "run" / "agent", tensors, {**about, "task": "knapsack", "interface": record["interface"]})
+    stem = publish(tmp_path / "run", tmp_path / "zoo", instances=5, sizes=[4])
+    assert stem == tmp_path / "zoo" / "knapsack" / "imitation-depth_first"
+    made = load_bundle(stem)[1]
+    assert {**made, "date": "", "scores": []} == {**record, "date": "", "scores": []}
+    assert [row["instances"] for row in made["scores"]] == [5]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,4 +1,10 @@
-"""The zoo: trained agents that ship with the package, each with the recipe, seed, figures and date that made it."""
+"""The zoo: trained agents that ship with the package, each with a record of how it was made and what it scores.
+
+An agent is named `TASK/METHOD[-TEACHER]` for what made it. Its record holds `method`, `teacher` (whom it learned from,
+or the agent that it was improved from), `recipe`, `seconds`, `date`, `scores`, `rules` (how many its program has; null
+for a full view) and, where there is more to say, `about`. What improvement made is a program, `NAME.rules`, and
+`NAME.safetensors` is its neural form.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +27,7 @@ class Resident:
     """An agent of the zoo."""
 
     name: str
-    """`TASK/NAME`"""
+    """`TASK/METHOD[-TEACHER]`"""
     stem: Path
     record: dict[str, Any]
 
@@ -39,6 +45,10 @@ class Resident:
         by_reward = task.measure == "reward"
         means = [row["mean_reward"] if by_reward else -row["mean_steps"] for row in rows]
         return min(row["solved"] for row in self.record["scores"]), sum(means) / len(means)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the name and the record."""
+        return {"name": self.name, **self.record}
 
 
 def zoo_folder() -> Path:

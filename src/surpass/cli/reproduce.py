@@ -55,7 +55,7 @@ def reproduce_command(
 
     Example: surpass reproduce table3 --json table3.json --markdown table3.md
 
-    Example: surpass reproduce table3 --stand-in zoo:search/rl+imitation=runs/mine
+    Example: surpass reproduce table3 --stand-in zoo:search/rl+imitation-binary_search=runs/mine
     """
     from surpass.evaluation.curves import EXPERIMENTS, make_figure, shipped_curves, train_curves
     from surpass.evaluation.layout import NOTE

@@ -2,68 +2,75 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from surpass.cli.options import Json, OutputFile
 from surpass.printing import show_number, text_table
 
+if TYPE_CHECKING:
+    from surpass.agents.zoo import Resident
+
 __all__ = ["zoo_command"]
 
 
 def zoo_command(
-    name: Annotated[str | None, typer.Argument(help="TASK or TASK/NAME, to show one whole.", metavar="[NAME]")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="TASK or TASK/METHOD, to show one whole.", metavar="[NAME]")
+    ] = None,
     json: Json = None,
 ) -> None:
-    """List the trained agents that ship with surpass, or show one with its recipe and scores."""
-    from surpass.agents.zoo import Resident, find_resident, residents
-    from surpass.tasks.registry import find_task
+    """List the trained agents that ship with surpass, or show one with its recipe and scores.
+
+    The JSON is a list with name, task, method, teacher, seconds, date, scores, rules and recipe of each agent.
+    """
+    from surpass.agents.zoo import find_resident, residents
 
     output = OutputFile(json)
     chosen = residents() if name is None else (find_resident(name.removeprefix("zoo:")),)
     if not output.is_stdout:
-        if name is None:
-            best: dict[str, Resident] = {one.task: find_resident(one.task) for one in chosen}
-            rows = []
-            for one in chosen:
-                merit = abs(one.merit[1])
-                measure = find_task(one.task).measure
-                rows.append(
-                    [
-                        f"zoo:{one.name}",
-                        "best" if best[one.task].name == one.name else "",
-                        f"{one.merit[0]:.0%}",
-                        f"{show_number(merit, 2)} {measure}",
-                        f"{one.record['seconds']:,.0f} s",
-                        one.record["date"],
-                    ]
-                )
-            columns = ["agent", "", "solved", "on the training sizes", "learned in", "on"]
-            print(text_table("The zoo", columns, rows, "solved: the least share at any size that it is scored at"))
-        else:
-            _print_one(chosen[0].name, chosen[0].record)
-    records = [{"name": one.name, **one.record} for one in chosen]
+        print(_list(chosen) if name is None else _describe(chosen[0]))
+    records = [one.as_json() for one in chosen]
     output.write_json(records if name is None else records[0])
 
 
-def _print_one(name: str, record: dict[str, object]) -> None:
-    print(f"zoo:{name}\n")
-    recipe = record["recipe"]
-    assert isinstance(recipe, dict)
-    for key, value in recipe.items():
-        print(f"  {key}: {value}")
-    print(f"  learned in: {record['seconds']} s on 2 cores, on {record['date']}\n")
-    scores = record["scores"]
-    assert isinstance(scores, list)
+def _list(chosen: tuple[Resident, ...]) -> str:
+    from surpass.agents.zoo import find_resident
+    from surpass.tasks.registry import find_task
+
+    best = {find_resident(task).name for task in {one.task for one in chosen}}
     rows = [
         [
-            f"{row['size']:,}",
-            f"{row['instances']:,}",
-            f"{row['solved']:.1%}",
-            show_number(row["mean_steps"], 2),
-            show_number(row["mean_reward"], 3),
+            f"zoo:{one.name}",
+            "best" if one.name in best else "",
+            one.record["method"],
+            one.record["teacher"] or "-",
+            "-" if one.record["rules"] is None else f"{one.record['rules']:,}",
+            f"{one.merit[0]:.0%}",
+            f"{show_number(abs(one.merit[1]), 2)} {find_task(one.task).measure}",
+            f"{one.record['seconds']:,.0f} s",
         ]
-        for row in scores
+        for one in chosen
     ]
-    print(text_table("scores", ["size", "instances", "solved", "mean steps", "mean reward"], rows))
+    columns = ["agent", "", "method", "teacher", "rules", "solved", "on the training sizes", "learned in"]
+    note = "teacher: whom it learned from, or what it was improved from; solved: the least share at any size"
+    return text_table("The zoo", columns, rows, note)
+
+
+def _describe(one: Resident) -> str:
+    record = one.record
+    lines = [f"zoo:{one.name}", "", *([record["about"], ""] if "about" in record else [])]
+    lines += [f"  {key}: {value}" for key, value in record["recipe"].items()]
+    lines.append(f"  learned in: {record['seconds']} s on 2 cores, on {record['date']}")
+    if record["rules"] is not None:
+        lines.append(f"  rules: {record['rules']:,}")
+    rows = [
+        [
+            *(f"{row['size']:,}", f"{row['instances']:,}", f"{row['solved']:.1%}"),
+            *(show_number(row["mean_steps"], 2), show_number(row["mean_reward"], 3)),
+        ]
+        for row in record["scores"]
+    ]
+    scores = text_table("scores", ["size", "instances", "solved", "mean steps", "mean reward"], rows)
+    return "\n".join([*lines, "", scores])

@@ -13,7 +13,7 @@ from surpass.printing import Printed, count, show_number, text_table
 from surpass.programs.usage import Usage, steps_by_instruction
 from surpass.programs.words import show_action, show_rule
 
-__all__ = ["Comparison", "Parting", "Partings", "SharedRule", "find_partings", "match_rules"]
+__all__ = ["Parting", "Partings", "ProgramComparison", "SharedRule", "find_partings", "match_rules"]
 
 MOST_LINES = 20
 """How many lines of each part are printed; all of them are in the plain data."""
@@ -86,7 +86,7 @@ def match_rules(first: Usage, second: Usage) -> tuple[SharedRule, ...]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Printed):
+class ProgramComparison(Printed):
     """Two programs of a task and their use on the same instances."""
 
     first: Usage

@@ -15,7 +15,7 @@ NOTE = (
     "errors: by how many standard errors our mean of a teacher lies above the paper's. saves, gains: what an agent does"
     " better than its teacher; the paper's is the difference of two printed means, ours the mean difference on the same"
     " instances. better, worse, even: our saving against the paper's, beyond or within 95 % noise and rounding. filled:"
-    " the paper prints no number."
+    " the paper prints no number. no agent: no agent of the zoo learned this by gradients."
 )
 
 
@@ -62,8 +62,8 @@ def _what(table: PaperTable) -> str:
 
 
 def _heading(row: PaperRow) -> str:
-    method = "" if row.is_teacher else f": {row.missing or row.method}"
-    return f"{row.label} ({row.agent}{method})"
+    made = "" if row.is_teacher else row.missing or row.method
+    return f"{row.label} ({': '.join(filter(None, (row.agent, made)))})"
 
 
 def _lines(row: PaperRow, table: PaperTable) -> list[PaperLine]:

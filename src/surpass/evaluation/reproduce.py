@@ -38,6 +38,8 @@ __all__ = [
 
 AGREEMENT = 3.0
 """How many standard errors may lie between a teacher's printed mean and ours: there are some 80 such cells."""
+NO_AGENT = "no agent by gradient yet"
+"""What a row of the paper's says for which the zoo has no agent; what improvement made does not stand in for one."""
 HALF_A_UNIT = {"steps": 0.05, "reward": 0.005, "solved": 0.005}
 """By how much a printed number can be off from rounding."""
 
@@ -79,7 +81,7 @@ class PaperCell:
     """Ours minus the paper's, in standard errors of that difference; None where there is nothing to compare."""
     saving: Saving | None
     verdict: str
-    """better, worse or even against the paper; agrees or differs for a teacher; filled, empty, or - for none."""
+    """better, worse or even against the paper; agrees or differs for a teacher; filled, empty, no agent, or -."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +191,7 @@ class Reproduction:
         self.seed = seed
         self.stand_ins, self.failures = stand_ins or {}, failures or {}
         self.progress = progress
-        self._methods = {f"zoo:{one.name}": _describe(one.record["recipe"]) for one in residents()}
+        self._methods = {f"zoo:{one.name}": _describe(one.record) for one in residents()}
         self._runs: dict[str, tuple[AnyAgent, Callable[..., Results]]] = {}
         self._results: dict[tuple[Any, ...], Results | None] = {}
 
@@ -208,12 +210,14 @@ class Reproduction:
 
     def _row(self, plan: TablePlan, row: RowPlan) -> PaperRow:
         printed = plan.printed(row)
-        missing = "not in the zoo" if self._is_missing(row) else self.failures.get(row.agent, "")
+        is_missing = self._is_missing(row)
+        missing = NO_AGENT if is_missing else self.failures.get(row.agent, "")
         if missing:
             empty = tuple(
-                _empty_cell(size, paper, plan.measure) for size, paper in zip(plan.sizes, printed, strict=True)
+                _empty_cell(size, paper, plan.measure, "no agent")
+                for size, paper in zip(plan.sizes, printed, strict=True)
             )
-            return PaperRow(row.label, row.agent, "", missing, False, row.against, empty)
+            return PaperRow(row.label, "" if is_missing else row.agent, "", missing, False, row.against, empty)
         teacher = next((other for other in plan.rows if other.label == row.against), None)
         ours = self._results_of(plan, row)
         theirs = self._results_of(plan, teacher) if teacher else [None] * len(ours)
@@ -252,7 +256,7 @@ class Reproduction:
         limit = Limit.parse(row.limit)
 
         def draw(count: int) -> Instances:
-            queries = plan.queries or (agent.task.queries[0] if agent.task.queries else "mixed")
+            queries = plan.queries or (agent.task.inputs.queries[0] if agent.task.inputs.queries else "mixed")
             return agent.task.draw(Request(size=size, count=count, seed=self.seed, queries=queries))
 
         def report(count: int, done: int) -> Callable[[int], None] | None:
@@ -277,9 +281,9 @@ class Reproduction:
         return self._runs[name]
 
 
-def _describe(recipe: Mapping[str, Any]) -> str:
+def _describe(record: Mapping[str, Any]) -> str:
     """Return how an agent was made: its method, and from whom it learned."""
-    return str(recipe["method"]) + (f" from {recipe['teacher']}" if recipe.get("teacher") else "")
+    return str(record["method"]) + (f" from {record['teacher']}" if record["teacher"] else "")
 
 
 def _join(first: Results, second: Results) -> Results:
@@ -339,9 +343,9 @@ def _cell(
     )
 
 
-def _empty_cell(size: int, printed: Any, measure: Measure) -> PaperCell:
+def _empty_cell(size: int, printed: Any, measure: Measure, verdict: str = "empty") -> PaperCell:
     paper, paper_solved = _printed(printed, measure)
-    return PaperCell(size, paper, paper_solved, 0, math.nan, math.nan, math.nan, None, None, "empty")
+    return PaperCell(size, paper, paper_solved, 0, math.nan, math.nan, math.nan, None, None, verdict)
 
 
 def _values(results: Results, measure: Measure) -> Reals:

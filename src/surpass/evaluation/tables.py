@@ -24,7 +24,7 @@ class RowPlan:
     against: str = ""
     """The label of the teacher's row that savings are counted from."""
     is_optional: bool = False
-    """Whether to leave the row out, rather than say so, when its agent is not in the zoo."""
+    """Whether it is no row of the paper's, and so is left out when its agent is not in the zoo."""
 
     @property
     def is_teacher(self) -> bool:
@@ -55,27 +55,29 @@ class TablePlan:
         return list(paper_tables()[self.paper_table]["rows"][row.paper_row or row.label])
 
 
-def _learned(
-    task: str, label: str, name: str, *, limit: str, against: str, paper_row: str | None = ""
-) -> tuple[RowPlan, ...]:
-    """Return the row of the zoo's best agent of a kind, and that of the paper's plain learner where it is another."""
-    best = RowPlan(label=label, agent=f"zoo:{task}/{name}", limit=limit, against=against, paper_row=paper_row)
-    plain = replace(
-        best,
-        label=f"{label}, plain",
-        agent=f"{best.agent}-plain",
-        paper_row=label if paper_row == "" else paper_row,
-        is_optional=True,
-    )
-    return best, plain
+IMPROVED = "improvement (ours)"
+"""The label of what our search over programs made, which is no row of the paper's."""
+
+
+def _learned(label: str, agent: str, *, limit: str, against: str) -> RowPlan:
+    """Return a row of the paper's that only an agent learned by gradients can fill."""
+    return RowPlan(label=label, agent=f"zoo:{agent}", limit=limit, against=against)
+
+
+def _ours(label: str, agent: str, *, limit: str, against: str, paper_row: str | None = None) -> RowPlan:
+    """Return a row of our own, which is left out if its agent is not in the zoo."""
+    return replace(_learned(label, agent, limit=limit, against=against), paper_row=paper_row, is_optional=True)
 
 
 def _budget(factor: int) -> tuple[RowPlan, ...]:
-    teacher = RowPlan(label=f"dfs, budget {factor} x size", agent="teacher:depth_first", limit=f"{factor}n")
-    label = f"rl, budget {factor} x size"
-    rows = _learned("knapsack", label, "rl", limit=f"{factor}n", against=teacher.label)
-    large = replace(rows[1], label=f"{label}, learned on more items", agent="zoo:knapsack/rl-large")
-    return teacher, *rows, large
+    limit, label = f"{factor}n", f"rl, budget {factor} x size"
+    teacher = RowPlan(label=f"dfs, budget {factor} x size", agent="teacher:depth_first", limit=limit)
+    more = f"{label}, learned on more items"
+    return (
+        teacher,
+        _learned(label, "knapsack/rl", limit=limit, against=teacher.label),
+        _ours(more, "knapsack/rl-large", limit=limit, against=teacher.label, paper_row=label),
+    )
 
 
 _SUPERVISED = "zoo:sort-full/imitation-selection_sort"
@@ -98,8 +100,11 @@ TABLES = (
         rows=(
             RowPlan(label="bubble sort", agent="teacher:bubble_sort", limit="10n^2"),
             RowPlan(label="insertion sort", agent="teacher:insertion_sort", limit="10n^2"),
-            *_learned("sort-bubble", "rl from scratch", "rl", limit="10n^2", against="insertion sort"),
-            *_learned("sort-bubble", "rl + imitation", "rl+imitation", limit="10n^2", against="insertion sort"),
+            _learned("rl from scratch", "sort-bubble/rl", limit="10n^2", against="insertion sort"),
+            _learned(
+                "rl + imitation", "sort-bubble/rl+imitation-insertion_sort", limit="10n^2", against="insertion sort"
+            ),
+            _ours(IMPROVED, "sort-bubble/improvement-insertion_sort", limit="10n^2", against="insertion sort"),
         ),
     ),
     TablePlan(
@@ -108,8 +113,10 @@ TABLES = (
         paper_table="table2_quick_interface_steps",
         rows=(
             RowPlan(label="quick sort", agent="teacher:quick_sort", limit="10n^2"),
-            *_learned("sort-quick", "rl from scratch", "rl", limit="10n^2", against="quick sort"),
-            *_learned("sort-quick", "rl + imitation", "rl+imitation", limit="10n^2", against="quick sort"),
+            _learned("rl from scratch", "sort-quick/rl", limit="10n^2", against="quick sort"),
+            _learned("rl + imitation", "sort-quick/rl+imitation-quick_sort", limit="10n^2", against="quick sort"),
+            _ours(IMPROVED, "sort-quick/improvement-quick_sort", limit="10n^2", against="quick sort"),
+            _ours(f"{IMPROVED}, from scratch", "sort-quick/improvement", limit="10n^2", against="quick sort"),
         ),
     ),
     TablePlan(
@@ -120,8 +127,16 @@ TABLES = (
         rows=(
             RowPlan(label="linear search", agent="teacher:linear_search", limit="20n"),
             RowPlan(label="binary search", agent="teacher:binary_search", limit="20n"),
-            *_learned("search", "rl from scratch", "rl", limit="20n", against="binary search"),
-            *_learned("search", "rl + imitation", "rl+imitation", limit="20n", against="binary search"),
+            _learned("rl from scratch", "search/rl", limit="20n", against="binary search"),
+            _learned("rl + imitation", "search/rl+imitation-binary_search", limit="20n", against="binary search"),
+            _ours(
+                "rl + imitation of bracket search",
+                "search/rl+imitation-bracket_search",
+                limit="20n",
+                against="binary search",
+                paper_row="rl + imitation",
+            ),
+            _ours(f"{IMPROVED}, from scratch", "search/improvement", limit="20n", against="binary search"),
         ),
     ),
     TablePlan(
@@ -138,14 +153,13 @@ TABLES = (
         rows=(
             RowPlan(label="teacher", agent="teacher:selection_sort", limit="n^2"),
             RowPlan(label="supervised", agent=_SUPERVISED, limit="n^2", against="teacher"),
-            *_learned("sort-full", "rl", "rl", limit="n^2", against="teacher"),
-            RowPlan(
-                label="rl + imitation",
-                agent="zoo:sort-full/rl+imitation",
+            _learned("rl", "sort-full/rl", limit="n^2", against="teacher"),
+            _ours(
+                "rl + imitation",
+                "sort-full/rl+imitation-selection_sort",
                 limit="n^2",
                 against="teacher",
                 paper_row="rl",
-                is_optional=True,
             ),
         ),
     ),
@@ -155,7 +169,8 @@ TABLES = (
         paper_table="table6_quick_interface_large_steps",
         rows=(
             RowPlan(label="quick sort", agent="teacher:quick_sort", limit="10n^2"),
-            *_learned("sort-quick", "rl + imitation", "rl+imitation", limit="10n^2", against="quick sort"),
+            _learned("rl + imitation", "sort-quick/rl+imitation-quick_sort", limit="10n^2", against="quick sort"),
+            _ours(IMPROVED, "sort-quick/improvement-quick_sort", limit="10n^2", against="quick sort"),
         ),
     ),
 )

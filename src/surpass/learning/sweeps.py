@@ -240,11 +240,15 @@ class Sweep:
         write_atomically(ending.job.folder / "failure.json", _json(record))
 
     def _write(self, ranking: Ranking) -> None:
-        """Write the ranking and the best run's network."""
+        """Write the ranking and the best run's agent."""
         write_atomically(self.folder / "ranking.json", _json(ranking.as_json()))
         if ranking.runs:
-            tensors, record = load_bundle(self.folder / "runs" / ranking.runs[0].run / "agent")
-            save_bundle(self.folder / "agent", tensors, record)
+            best = self.folder / "runs" / ranking.runs[0].run / "agent"
+            tensors, record = load_bundle(best)
+            program = best.with_suffix(".rules")
+            if program.exists():
+                write_atomically(self.folder / program.name, program.read_bytes())
+            save_bundle(self.folder / "agent", tensors or None, record)
 
     # What came out
 

@@ -1,8 +1,9 @@
-"""Run many changed versions of a program on the same instances."""
+"""Run many programs on the same instances, side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -11,158 +12,137 @@ from surpass.engine.advance import Call, advance
 from surpass.engine.batch import Batch, allocate
 from surpass.engine.run import core_count
 from surpass.engine.specialise import specialise
-from surpass.learning.changes import AmendedAgent
+from surpass.machine.interface import NO_ACTION
 from surpass.machine.state import SCORE, Outcome
-from surpass.table import Amendment, Table, amended, put
+from surpass.programs.evaluate import answer_split, split_observations
+from surpass.programs.program import Program
+from surpass.table import EMPTY, Table, put
 from surpass.tasks.task import Instances, Limit, Task
 
-__all__ = ["Trial", "with_changes"]
+__all__ = ["Seen", "Trial"]
 
 Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
 
 MOST_ROUNDS = 40
-"""How often a candidate may wait for actions of observations that nobody has met before."""
-TABLE_WORDS = 1 << 22
-"""About how many places the tables of candidates that are run together may have."""
+"""How often a program may wait for its actions at observations that none has come to before; then it is stopped."""
 
 
-def with_changes(known: Table, changes: Sequence[Amendment]) -> Ints:
-    """Return the actions at all places of a table as they are after some changes; the table stays as it is."""
-    return amended(known.task.interface, changes, known.keys, known.values.copy())
+class Seen:
+    """Every observation that some program came to: what programs are written out as tables over."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.table = Table(task)
+        self._split = split_observations(task.interface, np.zeros(0, np.int64))
+        self._places: Ints = np.zeros(0, np.int64)
+
+    @property
+    def keys(self) -> Ints:
+        """The observations as they lie in a table."""
+        return self.table.keys
+
+    def add(self, observations: Ints) -> None:
+        """Add new observations [m] in place."""
+        self.table.insert(observations, np.full(len(observations), NO_ACTION, np.int64))
+        self._places = np.flatnonzero(self.table.keys != EMPTY)
+        self._split = split_observations(self.task.interface, self.table.keys[self._places])
+
+    def add_to(self, tables: dict[int, Ints], programs: Sequence[Program], observations: Ints) -> None:
+        """Add new observations [m] in place, and to the tables of some programs by their numbers."""
+        before = self.keys
+        self.add(observations)
+        for k in tables:
+            if self.keys is before:
+                put(self.keys, tables[k], observations, programs[k].actions(observations))
+            else:
+                tables[k] = self.actions_of(programs[k])
+
+    def actions_of(self, program: Program) -> Ints:
+        """Return the action of a program at each place of the table."""
+        actions = np.full(len(self.table.keys), NO_ACTION, np.int64)
+        found = np.empty(len(self._places), np.int64)
+        answer_split(program.compiled, self._split, found)
+        actions[self._places] = found
+        return actions
 
 
 class Trial:
-    """Instances, what the program does on them, and room to run candidates on them side by side."""
+    """Instances that programs are compared on, and room to run some programs on them at once."""
 
-    def __init__(self, task: Task, instances: Instances, is_counted: npt.NDArray[np.bool_], copies: int) -> None:
-        self.task, self.copies, self.count = task, copies, instances.count
-        self.kernels, self.rows = specialise(task), task.interface.action_rows
-        self.is_counted = is_counted
-        """[m] whether the cost of an instance matters, or only that it is solved."""
-        self.weights = np.zeros(instances.count)
-        """[m] what the cost of an instance counts for."""
-        self.instances = Instances(
-            *(np.concatenate([part] * copies) for part in (instances.sizes, instances.items, instances.reals))
-        )
-        self.batch = allocate(task, instances.count * copies, int(instances.sizes.max()))
-        self.full_limits = Limit.parse(task.limit).steps(instances.sizes)
-        self.limits = np.concatenate([self.full_limits] * copies)
-        self.unsolved = np.zeros(instances.count, bool)
-        self.costs = np.zeros(instances.count)
-        """[m] what the program takes."""
+    def __init__(self, task: Task, instances: Instances, seen: Seen, copies: int) -> None:
+        self.task, self.seen, self.count, self.sizes = task, seen, instances.count, instances.sizes
+        self.limits = Limit.parse(task.limit).steps(instances.sizes)
+        """[m] how many steps a program may take; at first those that the task allows."""
+        self.failure_costs = self.limits * float(task.measure == "steps")
+        """[m] what an instance costs that is not solved: all of its steps, or the reward that is not had."""
+        self._copies = Instances(*(np.concatenate([part] * copies) for part in instances))
+        self._batch = allocate(task, instances.count * copies, int(instances.sizes.max()))
 
-    @property
-    def sizes(self) -> Ints:
-        """[m] the sizes of the instances."""
-        return self.instances.sizes[: self.count]
-
-    def measure_program(self, base: Table, changes: list[Amendment], known: Table, slack: float) -> None:
-        """Run the program, keep its costs, and let candidates take not much longer, in place.
-
-        An instance that it does not solve costs the whole limit.
-        """
-        self.limits = np.concatenate([self.full_limits] * self.copies)
-        costs = self.run(base, changes, known, [[]], is_program=True)[0]
-        unsolved = ~np.isfinite(costs)
-        self.costs = np.where(unsolved, self.full_limits, costs)
-        if self.task.measure == "steps":
-            allowed = np.where(unsolved, self.full_limits, slack * self.costs + 12).astype(np.int64)
-            self.limits = np.concatenate([np.minimum(allowed, self.full_limits)] * self.copies)
-        self.unsolved = unsolved
-
-    def visits(
-        self, base: Table, changes: list[Amendment], known: Table, candidate: list[Amendment]
-    ) -> tuple[Ints, Ints]:
-        """Return how often a candidate meets what is at each place of `known`, and its action there, if it has one."""
-        self.run(base, changes, known, [candidate])
-        values = with_changes(known, candidate)
-        counts = np.zeros(len(known.keys), np.int64)
-        self._start(self.count)
-        table = (known.keys, values, self.rows, self.limits, counts, False, 0, self.count)
-        self.batch = advance(self.task, self.batch, lambda batch: [(self.kernels.advance, (batch, *table))])
-        lost = self.batch.outcomes[: self.count] == Outcome.NO_ACTION
-        ends, often = np.unique(self.batch.pending[: self.count][lost], return_counts=True)
-        if len(ends):
-            member = np.isin(known.keys, ends)
-            counts[member] += often[np.searchsorted(ends, known.keys[member])]
-        return counts, values
-
-    def _start(self, episodes: int) -> Instances:
-        """Start the first episodes in place and return their instances."""
-        instances = self.instances.part(0, episodes)
-        self.kernels.reset(self.batch, instances.sizes, instances.items, instances.reals, np.arange(episodes))
-        return instances
-
-    def run(
-        self,
-        base: Table,
-        changes: list[Amendment],
-        known: Table,
-        candidates: Sequence[list[Amendment]],
-        *,
-        is_program: bool = False,
-    ) -> Reals:
-        """Return the costs [K, m] of candidates, infinite where they fail.
-
-        A candidate is the program (`base` with `changes`) with further changes. Where the program itself fails, a
-        candidate that fails as well costs the same.
-        """
-        used = slice(0, len(candidates) * self.count)
-        instances = self._start(used.stop)
-        before = self.batch.reals[used, SCORE].copy()
-        program = AmendedAgent(base, changes)
-        group = max(1, TABLE_WORDS // len(known.keys))
-        for first in range(0, len(candidates), group):
-            self._finish(program, known, candidates, first, min(first + group, len(candidates)))
-        batch, reward = self.batch, self.task.reward
-        outcomes = batch.outcomes[used].copy()
+    def run(self, programs: Sequence[Program]) -> Reals:
+        """Return the costs [K, m] of programs: steps, or what they lose of the reward; infinite where they fail."""
+        kernels, used = specialise(self.task), len(programs) * self.count
+        instances = self._copies.part(0, used)
+        kernels.reset(self._batch, *instances, np.arange(used))
+        before = self._batch.reals[:used, SCORE].copy()
+        limits = np.tile(self.limits, len(programs))
+        self._finish(programs, limits)
+        outcomes = self._batch.outcomes[:used].copy()
         if self.task.measure == "reward":
             outcomes[outcomes == Outcome.STEP_LIMIT] = Outcome.SOLVED
-            costs = -reward.progress * (batch.reals[used, SCORE] - before) + reward.step_cost * batch.steps[used]
-        else:
-            costs = batch.steps[used].astype(float)
         solved = outcomes == Outcome.SOLVED
-        if is_program:
-            solved &= ~self.task.find_wrong(instances, batch.registers[used], batch.items[used], batch.reals[used])
-        costs = np.where(solved, costs, np.inf).reshape(len(candidates), self.count)
-        if not is_program:
-            costs = np.where(self.unsolved & ~np.isfinite(costs), self.costs, costs)
+        solved[solved] &= ~self._find_wrong(instances, np.flatnonzero(solved))
+        return np.where(solved, self._costs(before, used), np.inf).reshape(len(programs), self.count)
+
+    def visits(self, program: Program) -> tuple[Ints, Ints]:
+        """Return the observations that a program comes to, in ascending order, and how often it does."""
+        self.run([program])
+        kernels, counts = specialise(self.task), np.zeros(len(self.seen.keys), np.int64)
+        kernels.reset(self._batch, *self._copies.part(0, self.count), np.arange(self.count))
+        rest = (self.seen.keys, self.seen.actions_of(program), self.task.interface.action_rows, self.limits, counts)
+        self._batch = advance(
+            self.task, self._batch, lambda batch: [(kernels.advance, (batch, *rest, False, 0, self.count))]
+        )
+        places = np.flatnonzero(counts)
+        places = places[np.argsort(self.seen.keys[places])]
+        return self.seen.keys[places], counts[places]
+
+    def _costs(self, before: Reals, used: int) -> Reals:
+        batch, reward = self._batch, self.task.reward
+        if self.task.measure == "steps":
+            return batch.steps[:used].astype(np.float64)
+        costs: Reals = reward.step_cost * batch.steps[:used] - reward.progress * (batch.reals[:used, SCORE] - before)
         return costs
 
-    def _finish(
-        self, program: AmendedAgent, known: Table, candidates: Sequence[list[Amendment]], first: int, last: int
-    ) -> None:
-        """Run candidates `first` to `last - 1` on their episodes to the end, in place."""
-        tables: dict[int, Ints] = {}
-        used, no_counts, rounds = slice(first * self.count, last * self.count), np.zeros(0, np.int64), 0
+    def _find_wrong(self, instances: Instances, rows: Ints) -> npt.NDArray[np.bool_]:
+        chosen = Instances(*(part[rows] for part in instances))
+        batch = self._batch
+        return self.task.find_wrong(chosen, batch.registers[rows], batch.items[rows], batch.reals[rows])
 
-        def run_one(batch: Batch, k: int) -> None:
-            if k not in tables:
-                tables[k] = with_changes(known, candidates[k])
-            part = self._slice(k)
-            shared = (batch, known.keys, tables[k], self.rows, self.limits, no_counts)
-            self.kernels.advance(*shared, False, part.start, part.stop)
+    def _finish(self, programs: Sequence[Program], limits: Ints) -> None:
+        """Run each program on its own episodes to the end, in place."""
+        kernel, rows, nothing = specialise(self.task).advance, self.task.interface.action_rows, limits[:0]
+        tables = {k: self.seen.actions_of(program) for k, program in enumerate(programs)}
+        threads, rounds, used = core_count(), 0, len(programs) * self.count
+        bounds = np.linspace(0, self.count, max(1, threads // len(programs)) + 1).astype(np.int64).tolist()
 
         def calls(batch: Batch) -> list[Call]:
+            by_program = batch.outcomes[:used].reshape(len(programs), self.count)
+            is_running: npt.NDArray[np.bool_] = np.any(by_program <= Outcome.RUNNING, axis=1)
+            for k in [k for k in tables if not is_running[k]]:
+                del tables[k]
+            return [
+                (kernel, (batch, self.seen.keys, table, rows, limits, nothing, False, at + first, at + last))
+                for at, table in ((k * self.count, table) for k, table in tables.items())
+                for first, last in pairwise(bounds)
+            ]
+
+        def answer(observations: Ints) -> None:
             nonlocal rounds
+            self.seen.add_to(tables, programs, observations)
             rounds += 1
-            outcomes = batch.outcomes[used]
-            if rounds > MOST_ROUNDS and len(candidates) > 1:
-                outcomes[outcomes == Outcome.RUNNING] = Outcome.STEP_LIMIT
-            running = (outcomes.reshape(last - first, self.count) == Outcome.RUNNING).any(axis=1)
-            return [(run_one, (batch, first + k)) for k in np.flatnonzero(running).tolist()]
+            if rounds > MOST_ROUNDS and len(programs) > 1:
+                limits[:] = 0
 
-        def answer(fresh: Ints) -> None:
-            before, actions = known.keys, program.actions(fresh)
-            known.insert(fresh, actions)
-            if known.keys is not before:
-                tables.clear()
-            for k, table in tables.items():
-                put(known.keys, table, fresh, amended(self.task.interface, candidates[k], fresh, actions.copy()))
-
-        self.batch = advance(self.task, self.batch, calls, answer=answer, threads=core_count())
-
-    def _slice(self, k: int) -> slice:
-        """Return the episodes of candidate `k`."""
-        return slice(k * self.count, (k + 1) * self.count)
+        self._batch.outcomes[used:] = Outcome.SOLVED
+        self._batch = advance(self.task, self._batch, calls, answer=answer, threads=threads)

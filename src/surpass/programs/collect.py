@@ -12,7 +12,7 @@ from surpass.engine.run import Results, run
 from surpass.errors import InstanceError
 from surpass.table import Agent, Table
 from surpass.tasks.enumeration import enumeration_of
-from surpass.tasks.task import Instances, Number, Request, Task, parse_numbers
+from surpass.tasks.task import Instances, Number, Request, join_instances, parse_numbers
 
 __all__ = ["Collector", "Progress", "change_instance"]
 
@@ -68,7 +68,7 @@ class Collector:
         """
         seed = self.seed * 1_000_000 + self.rounds
         self.rounds += 1
-        kinds = [(data, queries) for data in self.task.data for queries in self.task.queries or ("",)]
+        kinds = [(data, queries) for data in self.task.inputs.draw for queries in self.task.inputs.queries or ("",)]
         for size in sorted({*SMALL_SIZES, *self.task.training_sizes, *self.task.sizes}):
             for data, queries in tuple(kinds):
                 # The first two tell how many more can be afforded; if they are the same, there are no others.
@@ -98,7 +98,7 @@ class Collector:
                 except InstanceError:
                     continue  # this task does not take it: its lists are ordered, or of one length
             for first in range(0, len(changed), TOGETHER):
-                self._run(_join(self.task, changed[first : first + TOGETHER]), progress, keep=TOGETHER)
+                self._run(join_instances(self.task, changed[first : first + TOGETHER]), progress, keep=TOGETHER)
 
     def _run(self, instances: Instances, progress: Progress | None, *, keep: int = 2) -> Results:
         """Run the agent on instances and return what came of them; keep some if something new occurred."""
@@ -106,7 +106,7 @@ class Collector:
         # To hand a few instances over to threads takes longer than to run them.
         results = run(self.table, instances, threads=1 if instances.count <= TOGETHER else None)
         self.instances += instances.count
-        if len(self.table) > before and self.task.write and self.task.read:
+        if len(self.table) > before and self.task.inputs.write and self.task.inputs.read:
             chosen = [k for k in range(instances.count) if 1 < instances.sizes[k] <= CHANGED_SIZE][-keep:]
             self._kept += [self.task.write_instance(instances.part(k, k + 1)) for k in chosen]
         if progress:
@@ -139,13 +139,3 @@ def change_instance(random: np.random.Generator, text: str) -> str:
     if is_ordered:
         part.sort()
     return ":".join(",".join(map(str, numbers)) for numbers in parts)
-
-
-def _join(task: Task, instances: list[Instances]) -> Instances:
-    """Return single instances of any sizes as one batch."""
-    together = task.allocate(len(instances), max(int(one.sizes[0]) for one in instances))
-    for k, one in enumerate(instances):
-        together.sizes[k] = one.sizes[0]
-        together.items[k, : one.items.shape[1]] = one.items[0]
-        together.reals[k, : one.reals.shape[1]] = one.reals[0]
-    return together

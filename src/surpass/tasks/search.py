@@ -245,8 +245,8 @@ SEARCH = Task(
     signature=Signature(
         name="search",
         summary="find the position of a query in an ordered list",
-        note="The list must be in order. A report that the query is not there is taken on trust, since to check it takes"
-        " another search; a reported position is checked.",
+        note="The list must be in order. A report that the query is not there is taken on trust, since to check it"
+        " takes another search; a reported position is checked.",
         items="ordered list",
         query="query",
         answer=R.answer,

@@ -37,8 +37,8 @@ class Signature:
     note: str = ""
     """What else the caller should know."""
     items: Literal["list", "ordered list", "own", "memory"] = "list"
-    """What the integers of an instance are: the caller's list, to be read or changed; a list that must be in order, which
-    is not looked at; the program's own, which start at 0; or, with the reals, the memory of an episode."""
+    """What the integers of an instance are: the caller's list, to be read or changed; a list that must be in order,
+    which is not looked at; the program's own, which start at 0; or, with the reals, the memory of an episode."""
     query: str = ""
     """The name of the item that stands behind the list, at position n."""
     reals: tuple[RealInput, ...] = ()

@@ -8,22 +8,8 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from surpass.programs.export import syntax
 from surpass.programs.export.c_entry import Written, write_file
-from surpass.programs.export.code import (
-    CloseCall,
-    CountStep,
-    Finish,
-    GoTo,
-    OpenCall,
-    Remark,
-    Subroutine,
-    assigned,
-    blocks,
-    names_in,
-    number,
-    same,
-    statements,
-)
 from surpass.programs.export.heading import WIDTH, plain_text
 from surpass.programs.export.kinds import Kind, Kinds, VariableKinds
 from surpass.programs.export.plan import Plan
@@ -79,7 +65,7 @@ def _has_sites(plan: Plan) -> bool:
 
 def _changes_items(plan: Plan) -> bool:
     return any("items" in changed for changed in plan.changes.values()) or any(
-        "items" in assigned(block) for block in plan.blocks
+        "items" in syntax.assigned(block) for block in plan.blocks
     )
 
 
@@ -173,7 +159,7 @@ class _CWriter:
 
     # Subroutines
 
-    def subroutine(self, found: Subroutine) -> Lines:
+    def subroutine(self, found: syntax.Subroutine) -> Lines:
         """Yield a kernel as a function; what it changes comes by address."""
         plan, changes = self.plan, self.plan.changes[found.name]
         self.scope, needs = self.kinds.subroutines[found.name], plan.needs(found)
@@ -245,7 +231,7 @@ class _CWriter:
             if self.declared != {"outcome"}:
                 inside = [f"{INDENT}{{", *_indent(inside), f"{INDENT}}}"]
             yield from inside
-        if any(isinstance(line, CloseCall) for block in self.plan.blocks for line in statements(block)):
+        if any(isinstance(line, syntax.CloseCall) for block in self.plan.blocks for line in syntax.statements(block)):
             yield from ("", "back:", f"{INDENT}/* Back to the caller. */", *_indent(self._back()))
 
     def _back(self) -> Lines:
@@ -290,16 +276,11 @@ class _CWriter:
 
     def _declare_before(self, line: ast.stmt, rest: Sequence[ast.stmt]) -> Lines:
         """Yield the declarations of variables that are first set inside a statement and read behind it."""
-        if any(blocks(line)):
-            own = {k for k in assigned([line]) if k in self.scope and k not in self.declared}
-            counters = {
-                s.target.id for s in statements([line]) if isinstance(s, ast.For) and isinstance(s.target, ast.Name)
-            }
-            both = set(assigned(line.body)) & set(assigned(line.orelse)) if isinstance(line, ast.If) else set()
-            read = names_in(*rest) | (both and names_in(*(s for s in rest)))
-            for k in sorted((own - counters) & read):
-                self.declared.add(k)
-                yield f"{self.type_of(self.scope[k])} {k} = 0;"
+        counters = {syntax.names_in(s.target).pop() for s in syntax.statements([line]) if isinstance(s, ast.For)}
+        inner = set(syntax.assigned([line])) - counters if any(syntax.blocks(line)) else set()
+        for own in sorted((inner & self.scope.keys() & syntax.names_in(*rest)) - self.declared):
+            self.declared.add(own)
+            yield f"{self.type_of(self.scope[own])} {own} = 0;"
 
     def _inside(self, block: Sequence[ast.stmt]) -> Lines:
         """Yield the code of an inner block; what it declares is known in it alone."""
@@ -328,26 +309,26 @@ class _CWriter:
                 yield f"{self.text(line.value)};"
             case ast.Return():
                 yield "return;" if line.value is None else f"return {self.text(line.value)};"
-            case Remark():
+            case syntax.Remark():
                 yield from comment_lines(line.text)
-            case CountStep():
+            case syntax.CountStep():
                 yield "if (left-- == 0) goto step_limit;"
-            case GoTo():
+            case syntax.GoTo():
                 yield _jump(line.place)
-            case Finish(outcome=None):
+            case syntax.Finish(outcome=None):
                 yield from ("++left;", "outcome = SURPASS_NO_RULE;", "goto end;")
-            case Finish(outcome=ast.expr() as outcome):
-                if not same(outcome, ast.Name("outcome", ast.Load())):
+            case syntax.Finish(outcome=ast.expr() as outcome):
+                if not syntax.same(outcome, ast.Name("outcome", ast.Load())):
                     yield f"outcome = {self.text(outcome)};"
                 yield "goto end;"
-            case OpenCall():
+            case syntax.OpenCall():
                 assert self.plan.stack_limit is not None
                 saved = [f".{own} = {own}" for own in self.plan.saved]
                 saved += [f".site = {line.site}"] if _has_sites(self.plan) else []
                 yield "if (depth == capacity && !grow(&frames, &capacity)) goto out_of_memory;"
                 yield f"frames[depth++] = (Frame){{{', '.join(saved)}}};"
                 yield f"if (depth > {self.text(self.plan.stack_limit)}) goto too_deep;"
-            case CloseCall():
+            case syntax.CloseCall():
                 if any(site.receiver in self.plan.registers for site in self.plan.sites):
                     yield f"result = {self.text(line.result)};"
                 yield "goto back;"
@@ -356,7 +337,7 @@ class _CWriter:
 
     def _set(self, target: ast.expr, value: ast.expr) -> str:
         name = self.text(target)
-        if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add | ast.Sub) and same(target, value.left):
+        if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add | ast.Sub) and syntax.same(target, value.left):
             return f"{name} {_INFIX[type(value.op)][0]}= {self.text(value.right)};"
         if isinstance(target, ast.Name) and target.id in self.scope and target.id not in self.declared:
             self.declared.add(target.id)
@@ -383,7 +364,7 @@ class _CWriter:
 
 
 def _constant(expr: ast.Constant) -> tuple[str, int]:
-    value = number(expr)
+    value = syntax.number(expr)
     assert value is not None
     if isinstance(value, float):
         text = repr(value) if math.isfinite(value) else "INFINITY" if value > 0 else "-INFINITY"
@@ -401,7 +382,7 @@ def _ends(block: Sequence[ast.stmt]) -> bool:
     last = block[-1] if block else None
     if isinstance(last, ast.If):
         return _ends(last.body) and _ends(last.orelse)
-    return isinstance(last, Finish | GoTo | CloseCall | ast.Return)
+    return isinstance(last, syntax.Finish | syntax.GoTo | syntax.CloseCall | ast.Return)
 
 
 def _indent(lines: Sequence[str] | Lines) -> Lines:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from surpass.programs.export.code import names_in
+from surpass.programs.export import syntax
 from surpass.programs.export.heading import describe, scaled, show_widths
 from surpass.programs.export.plan import Plan
 from surpass.tasks.task import Limit
@@ -260,4 +260,4 @@ def _body(plan: Plan, suffix: str) -> Lines:
 def _outcomes(plan: Plan) -> set[str]:
     """Return the names in all code of a plan, among them those of the outcomes that it can end with."""
     bodies = [*plan.blocks, *(found.body for found in plan.subroutines.values())]
-    return names_in(*(line for body in bodies for line in body))
+    return syntax.names_in(*(line for body in bodies for line in body))

@@ -24,8 +24,8 @@ def describe(plan: Plan, calls: list[str], unsolved: str) -> list[str]:
         f"The program has {number_of(rules, 'rule')} at {number_of(places, 'place')}. A step is one executed"
         " instruction; a comment above each names it. A place in the program is a place in the code: it stands for the"
         f" function and the instruction before. {plan.signature.note}".rstrip(),
-        "What the program does with an observation that never came up while its rules were made: it follows them as they"
-        f" are. Where it has no rule at all, {unsolved}.",
+        "What the program does with an observation that never came up while its rules were made: it follows them as"
+        f" they are. Where it has no rule at all, {unsolved}.",
     ]
     lines: list[str] = []
     for paragraph in paragraphs:

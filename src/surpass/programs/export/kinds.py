@@ -10,7 +10,7 @@ import ast
 from collections.abc import Sequence
 from typing import Literal
 
-from surpass.programs.export.code import Block, statements
+from surpass.programs.export import syntax
 from surpass.programs.export.plan import Plan
 
 __all__ = ["Kind", "Kinds", "VariableKinds"]
@@ -47,8 +47,8 @@ class Kinds:
             for title, found in plan.subroutines.items():
                 self._look_through(found.body, self.subroutines[title], title)
 
-    def _look_through(self, block: Block, scope: VariableKinds, title: str) -> None:
-        for line in statements(block):
+    def _look_through(self, block: syntax.Block, scope: VariableKinds, title: str) -> None:
+        for line in syntax.statements(block):
             match line:
                 case ast.Assign(targets=[ast.Name(id=own)]):
                     self._join(self.memory if own in self.memory else scope, own, self.of(line.value, scope))

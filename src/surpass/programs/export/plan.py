@@ -20,37 +20,13 @@ from surpass.engine.specialise import specialise
 from surpass.errors import ExportError
 from surpass.machine.calls import stack_limit
 from surpass.machine.state import DEPTH, FIRST, FUNCTION, LOCALS, PREVIOUS, SCORE, SIZE, Outcome
-from surpass.programs.export.code import (
-    Block,
-    CloseCall,
-    CountStep,
-    Finish,
-    GoTo,
-    OpenCall,
-    Remark,
-    Subroutine,
-    all_of,
-    assign,
-    assigned,
-    change_block,
-    compare,
-    constant,
-    deepest_first,
-    is_true,
-    name,
-    names_in,
-    number,
-    rewrite,
-    same,
-    statements,
-    whole,
-)
+from surpass.programs.export import syntax
 from surpass.programs.export.conditions import write_condition
 from surpass.programs.export.kernels import OUTCOMES, WAS_OPEN, Translator
 from surpass.programs.export.shorten import drop_needless_limits, drop_unneeded, shorten
-from surpass.programs.program import START, Place, Program, place_features
+from surpass.programs.program import START, Program
 from surpass.programs.tree import Leaf, Node, as_tree
-from surpass.programs.words import show_action
+from surpass.programs.words import show_action, show_place
 from surpass.tasks.enumeration import reads_lists
 from surpass.tasks.signature import Signature
 from surpass.tasks.task import Task
@@ -77,7 +53,7 @@ class CodePlace:
 
     title: str
     """How the program comes here."""
-    code: Block
+    code: syntax.Block
 
 
 @dataclass(frozen=True)
@@ -97,11 +73,11 @@ class Plan:
 
     program: Program
     signature: Signature
-    start: Block
+    start: syntax.Block
     places: dict[int, CodePlace]
     """By their numbers, in order."""
     sites: tuple[Site, ...]
-    subroutines: dict[str, Subroutine]
+    subroutines: dict[str, syntax.Subroutine]
     """By name, each after those that it calls."""
     changes: dict[str, set[str]]
     """For each subroutine, the registers, reals and arrays that it changes."""
@@ -119,7 +95,7 @@ class Plan:
     """What the score is called, if it comes back and is a variable."""
 
     @property
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[syntax.Block]:
         """All code, subroutines left out."""
         return [self.start, *(found.code for found in self.places.values())]
 
@@ -128,9 +104,9 @@ class Plan:
         """What subroutines may use: the size, registers and reals, in order."""
         return ("n", *self.registers, *(self.reals or ()))
 
-    def needs(self, subroutine: Subroutine) -> list[str]:
+    def needs(self, subroutine: syntax.Subroutine) -> list[str]:
         """Return what a subroutine, or one that it calls, uses of registers, reals, arrays and the query, in order."""
-        found = names_in(*subroutine.body)
+        found = syntax.names_in(*subroutine.body)
         for inner in found & self.subroutines.keys():
             found |= set(self.needs(self.subroutines[inner]))
         return [used for used in (*self.memory, "items", "reals", self.signature.query) if used in found]
@@ -169,7 +145,6 @@ class _Planner:
     def __init__(self, program: Program, signature: Signature) -> None:
         self.program, self.task, self.signature = program, program.task, signature
         self.interface, memory = program.task.interface, program.task.memory
-        self.function_feature, self.previous_feature = place_features(self.interface)
         self.registers = {SIZE: "n", PREVIOUS: "previous", FUNCTION: "function", DEPTH: "depth"}
         self.real_names: list[str] = []
         self.reals: dict[int, str] = {}
@@ -189,7 +164,7 @@ class _Planner:
             self.registers,
             assumed={LOCALS: memory.saved or 0, **signature.assumed},
             query=signature.query,
-            has_real_array=self.has_real_array,
+            reals=None if self.has_real_array else self.real_names,
             reserved=taken - {"outcome", "k"},
         )
         self.sites: list[Site] = []
@@ -198,12 +173,12 @@ class _Planner:
 
     def plan(self) -> Plan:
         """Return the whole."""
-        memory, signature = self.task.memory, self.signature
+        program, memory, signature = self.program, self.task.memory, self.signature
         start = self._name_reals(
             self._end_with_outcomes(self.translator.action(self.task.start, is_start=True), None, 0, 0)
         )
         codes = [
-            self._name_reals((CountStep(), *self._tree(f, tree)))
+            self._name_reals((syntax.CountStep(), *self._tree(f, tree)))
             for (f, _), tree in zip(self.placed, self.trees, strict=True)
         ]
         subroutines = {
@@ -223,27 +198,27 @@ class _Planner:
         variables = {*self.registers.values(), *self.reals.values()}
         changes: dict[str, set[str]] = {}
         for title, found in subroutines.items():
-            called = names_in(*found.body) & changes.keys()
-            own = set(assigned(found.body)) & {*variables, "items", "reals"}
+            called = syntax.names_in(*found.body) & changes.keys()
+            own = set(syntax.assigned(found.body)) & {*variables, "items", "reals"}
             changes[title] = own.union(*(changes[inner] for inner in called))
         blocks = [shorten(block, variables, changes) for block in blocks]
         subroutines = {
             title: replace(found, body=shorten(found.body, variables, changes)) for title, found in subroutines.items()
         }
         places = {
-            k: CodePlace(self._title(f, place), code)
+            k: CodePlace(show_place(self.interface, program.functions[f], place) or "after every action", code)
             for k, ((f, place), code) in enumerate(zip(self.placed, blocks[1:], strict=True))
         }
         start, places = self._join_straight(blocks[0], places)
         blocks = [start, *(found.code for found in places.values())]
-        used = names_in(*(line for block in blocks for line in block))
+        used = syntax.names_in(*(line for block in blocks for line in block))
         for title, found in reversed(subroutines.items()):
-            used |= names_in(*found.body) if title in used else set()
-        used |= {name for block in blocks for name in assigned(block)} | kept
-        has_calls = any(isinstance(line, OpenCall) for block in blocks for line in statements(block))
+            used |= syntax.names_in(*found.body) if title in used else set()
+        used |= {name for block in blocks for name in syntax.assigned(block)} | kept
+        has_calls = any(isinstance(line, syntax.OpenCall) for block in blocks for line in syntax.statements(block))
         registers = [word for index, word in self.registers.items() if word in used and index not in (SIZE, DEPTH)]
         saved = [self.registers[k] for k in (FUNCTION, *range(FIRST, FIRST + (memory.saved or 0)))]
-        limit = self.translator.follow(stack_limit, whole("n")) if has_calls else None
+        limit = self.translator.expression(stack_limit, syntax.whole("n"), state=None) if has_calls else None
         reals = tuple(word for _, word in sorted(self.reals.items()) if word in used)
         return Plan(
             self.program,
@@ -267,44 +242,47 @@ class _Planner:
         self.reals[index] = self.real_names[index] if index < len(self.real_names) else f"real{index}"
         return self.reals[index]
 
-    def _name_reals(self, block: Block) -> Block:
+    def _name_reals(self, block: syntax.Block) -> syntax.Block:
         """Return code in which single reals are variables."""
         if self.has_real_array:
             return block
 
         def change(part: ast.expr) -> ast.expr:
-            if isinstance(part, ast.Subscript) and same(part.value, name("reals")):
-                index = number(part.slice)
+            if isinstance(part, ast.Subscript) and syntax.same(part.value, syntax.name("reals")):
+                index = syntax.number(part.slice)
                 assert isinstance(index, int)
-                return name(self._real_name(index))
+                return syntax.name(self._real_name(index))
             return part
 
-        return change_block(block, lambda expr: deepest_first(expr, change))
+        return syntax.change_block(block, lambda expr: syntax.deepest_first(expr, change))
 
     # Code
 
-    def _tree(self, function: int, node: Node) -> Block:
+    def _tree(self, function: int, node: Node) -> syntax.Block:
         if isinstance(node, Leaf):
             return self._leaf(function, node.action)
-        features = self.interface.features
-        test = all_of(*(write_condition(features[part.feature], part.values, self.translator) for part in node.tests))
-        known = is_true(test)
+        features = [self.interface.features[part.feature] for part in node.tests]
+        sets = [part.values for part in node.tests]
+        test = syntax.all_of(*(write_condition(f, v, self.translator) for f, v in zip(features, sets, strict=True)))
+        known = syntax.is_true(test)
         if known is not None:
             return self._tree(function, node.then if known else node.otherwise)
         return (ast.If(test, list(self._tree(function, node.then)), list(self._tree(function, node.otherwise))),)
 
-    def _leaf(self, function: int, action: int) -> Block:
+    def _leaf(self, function: int, action: int) -> syntax.Block:
         if action < 0:
-            return (Finish(None),)
+            return (syntax.Finish(None),)
         kind, *choices = self.interface.action_rows[action].tolist()
         instruction = self.interface.instructions[kind]
         codes = [operand.codes[choice] for operand, choice in zip(instruction.operands, choices, strict=False)]
         code = self.translator.action(instruction.does, codes)
-        previous = assign(name("previous"), constant(action + 1))
-        remark = Remark(show_action(self.interface, action))
+        previous = syntax.assign(syntax.name("previous"), syntax.constant(action + 1))
+        remark = syntax.Remark(show_action(self.interface, action))
         return (remark, previous, *self._end_with_outcomes(code, action, function, action + 1))
 
-    def _end_with_outcomes(self, code: Block, action: int | None, function: int | None, previous: int | None) -> Block:
+    def _end_with_outcomes(
+        self, code: syntax.Block, action: int | None, function: int | None, previous: int | None
+    ) -> syntax.Block:
         """Return the code of an action that goes on, or ends the run, where its kernel returns an outcome.
 
         It goes on in a function after a previous action; where that is None, it goes back to a caller.
@@ -314,29 +292,28 @@ class _Planner:
             rest = code[at + 1 :]
             if isinstance(line, ast.Return):
                 return (*found, *self._outcome(line.value, function, previous))
-            if isinstance(line, OpenCall):
-                opened = OpenCall(line.function, line.receiver)
-                opened.site = self._site(function, action, line.receiver)
+            if isinstance(line, syntax.OpenCall):
+                opened = syntax.OpenCall(line.function, line.receiver, self._site(function, action, line.receiver))
                 function, previous = self._function_of(line.function), START
                 found += [
                     opened,
-                    assign(name("function"), constant(line.function)),
-                    assign(name("previous"), constant(0)),
+                    syntax.assign(syntax.name("function"), syntax.constant(line.function)),
+                    syntax.assign(syntax.name("previous"), syntax.constant(0)),
                 ]
-            elif isinstance(line, CloseCall):
-                after, stays = (
-                    change_block(rest, lambda expr, known=known: rewrite(expr, {WAS_OPEN: constant(known)}))
-                    for known in (True, False)
-                )
+            elif isinstance(line, syntax.CloseCall):
+                after, stays = (syntax.put(rest, {WAS_OPEN: syntax.constant(known)}) for known in (True, False))
                 if self._end_with_outcomes(after, action, None, None):
                     raise ExportError(
                         f"task {self.task.name!r} cannot be exported: to leave a function must be the last thing that"
                         " an instruction does"
                     )
                 going_on = self._end_with_outcomes(stays, action, function, previous)
-                return (*found, ast.If(compare("==", whole("depth"), constant(0)), list(going_on), [line]))
+                return (
+                    *found,
+                    ast.If(syntax.compare("==", syntax.whole("depth"), syntax.constant(0)), list(going_on), [line]),
+                )
             elif isinstance(line, ast.If) and _decides(line):
-                known = is_true(line.test)
+                known = syntax.is_true(line.test)
                 ways = [
                     self._end_with_outcomes((*way, *rest), action, function, previous)
                     for number, way in enumerate((line.body, line.orelse))
@@ -349,24 +326,24 @@ class _Planner:
                 found.append(line)
         raise ExportError(f"a kernel of task {self.task.name!r} cannot be exported: it returns no outcome")
 
-    def _outcome(self, value: ast.expr | None, function: int | None, previous: int | None) -> Block:
+    def _outcome(self, value: ast.expr | None, function: int | None, previous: int | None) -> syntax.Block:
         """Return what follows an outcome: the next place, or the end."""
         if isinstance(value, ast.IfExp):
             ways = [list(self._outcome(way, function, previous)) for way in (value.body, value.orelse)]
             return (ast.If(value.test, *ways),)
-        known = number(value) if value is not None else None
+        known = syntax.number(value) if value is not None else None
         if isinstance(known, int) and 0 <= known < len(OUTCOMES):
-            value = whole(OUTCOMES[known])
+            value = syntax.whole(OUTCOMES[known])
         if value is None or (known is not None and not isinstance(value, ast.Name)):
             raise ExportError(f"a kernel of task {self.task.name!r} cannot be exported: it returns no outcome")
-        going_on = () if previous is None else (GoTo(self._number(function, previous)),)
-        running = whole(OUTCOMES[0])
+        going_on = () if previous is None else (syntax.GoTo(self._number(function, previous)),)
+        running = syntax.whole(OUTCOMES[0])
         if isinstance(value, ast.Name) and value.id in OUTCOMES:
-            return going_on if same(value, running) else (Finish(value),)
-        before: Block = ()
+            return going_on if syntax.same(value, running) else (syntax.Finish(value),)
+        before: syntax.Block = ()
         if not isinstance(value, ast.Name):
-            before, value = (assign(name("outcome"), value),), name("outcome")
-        return (*before, ast.If(ast.Compare(value, [ast.NotEq()], [running]), [Finish(value)], []), *going_on)
+            before, value = (syntax.assign(syntax.name("outcome"), value),), syntax.name("outcome")
+        return (*before, ast.If(ast.Compare(value, [ast.NotEq()], [running]), [syntax.Finish(value)], []), *going_on)
 
     def _function_of(self, value: int) -> int | None:
         for f, function in enumerate(self.program.functions):
@@ -389,40 +366,24 @@ class _Planner:
             self.sites.append(site)
         return self.sites.index(site)
 
-    # Words
-
-    def _title(self, function: int, place: Place) -> str:
-        if not place.after:
-            return "after every action"
-        words = [
-            "at the start" if value == START else f"after {show_action(self.interface, value - 1)}"
-            for value in place.after
-        ]
-        if self.function_feature is None:
-            return " or ".join(words)
-        values = self.interface.feature_values(self.function_feature)
-        names = [
-            "the outermost function" if values[k] is None else f"function {values[k]}"
-            for k in self.program.functions[function].ids
-        ]
-        return f"{' or '.join(words)}, in {' and '.join(names)}"
-
     # Straight code
 
-    def _join_straight(self, start: Block, places: dict[int, CodePlace]) -> tuple[Block, dict[int, CodePlace]]:
+    def _join_straight(
+        self, start: syntax.Block, places: dict[int, CodePlace]
+    ) -> tuple[syntax.Block, dict[int, CodePlace]]:
         """Return the code with places of one action, to which one way leads, written where that way comes from."""
         straight = [k for k, tree in enumerate(self.trees) if isinstance(tree, Leaf)]
         at_site = {site.place for site in self.sites}
         for k in straight:
             ways = Counter(jump for block in (start, *(p.code for p in places.values())) for jump in _targets(block))
-            own = set(assigned(places[k].code)) - {*self.registers.values()}
+            own = set(syntax.assigned(places[k].code)) - {*self.registers.values()}
             if ways[k] != 1 or k in at_site or k in _targets(places[k].code):
                 continue
             (before,) = [
                 at for at, block in [(-1, start), *((p, c.code) for p, c in places.items())] if k in _targets(block)
             ]
             block = start if before < 0 else places[before].code
-            if own & set(assigned(block)):
+            if own & set(syntax.assigned(block)):
                 continue
             joined = _replace_jump(block, k, places.pop(k).code)
             if before < 0:
@@ -432,7 +393,7 @@ class _Planner:
         reached = self._reached(start, places)
         return start, {k: place for k, place in places.items() if k in reached}
 
-    def _reached(self, start: Block, places: dict[int, CodePlace]) -> set[int]:
+    def _reached(self, start: syntax.Block, places: dict[int, CodePlace]) -> set[int]:
         found: set[int] = set()
         waiting = list(_targets(start))
         while waiting:
@@ -440,7 +401,11 @@ class _Planner:
             if k not in found:
                 found.add(k)
                 waiting += _targets(places[k].code)
-                opened = [self.sites[s.site].place for s in statements(places[k].code) if isinstance(s, OpenCall)]
+                opened = [
+                    self.sites[s.site].place
+                    for s in syntax.statements(places[k].code)
+                    if isinstance(s, syntax.OpenCall)
+                ]
                 waiting += [place for place in opened if place is not None]
         return found
 
@@ -454,20 +419,22 @@ def _ends_empty(task: Task) -> bool:
 
 def _decides(line: ast.stmt) -> bool:
     """Tell whether a statement returns, or opens or closes a call, on some way."""
-    return any(isinstance(inner, ast.Return | OpenCall | CloseCall) for inner in statements([line]))
+    return any(
+        isinstance(inner, ast.Return | syntax.OpenCall | syntax.CloseCall) for inner in syntax.statements([line])
+    )
 
 
-def _targets(block: Block) -> Iterator[int]:
+def _targets(block: syntax.Block) -> Iterator[int]:
     """Yield the places to which a block goes on."""
-    for line in statements(block):
-        if isinstance(line, GoTo) and line.place is not None:
+    for line in syntax.statements(block):
+        if isinstance(line, syntax.GoTo) and line.place is not None:
             yield line.place
 
 
-def _replace_jump(block: Block, place: int, code: Block) -> Block:
+def _replace_jump(block: syntax.Block, place: int, code: syntax.Block) -> syntax.Block:
     found: list[ast.stmt] = []
     for line in block:
-        if isinstance(line, GoTo) and line.place == place:
+        if isinstance(line, syntax.GoTo) and line.place == place:
             found += code
         elif isinstance(line, ast.If):
             found.append(

@@ -7,26 +7,7 @@ import math
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from surpass.programs.export.code import (
-    Block,
-    CloseCall,
-    CountStep,
-    Finish,
-    GoTo,
-    OpenCall,
-    Remark,
-    Subroutine,
-    call,
-    constant,
-    deepest_first,
-    is_truth,
-    name,
-    names_in,
-    negate,
-    number,
-    same,
-    statements,
-)
+from surpass.programs.export import syntax
 from surpass.programs.export.heading import WIDTH, describe, plain_text, scaled, show_widths
 from surpass.programs.export.plan import Plan
 from surpass.tasks.task import Limit
@@ -206,30 +187,32 @@ class _PythonWriter:
         self.numbers = {place: number for number, place in enumerate(plan.places)}
         """Places are numbered afresh, since some are written where one comes from."""
         self.back = len(plan.places)
-        self.has_back = any(isinstance(line, CloseCall) for block in plan.blocks for line in statements(block))
+        self.has_back = any(
+            isinstance(line, syntax.CloseCall) for block in plan.blocks for line in syntax.statements(block)
+        )
         self.outputs = [*([plan.score] if plan.score else []), *plan.outputs]
         self.returned: list[str] = []
         self.inside: int | None = None
 
     def text(self, expr: ast.expr, *, is_number: bool = False) -> str:
         """Return an expression as text; a truth value that is to be a number is 0 or 1."""
-        expr = deepest_first(expr, self._in_python)
+        expr = syntax.deepest_first(expr, self._in_python)
         return ast.unparse(_as_number(expr) if is_number else expr)
 
     def _in_python(self, part: ast.expr) -> ast.expr:
         if isinstance(part, ast.BinOp):
             return ast.BinOp(_as_number(part.left), part.op, _as_number(part.right))
         if isinstance(part, ast.Name) and part.id == "depth":
-            return call("len", name("stack"))
+            return syntax.call("len", syntax.name("stack"))
         if isinstance(part, ast.Constant) and isinstance(part.value, float) and not math.isfinite(part.value):
-            return name("math.inf" if part.value > 0 else "-math.inf")
+            return syntax.name("math.inf" if part.value > 0 else "-math.inf")
         if isinstance(part, ast.Call) and isinstance(part.func, ast.Name):
             title = part.func.id
             if title in self.plan.subroutines:
-                given = map(name, self.plan.needs(self.plan.subroutines[title]))
-                return call(f"_{title}", *given, *part.args)
+                given = map(syntax.name, self.plan.needs(self.plan.subroutines[title]))
+                return syntax.call(f"_{title}", *given, *part.args)
             if title in ("sqrt", "floor", "ceil", "exp", "log"):
-                return call(f"math.{title}", *part.args)
+                return syntax.call(f"math.{title}", *part.args)
         return part
 
     # Subroutines
@@ -238,7 +221,7 @@ class _PythonWriter:
         """Return the registers and reals that a subroutine changes, which it returns behind its own value."""
         return [own for own in self.plan.memory if own in self.plan.changes[title]]
 
-    def subroutine(self, found: Subroutine) -> Lines:
+    def subroutine(self, found: syntax.Subroutine) -> Lines:
         """Yield a kernel as a function; it returns its own value, then the new values of what it changes."""
         yield f"def _{found.name}({', '.join([*self.plan.needs(found), *found.parameters])}):"
         if found.summary:
@@ -257,7 +240,9 @@ class _PythonWriter:
         if not changed:
             return None
         found = self.plan.subroutines[title]
-        has_value = any(isinstance(line, ast.Return) and line.value is not None for line in statements(found.body))
+        has_value = any(
+            isinstance(line, ast.Return) and line.value is not None for line in syntax.statements(found.body)
+        )
         return f"{', '.join([*([target or '_'] if has_value else []), *changed])} = {self.text(value)}"
 
     # The run
@@ -271,7 +256,7 @@ class _PythonWriter:
         body = [f'"""Run the program; return {_listing(["the outcome", "the steps", *self.outputs])}."""', "steps = 0"]
         variables = [*plan.registers, *(plan.reals or ())]
         body += [" = ".join([*variables, "0"])] if variables else []
-        used = names_in(*(line for block in plan.blocks for line in block))
+        used = syntax.names_in(*(line for block in plan.blocks for line in block))
         body += ["stack = []"] if plan.stack_limit is not None or "depth" in used else []
         body += [f"stack_limit = {self.text(plan.stack_limit)}"] if plan.stack_limit is not None else []
         yield from _indent([*body, *self._block(plan.start)])
@@ -296,7 +281,7 @@ class _PythonWriter:
             return
         place = list(self.plan.places.values())[number]
         yield from (f"# {line}" for line in textwrap.wrap(f"{number}: {plain_text(place.title)}", WIDTH - 30))
-        targets = [s.place for s in statements(place.code) if isinstance(s, GoTo) and s.place is not None]
+        targets = [s.place for s in syntax.statements(place.code) if isinstance(s, syntax.GoTo) and s.place is not None]
         repeats = number in (self.numbers[target] for target in targets)
         if not repeats or len(self.numbers) + self.has_back == 1:
             yield from self._block(place.code)
@@ -347,8 +332,8 @@ class _PythonWriter:
                 yield f"while {self.text(line.test)}:"
                 yield from _indent(self._block(line.body))
             case ast.For(iter=ast.Call(args=bounds)):
-                shown = bounds[:2] if number(bounds[2]) == 1 else bounds
-                shown = shown[1:] if len(shown) == 2 and number(shown[0]) == 0 else shown
+                shown = bounds[:2] if syntax.number(bounds[2]) == 1 else bounds
+                shown = shown[1:] if len(shown) == 2 and syntax.number(shown[0]) == 0 else shown
                 yield f"for {self.text(line.target)} in range({', '.join(map(self.text, shown))}):"
                 yield from _indent(self._block(line.body))
             case ast.Assign(targets=[target]):
@@ -358,22 +343,22 @@ class _PythonWriter:
             case ast.Return():
                 values = [self.text(line.value)] if line.value is not None else []
                 yield f"return {', '.join([*values, *self.returned])}".rstrip()
-            case Remark():
+            case syntax.Remark():
                 yield f"# {plain_text(line.text)}"
-            case CountStep():
+            case syntax.CountStep():
                 yield from ("if steps == limit:", INDENT + self._end("STEP_LIMIT"), "steps += 1")
-            case GoTo():
+            case syntax.GoTo():
                 yield from self._jump(line.place)
-            case Finish(outcome=None):
+            case syntax.Finish(outcome=None):
                 yield from ("steps -= 1", self._end("NO_RULE"))
-            case Finish(outcome=ast.expr() as outcome):
+            case syntax.Finish(outcome=ast.expr() as outcome):
                 yield self._end(self.text(outcome))
-            case OpenCall():
+            case syntax.OpenCall():
                 saved = [*([str(line.site)] if len(self.plan.sites) > 1 else []), *self.plan.saved]
                 yield f"stack.append(({', '.join(saved)}{',' if len(saved) == 1 else ''}))"
                 yield "if len(stack) > stack_limit:"
                 yield INDENT + self._end("STEP_LIMIT if steps == limit else STACK_LIMIT")
-            case CloseCall():
+            case syntax.CloseCall():
                 if any(site.receiver in self.plan.registers for site in self.plan.sites):
                     yield f"result = {self.text(line.result)}"
                 yield f"place = {self.back}"
@@ -384,7 +369,7 @@ class _PythonWriter:
 
     def _set(self, target: ast.expr, value: ast.expr) -> str:
         is_own = isinstance(target, ast.Name) and target.id not in self.plan.memory
-        if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add | ast.Sub) and same(target, value.left):
+        if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add | ast.Sub) and syntax.same(target, value.left):
             sign = "+" if isinstance(value.op, ast.Add) else "-"
             return f"{self.text(target)} {sign}= {self.text(value.right, is_number=True)}"
         return f"{self.text(target)} = {self.text(value, is_number=not is_own)}"
@@ -394,7 +379,7 @@ class _PythonWriter:
         while True:
             then, test, rest = list(self._block(line.body)), line.test, line.orelse
             if then == ["pass"] and rest:
-                test, then, rest = negate(test), list(self._block(rest)), []
+                test, then, rest = syntax.negate(test), list(self._block(rest)), []
             yield f"{word} {self.text(test)}:"
             yield from _indent(then)
             all_end = all_end and _ends(line.body)
@@ -411,17 +396,17 @@ class _PythonWriter:
 
 def _as_number(expr: ast.expr) -> ast.expr:
     """Return a truth value as 0 or 1: the comparisons of some types, such as NumPy's, cannot be reckoned with."""
-    return ast.IfExp(expr, constant(1), constant(0)) if is_truth(expr) else expr
+    return ast.IfExp(expr, syntax.constant(1), syntax.constant(0)) if syntax.is_truth(expr) else expr
 
 
-def _ends(block: Block | Sequence[ast.stmt]) -> bool:
+def _ends(block: syntax.Block | Sequence[ast.stmt]) -> bool:
     """Tell whether a block always ends in a return."""
     if not block:
         return False
     last = block[-1]
     if isinstance(last, ast.If):
         return _ends(last.body) and _ends(last.orelse)
-    return isinstance(last, Finish | ast.Return) or (isinstance(last, GoTo) and last.place is None)
+    return isinstance(last, syntax.Finish | ast.Return) or (isinstance(last, syntax.GoTo) and last.place is None)
 
 
 def _indent(lines: Sequence[str] | Lines) -> Lines:

@@ -6,26 +6,9 @@ import ast
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
+from functools import partial
 
-from surpass.programs.export.code import (
-    Block,
-    CloseCall,
-    Remark,
-    Subroutine,
-    assigned,
-    blocks,
-    change_block,
-    constant,
-    deepest_first,
-    expressions,
-    name,
-    names_in,
-    negate,
-    number,
-    rewrite,
-    same,
-    statements,
-)
+from surpass.programs.export import syntax
 
 __all__ = ["drop_needless_limits", "drop_unneeded", "shorten"]
 
@@ -36,35 +19,34 @@ Changes = Mapping[str, Set[str]]
 # Variables that are read once, or that stand for another
 
 
-def shorten(block: Block, memory: Set[str], changes: Changes) -> Block:
+def shorten(block: syntax.Block, memory: Set[str], changes: Changes) -> syntax.Block:
     """Return code with variables of its own put where they are read, if they are read once or only copy another."""
     reads = Counter(
         part.id
-        for line in statements(block)
-        for expr in expressions(line)
+        for line in syntax.statements(block)
+        for expr in syntax.expressions(line)
         for part in ast.walk(expr)
         if isinstance(part, ast.Name)
     )
-    writes = Counter(assigned(block))
+    writes = Counter(syntax.assigned(block))
     once = {own for own, count in writes.items() if count == 1 and own not in memory}
     return _shorten(block, once, reads, changes)
 
 
-def _shorten(block: Sequence[ast.stmt], once: set[str], reads: Counter[str], changes: Changes) -> Block:
+def _shorten(block: Sequence[ast.stmt], once: set[str], reads: Counter[str], changes: Changes) -> syntax.Block:
     found: list[ast.stmt] = []
     for line in reversed(block):
-        for key, inner in blocks(line):
-            line = _with(line, key, list(_shorten(inner, once, reads, changes)))
-        if isinstance(line, ast.If) and [*map(ast.dump, line.body)] == [*map(ast.dump, line.orelse)]:
+        line = syntax.change_statement(line, change_inner=lambda inner: _shorten(inner, once, reads, changes))
+        if isinstance(line, ast.If) and _alike(line.body, line.orelse):
             found = [*line.body, *found]
             continue
         if isinstance(line, ast.If) and not line.body:
-            line = ast.If(negate(line.test), line.orelse, [])
+            line = ast.If(syntax.negate(line.test), line.orelse, [])
         moved = None
         if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name) and line.targets[0].id in once:
             own, value = line.targets[0].id, line.value
             if isinstance(value, ast.Name) and not _change(found, changes) & {value.id}:
-                moved = [*change_block(found, lambda expr, own=own, value=value: rewrite(expr, {own: value}))]
+                moved = [*syntax.put(found, {own: value})]
             elif reads[own] == 1 and not _called(value, changes):
                 moved = _move(own, value, found, changes)
         found = [line, *found] if moved is None else moved
@@ -74,41 +56,40 @@ def _shorten(block: Sequence[ast.stmt], once: set[str], reads: Counter[str], cha
 def _move(own: str, value: ast.expr, rest: list[ast.stmt], changes: Changes) -> list[ast.stmt] | None:
     """Return the rest with a value in the place where its variable is read, if nothing changes it before."""
     for at, line in enumerate(rest):
-        if any(own in names_in(expr) for expr in expressions(line)):
+        if any(own in syntax.names_in(expr) for expr in syntax.expressions(line)):
             if isinstance(line, ast.While) or (isinstance(line, ast.Assign) and _called(line.value, changes)):
                 return None
-            (put,) = change_block([_with(line)], lambda expr: rewrite(expr, {own: value}))
-            return [*rest[:at], put, *rest[at + 1 :]]
-        if any(blocks(line)) or _change([line], changes) & names_in(value):
+            return [*rest[:at], *syntax.put([line], {own: value}), *rest[at + 1 :]]
+        if any(syntax.blocks(line)) or _change([line], changes) & syntax.names_in(value):
             return None
     return None
 
 
-def _with(line: ast.stmt, key: str = "", value: object = None) -> ast.stmt:
-    """Return a copy of a statement with one field changed."""
-    (copied,) = change_block([line])
-    if key:
-        setattr(copied, key, value)
-    return copied
+def _alike(one: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> bool:
+    # Long code is mostly unlike at first sight.
+    return [*map(type, one)] == [*map(type, other)] and [*map(ast.dump, one)] == [*map(ast.dump, other)]
 
 
 def _called(expr: ast.expr, changes: Changes) -> set[str]:
     """Return the subroutines with effects that an expression calls."""
-    return {found for found in names_in(expr) & changes.keys() if changes[found]}
+    return {found for found in syntax.names_in(expr) & changes.keys() if changes[found]}
 
 
 def _change(block: Sequence[ast.stmt], changes: Changes) -> set[str]:
     """Return what a block changes."""
-    called = {own for line in block for own in names_in(line) & changes.keys()}
-    return set(assigned(block)).union(*(changes[own] for own in called))
+    called = {own for line in block for own in syntax.names_in(line) & changes.keys()}
+    return set(syntax.assigned(block)).union(*(changes[own] for own in called))
 
 
 # What nobody reads
 
 
 def drop_unneeded(
-    codes: Sequence[Block], subroutines: Mapping[str, Subroutine], kept: Iterable[str], receivers: Set[str]
-) -> tuple[list[Block], dict[str, Subroutine]]:
+    codes: Sequence[syntax.Block],
+    subroutines: Mapping[str, syntax.Subroutine],
+    kept: Iterable[str],
+    receivers: Set[str],
+) -> tuple[list[syntax.Block], dict[str, syntax.Subroutine]]:
     """Return code without what has no bearing on its effects; what is `kept` counts as read at the end."""
     needed, count = set(kept), -1
     everything = [*codes, *(found.body for found in subroutines.values())]
@@ -117,15 +98,14 @@ def drop_unneeded(
         for block in everything:
             _mark(block, needed, subroutines, receivers)
 
-    def sweep(block: Sequence[ast.stmt], in_loop: bool = False) -> Block:
+    def sweep(block: Sequence[ast.stmt], in_loop: bool = False) -> syntax.Block:
         found: list[ast.stmt] = []
         for line in block:
-            if isinstance(line, Remark) or _is_needed(line, needed, subroutines) or (in_loop and _leaves(line)):
-                if isinstance(line, CloseCall) and not receivers & needed:
-                    line = CloseCall(constant(0))
-                for key, inner in blocks(line):
-                    line = _with(line, key, list(sweep(inner, in_loop or isinstance(line, ast.While | ast.For))))
-                found.append(line)
+            if isinstance(line, syntax.Remark) or _is_needed(line, needed, subroutines) or (in_loop and _leaves(line)):
+                if isinstance(line, syntax.CloseCall) and not receivers & needed:
+                    line = syntax.CloseCall(syntax.constant(0))
+                inside = in_loop or isinstance(line, ast.While | ast.For)
+                found.append(syntax.change_statement(line, change_inner=partial(sweep, in_loop=inside)))
         return tuple(found)
 
     return [sweep(block) for block in codes], {
@@ -133,34 +113,40 @@ def drop_unneeded(
     }
 
 
-def _is_needed(line: ast.stmt, needed: set[str], subroutines: Mapping[str, Subroutine]) -> bool:
+def _is_needed(line: ast.stmt, needed: set[str], subroutines: Mapping[str, syntax.Subroutine]) -> bool:
     """Tell whether a statement has an effect, or sets what is needed; kernels end, so a loop alone has none."""
     if isinstance(line, ast.Assign):
         target = line.targets[0]
         return (
-            not isinstance(target, ast.Name) or target.id in needed or bool(names_in(line.value) & subroutines.keys())
+            not isinstance(target, ast.Name)
+            or target.id in needed
+            or bool(syntax.names_in(line.value) & subroutines.keys())
         )
     if isinstance(line, ast.If | ast.While | ast.For):
-        return any(_is_needed(inner, needed, subroutines) for _, block in blocks(line) for inner in block)
-    return not isinstance(line, ast.Break | ast.Continue | ast.Pass | Remark)
+        return any(_is_needed(inner, needed, subroutines) for block in syntax.blocks(line) for inner in block)
+    return not isinstance(line, ast.Break | ast.Continue | ast.Pass | syntax.Remark)
 
 
 def _mark(
-    block: Iterable[ast.stmt], needed: set[str], subroutines: Mapping[str, Subroutine], receivers: Set[str]
+    block: Iterable[ast.stmt], needed: set[str], subroutines: Mapping[str, syntax.Subroutine], receivers: Set[str]
 ) -> None:
     """Add what the needed statements of a block read to `needed` in place."""
     for line in block:
-        if _is_needed(line, needed, subroutines) and not (isinstance(line, CloseCall) and not receivers & needed):
-            needed |= names_in(*expressions(line))
-            for _, inner in blocks(line):
+        if _is_needed(line, needed, subroutines) and not (
+            isinstance(line, syntax.CloseCall) and not receivers & needed
+        ):
+            needed |= syntax.names_in(*syntax.expressions(line))
+            for inner in syntax.blocks(line):
                 _mark(inner, needed, subroutines, receivers)
             if isinstance(line, ast.While | ast.For):
                 # Whether a loop goes on depends on what decides about leaving it.
-                needed |= names_in(*(s.test for s in statements(line.body) if isinstance(s, ast.If) and _leaves(s)))
+                needed |= syntax.names_in(
+                    *(s.test for s in syntax.statements(line.body) if isinstance(s, ast.If) and _leaves(s))
+                )
 
 
 def _leaves(line: ast.stmt) -> bool:
-    return any(isinstance(inner, ast.Break | ast.Continue) for inner in statements([line]))
+    return any(isinstance(inner, ast.Break | ast.Continue) for inner in syntax.statements([line]))
 
 
 # Limits that are never reached: a register is a position, 0 to n - 1, throughout if its first value is one and all that
@@ -171,38 +157,41 @@ Bounds = tuple[int | None, int | None]
 
 
 def drop_needless_limits(
-    codes: Sequence[Block], subroutines: Mapping[str, Subroutine], registers: Set[str], receivers: Set[str]
-) -> list[Block]:
+    codes: Sequence[syntax.Block],
+    subroutines: Mapping[str, syntax.Subroutine],
+    registers: Set[str],
+    receivers: Set[str],
+) -> list[syntax.Block]:
     """Return code without the `min` and `max` that keep positions where they are anyway."""
-    positions = set(registers) - {own for found in subroutines.values() for own in assigned(found.body)}
-    lines = [line for block in codes for line in statements(block)]
+    positions = set(registers) - {own for found in subroutines.values() for own in syntax.assigned(found.body)}
+    lines = [line for block in codes for line in syntax.statements(block)]
     settings: list[tuple[str, ast.expr]] = []
     for line in lines:
         if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name):
             settings.append((line.targets[0].id, line.value))
-        elif isinstance(line, CloseCall):
+        elif isinstance(line, syntax.CloseCall):
             settings += [(own, line.result) for own in receivers]
-    writes = Counter(own for block in codes for own in assigned(block))
+    writes = Counter(own for block in codes for own in syntax.assigned(block))
     values = {own: value for own, value in settings if writes[own] == 1 and own not in registers}
     while True:
         wrong = {own for own, value in settings if own in positions and _bounds(value, positions, values) != (0, 0)}
         if not wrong:
             break
         positions -= wrong
-    last = ast.BinOp(name("n"), ast.Sub(), constant(1))
+    last = ast.BinOp(syntax.name("n"), ast.Sub(), syntax.constant(1))
 
     def drop(part: ast.expr) -> ast.expr:
         if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in ("min", "max"):
             left, right = part.args
             low, high = _range(left, positions, values)
-            limit = number(right)
+            limit = syntax.number(right)
             if part.func.id == "max" and low is not None and limit is not None and low >= limit:
                 return left
-            if part.func.id == "min" and same(right, last) and high is not None and high <= 0:
+            if part.func.id == "min" and syntax.same(right, last) and high is not None and high <= 0:
                 return left
         return part
 
-    return [change_block(block, lambda expr: deepest_first(expr, drop)) for block in codes]
+    return [syntax.change_block(block, lambda expr: syntax.deepest_first(expr, drop)) for block in codes]
 
 
 def _bounds(expr: ast.expr, positions: Set[str], values: Mapping[str, ast.expr]) -> tuple[int, int] | None:

@@ -7,7 +7,7 @@ import builtins
 import inspect
 import textwrap
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
@@ -83,6 +83,15 @@ class KernelSource:
         """How often each of its own names is set, parameters once for the call."""
         nodes = [node for node in ast.walk(self.tree) if isinstance(node, ast.Name)]
         return Counter([*self.parameters, *(node.id for node in nodes if isinstance(node.ctx, ast.Store))])
+
+    def given(self, arguments: Sequence[Any]) -> dict[str, Any]:
+        """Return its parameters with what it is called with."""
+        if len(self.parameters) != len(arguments):
+            raise ExportError(
+                f"kernel {self.name!r} cannot be exported: it is called with {len(arguments)} arguments instead of"
+                f" {len(self.parameters)}"
+            )
+        return dict(zip(self.parameters, arguments, strict=True))
 
     def called(self, node: ast.Call) -> Any:
         """Return what a call calls, if it is called by its name or by that of its module."""

@@ -1,8 +1,8 @@
 """The code of programs and kernels: Python's own syntax trees, with a few statements of the machine.
 
-Expressions are `ast` expressions without effects over names (variables, registers, `n`, the query) and over places in the
-arrays `items` and `reals`. Statements are `ast` assignments to one target, `If`, `While`, `For` over a range, `Break`,
-`Continue`, `Return` and calls of subroutines, and those below. Trees are never changed, only built anew.
+Expressions are `ast` expressions without effects over names (variables, registers, `n`, the query) and over places in
+the arrays `items` and `reals`. Statements are `ast` assignments to one target, `If`, `While`, `For` over a range,
+`Break`, `Continue`, `Return` and calls of subroutines, and those below. Trees are never changed, only built anew.
 """
 
 from __future__ import annotations
@@ -11,104 +11,56 @@ import ast
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
-
-__all__ = [
-    "FALSE",
-    "TRUE",
-    "Block",
-    "CloseCall",
-    "CountStep",
-    "Finish",
-    "GoTo",
-    "OpenCall",
-    "Remark",
-    "Subroutine",
-    "all_of",
-    "any_of",
-    "assign",
-    "assigned",
-    "blocks",
-    "call",
-    "change_block",
-    "compare",
-    "constant",
-    "deepest_first",
-    "expressions",
-    "fold",
-    "is_true",
-    "is_truth",
-    "may_be_real",
-    "name",
-    "names_in",
-    "negate",
-    "number",
-    "place",
-    "rewrite",
-    "same",
-    "statements",
-    "truth",
-    "whole",
-]
+from typing import Any
 
 Block = tuple[ast.stmt, ...]
-AnyNode = TypeVar("AnyNode", bound=ast.AST)
 
 
+@dataclass(eq=False)
 class Remark(ast.stmt):
     """Words for the reader."""
 
+    text: str
     _fields = ("text",)
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.text = text
 
 
 class CountStep(ast.stmt):
     """Ends the run if no step is left; counts one."""
 
 
+@dataclass(eq=False)
 class GoTo(ast.stmt):
     """Goes on at a place, by its number; None is a place that the program does not have."""
 
+    place: int | None
     _fields = ("place",)
 
-    def __init__(self, place: int | None) -> None:
-        super().__init__()
-        self.place = place
 
-
+@dataclass(eq=False)
 class Finish(ast.stmt):
     """Ends the run with an outcome; None where there is no action, whose step is not counted."""
 
+    outcome: ast.expr | None
     _fields = ("outcome",)
 
-    def __init__(self, outcome: ast.expr | None) -> None:
-        super().__init__()
-        self.outcome = outcome
 
-
+@dataclass(eq=False)
 class OpenCall(ast.stmt):
     """Opens a call of a function: saves the locals and where to go on; ends the run if too many calls are open."""
 
-    _fields = ("function", "receiver")
-
-    def __init__(self, function: int, receiver: int) -> None:
-        super().__init__()
-        self.function, self.receiver = function, receiver
-        self.site = -1
-        """The number of the place in the code that the call comes back to, once that is known."""
+    function: int
+    receiver: int
+    site: int = -1
+    """The number of the place in the code that the call comes back to, once that is known."""
+    _fields = ("function", "receiver", "site")
 
 
+@dataclass(eq=False)
 class CloseCall(ast.stmt):
     """Closes the newest call: restores the locals, gives the result to its receiver and goes on behind the call."""
 
+    result: ast.expr
     _fields = ("result",)
-
-    def __init__(self, result: ast.expr) -> None:
-        super().__init__()
-        self.result = result
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +96,8 @@ _COMPARISONS: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], bool], type[
     ast.Gt: (">", operator.gt, ast.LtE),
     ast.GtE: (">=", operator.ge, ast.Lt),
 }
+ARITHMETIC, COMPARISONS = tuple(_ARITHMETIC), tuple(_COMPARISONS)
+"""The signs that are exported."""
 _BY_SIGN = {sign: op for op, (sign, _, _) in _COMPARISONS.items()}
 
 
@@ -162,9 +116,6 @@ def whole(text: str) -> ast.Name:
 def constant(value: float) -> ast.Constant:
     """Return a number or a truth value as an expression."""
     return ast.Constant(value)
-
-
-TRUE, FALSE = constant(True), constant(False)
 
 
 def place(array: str, index: ast.expr) -> ast.Subscript:
@@ -354,14 +305,10 @@ def rewrite(expr: ast.expr, values: dict[str, ast.expr]) -> ast.expr:
 def expressions(statement: ast.stmt) -> Iterator[ast.expr]:
     """Yield the expressions that a statement itself reads: the values, and the indices of what it sets."""
     for key, value in ast.iter_fields(statement):
-        for part in value if isinstance(value, list) else [value]:
-            if not isinstance(part, ast.expr):
-                continue
-            if key in ("targets", "target"):
-                if isinstance(part, ast.Subscript):
-                    yield part.slice
-            else:
-                yield part
+        if key == "targets":
+            yield from (target.slice for target in value if isinstance(target, ast.Subscript))
+        elif key != "target" and isinstance(value, ast.expr):
+            yield value
 
 
 def names_in(*code: ast.AST) -> set[str]:
@@ -369,12 +316,11 @@ def names_in(*code: ast.AST) -> set[str]:
     return {part.id for node in code for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
-def blocks(statement: ast.stmt) -> Iterator[tuple[str, Block]]:
-    """Yield the blocks inside a statement, with the names of their fields."""
+def blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """Yield the blocks inside a statement."""
     for key in ("body", "orelse"):
-        inner = getattr(statement, key, None)
-        if inner is not None:
-            yield key, tuple(inner)
+        if getattr(statement, key, None) is not None:
+            yield getattr(statement, key)
 
 
 def statements(block: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
@@ -383,7 +329,7 @@ def statements(block: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
     while waiting:
         statement = waiting.pop()
         yield statement
-        waiting += [inner for _, part in reversed(list(blocks(statement))) for inner in part[::-1]]
+        waiting += [inner for part in reversed(list(blocks(statement))) for inner in part[::-1]]
 
 
 def assigned(block: Iterable[ast.stmt]) -> Iterator[str]:
@@ -397,31 +343,34 @@ def assigned(block: Iterable[ast.stmt]) -> Iterator[str]:
             yield target.id
 
 
-def change_block(
-    block: Sequence[ast.stmt],
-    change: Callable[[ast.expr], ast.expr] | None = None,
-    keep: Callable[[ast.stmt], bool] = lambda statement: True,
-) -> Block:
-    """Return a block with its expressions changed, and without the statements that are not kept."""
+def change_block(block: Sequence[ast.stmt], change: Callable[[ast.expr], ast.expr]) -> Block:
+    """Return a block with its expressions changed, and with the places that it sets."""
+    return tuple(change_statement(line, change) for line in block)
+
+
+def change_statement(
+    statement: ast.stmt,
+    change: Callable[[ast.expr], ast.expr] = lambda expr: expr,
+    change_inner: Callable[[Sequence[ast.stmt]], Sequence[ast.stmt]] | None = None,
+) -> ast.stmt:
+    """Return a statement with its expressions changed, and its inner blocks, if nothing else is said, likewise."""
 
     def build(key: str, value: Any) -> Any:
         if key in ("body", "orelse"):
-            return list(change_block(value, change, keep))
-        if change is None or not isinstance(value, ast.expr | list):
+            return list(change_inner(value) if change_inner else change_block(value, change))
+        if key == "target" or not isinstance(value, ast.expr | list):
             return value
-        if key in ("targets", "target"):
-            target = value[0] if isinstance(value, list) else value
-            if isinstance(target, ast.Subscript):
-                target = change(target)
-            return [target] if isinstance(value, list) else target
-        return change(value) if isinstance(value, ast.expr) else value
+        if isinstance(value, list):
+            return [change(part) if isinstance(part, ast.Subscript) else part for part in value]
+        return change(value)
 
-    found: list[ast.stmt] = []
-    for statement in block:
-        if keep(statement):
-            changed = type(statement).__new__(type(statement))
-            changed.__dict__.update(statement.__dict__)
-            for key, value in ast.iter_fields(statement):
-                setattr(changed, key, build(key, value))
-            found.append(changed)
-    return tuple(found)
+    changed = type(statement).__new__(type(statement))
+    changed.__dict__.update(statement.__dict__)
+    for key, value in ast.iter_fields(statement):
+        setattr(changed, key, build(key, value))
+    return changed
+
+
+def put(block: Sequence[ast.stmt], values: dict[str, ast.expr]) -> Block:
+    """Return a block with values in the places of names."""
+    return change_block(block, lambda expr: rewrite(expr, values))
