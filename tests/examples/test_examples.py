@@ -79,7 +79,7 @@ EXAMPLES = (
 LEARN = {
     "imitation": ("--set", "sizes=2,5"),
     "rl": ("--set", "updates=12", "--set", "episodes=32", "--set", "unroll=20"),
-    "improvement": ("--set", "generations=4", "--set", "generations_per_round=1", "--set", "large_sizes=20"),
+    "improvement": ("--set", "rounds=3", "--set", "generations=2", "--set", "large_sizes=20"),
 }
 """A few seconds of each method."""
 

@@ -24,9 +24,15 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL), ids=lambda text: text[:30])
+def without_indents(text: str) -> str:
+    return "".join(f"{line.strip()}\n" for line in text.splitlines())
+
+
+@pytest.mark.parametrize(
+    "block", re.findall(r"```(?:python|text)\n(.*?)```", PAGE, re.DOTALL), ids=lambda text: text[:30]
+)
 def test_what_the_page_quotes_stands_in_the_example(block: str) -> None:
-    assert block in EXAMPLE
+    assert without_indents(block) in without_indents(EXAMPLE)
 
 
 @pytest.mark.parametrize("case", MISTAKES)
