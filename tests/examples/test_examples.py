@@ -19,7 +19,6 @@ import numpy as np
 import pytest
 
 import surpass
-from surpass.checks.check import check
 from surpass.cli.main import main
 from surpass.tasks.user_file import load_task_file
 from tests.programs.exported import load_python, needs_compiler
@@ -103,6 +102,11 @@ def learn(example: Example, method: str, folder: Path, *more: object) -> Path:
     return folder
 
 
+def learn_in_python(example: Example, method: str, folder: Path) -> surpass.Run:
+    settings = dict(word.split("=") for word in LEARN[method] if "=" in word)
+    return surpass.learn(example.path, method, out=folder, score_sizes=[5], **settings)
+
+
 def count_rounds(folder: Path) -> int:
     return len((folder / "curves.csv").read_text().splitlines()) - 1
 
@@ -148,7 +152,7 @@ def test_imitation_equals_its_teacher(example: Example, imitator: Path) -> None:
 
 @pytest.mark.parametrize("method", ["rl", "improvement"])
 def test_a_run_that_is_stopped_goes_on_to_the_same_agent(example: Example, method: str, tmp_path: Path) -> None:
-    whole = learn(example, method, tmp_path / "whole")
+    whole = learn_in_python(example, method, tmp_path / "whole").folder
     parts = learn(example, method, tmp_path / "parts", "--minutes", "1e-9")
     assert count_rounds(parts) < count_rounds(whole)
     learn(example, method, parts, "--resume")
@@ -168,7 +172,19 @@ def test_agents_are_checked(example: Example, imitator: Path) -> None:
     words = ("--task", example.path, "--up-to", "5", "--instances", "5")
     for agent in (f"teacher:{example.teacher}", imitator):
         assert "passed" in command("check", agent, *words).splitlines()[0]
-    assert check(surpass.find_agent(str(imitator)), up_to=4, instances=5).passed
+    assert surpass.check(str(imitator), task=example.path, up_to=4, instances=5).passed
+
+
+def test_python_does_the_same_as_the_command_line(example: Example, imitator: Path, tmp_path: Path) -> None:
+    run = learn_in_python(example, "imitation", tmp_path / "run")
+    program = surpass.program(run.agent)
+    assert surpass.check(program, up_to=4, instances=5).passed
+    program.write(tmp_path / "mine.rules")
+    agents = (run.agent, program, str(imitator), str(tmp_path / "mine.rules"))
+    first, *others = (surpass.evaluate(agent, sizes=[4, 8]).rows for agent in agents)
+    assert others == [first] * 3
+    for language, text in (("python", program.to_python()), ("c", program.to_c())):
+        assert surpass.export(program, language).source == text
 
 
 def test_exported_python_gives_right_results(example: Example, imitator: Path, tmp_path: Path) -> None:

@@ -1,0 +1,47 @@
+"""The page for newcomers quotes the example as it is, and messages as they are."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "your-own-task.md").read_text()
+EXAMPLE = (ROOT / "examples" / "minimum.py").read_text()
+
+EVALUATE, CHECK = ("evaluate", "--sizes", "5"), ("check", "--up-to", "3", "--instances", "0")
+MISTAKES = {
+    "a feature that returns 3": ("registers[v] == state.registers[SIZE] - 1", "registers[v] + 3", EVALUATE),
+    "a kernel that does not compile": ("state.items[state.registers[v]]", "state.itms[state.registers[v]]", EVALUATE),
+    "no return": ("= state.registers[R.v1]\n    return RUNNING\n", "= state.registers[R.v1]\n", EVALUATE),
+    "no kernel": ("@kernel\ndef keep", "def keep", EVALUATE),
+    "an unknown condition": ('see("A[v1] < A[v2]")', 'see("A[v1] < A[v3]")', EVALUATE),
+    "a wrong teacher": ('see("A[v1] < A[v2]")', 'see("A[v1] < A[v2]") and not see("v1 is last")', CHECK),
+}
+
+
+@pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL), ids=lambda text: text[:30])
+def test_what_the_page_quotes_stands_in_the_example(block: str) -> None:
+    assert block in EXAMPLE
+
+
+@pytest.mark.parametrize("case", MISTAKES)
+def test_a_mistake_looks_as_the_page_says(case: str, tmp_path: Path) -> None:
+    old, new, (command, *words) = MISTAKES[case]
+    assert EXAMPLE.count(old) == 1
+    (tmp_path / "mistake.py").write_text(EXAMPLE.replace(old, new))
+    call = [sys.executable, "-m", "surpass", command, "teacher:scan", "--task", str(tmp_path / "mistake.py"), *words]
+    ran = subprocess.run(call, capture_output=True, text=True, check=False)
+    if command == "check":
+        quoted, printed = PAGE[PAGE.index("teacher:scan on minimum: FAILED") :].partition("```")[0], ran.stdout
+    else:
+        (quoted,) = (
+            line for line in ran.stderr.splitlines() if line.startswith("surpass: ") and "compiling" not in line
+        )
+        printed = PAGE
+    assert quoted in printed, ran.stderr
+    assert ran.returncode != 0
