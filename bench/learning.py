@@ -178,7 +178,7 @@ def _load(case: Case) -> NetworkAgent:
 def _answers(agent: NetworkAgent, config: PolicyGradientConfig) -> tuple[Ints, Ints]:
     """Return the observations that an agent meets on some of the largest instances, and its actions."""
     task, table = agent.task, Table.of(agent)
-    queries = task.queries[0] if task.queries else Request.queries
+    queries = task.inputs.queries[0] if task.inputs.queries else Request.queries
     size = config.last_sizes(task)[1]
     request = Request(size=size, count=TAUGHT_INSTANCES, data=config.data, queries=queries)
     run(table, task.draw(request), limit=Limit.parse(config.limit or task.limit), threads=1)

@@ -270,7 +270,7 @@ def start_machines(task: Task, instances: Instances, machines: dict[str, Any] = 
             )
             found.append(machines[task.name](weights, values, float(reals[1])))
         else:
-            found.append(machines[task.name](items[: task.item_width(size)].tolist()))
+            found.append(machines[task.name](items[: task.memory.item_width(size)].tolist()))
     return found
 
 
@@ -313,7 +313,7 @@ class Compiled:
             "steps": int(self.batch.steps[b]),
             "depth": registers[DEPTH],
             "seen": tuple(values[d] for values, d in zip(self.values, digits, strict=True)),
-            "items": tuple(self.batch.items[b, : self.task.item_width(size)].tolist()),
+            "items": tuple(self.batch.items[b, : self.task.memory.item_width(size)].tolist()),
         }
         if self.task.name == "knapsack":
             return {**found, "i": registers[FIRST], "reals": tuple(self.batch.reals[b, :4].tolist())}

@@ -53,7 +53,7 @@ def publish(
     recipe = {**record["recipe"], **({"teacher": teacher} if teacher else {})}
     learned_from = recipe["teacher"] if ":" not in recipe["teacher"] else ""
     name = name or "-".join(filter(None, (recipe["method"], learned_from)))
-    queries = "present" if agent.task.queries else None
+    queries = "present" if agent.task.inputs.queries else None
     scores = evaluate(agent, sizes=sizes or agent.task.sizes, instances=instances, seed=0, queries=queries)
     made = {
         "method": recipe["method"],

@@ -60,7 +60,7 @@ def test_rules_beside_a_record_that_does_not_know_them_are_refused(tmp_path):
     for suffix in (".json", ".safetensors"):
         (tmp_path / f"agent{suffix}").write_bytes(resident.stem.with_name(resident.stem.name + suffix).read_bytes())
     assert isinstance(load_saved(tmp_path / "agent", "x"), NetworkAgent)
-    PROGRAM.write(tmp_path / "agent.rules")
+    PROGRAM.inputs.write(tmp_path / "agent.rules")
     with pytest.raises(SavedFileError, match="checksum does not match"):
         load_saved(tmp_path / "agent", "x")
 

@@ -52,8 +52,8 @@ def test_lists_with_ties_are_searched_rightly(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TEACHERS)
-@pytest.mark.parametrize("data", SEARCH.data)
-@pytest.mark.parametrize("queries", SEARCH.queries)
+@pytest.mark.parametrize("data", SEARCH.inputs.draw)
+@pytest.mark.parametrize("queries", SEARCH.inputs.queries)
 def test_drawn_searches_are_answered_rightly(name: str, data: str, queries: str) -> None:
     instances = SEARCH.draw(Request(size=500, count=200, data=data, queries=queries))
     assert run(find_teacher(name), instances).reasons() == {"solved": 200}

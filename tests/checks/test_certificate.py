@@ -95,7 +95,7 @@ def test_drawn_instances_follow_the_seed_and_are_not_run_twice() -> None:
     first, again, other = (check(teacher, up_to=1, sizes=[30], instances=10, seed=seed) for seed in (0, 0, 1))
     assert first == again
     assert first.drawn[0].mean_steps != other.drawn[0].mean_steps
-    drawn = [SORT_BUBBLE.draw(Request(size=30, count=10, seed=0, data=data)).items for data in SORT_BUBBLE.data]
+    drawn = [SORT_BUBBLE.draw(Request(size=30, count=10, seed=0, data=data)).items for data in SORT_BUBBLE.inputs.draw]
     distinct = [len(np.unique(lists, axis=0)) for lists in drawn]
     assert distinct.count(1) == 5, "five distributions have one list of a size"
     assert first.drawn[0].instances == sum(distinct)

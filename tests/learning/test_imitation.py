@@ -42,7 +42,7 @@ def check_agrees_on_all_it_met(learner: Imitation, seed: int) -> int:
     agent, teacher = learner.agent(), learner.teacher
     tables = Table.of(agent), Table.of(teacher)
     for size in learner.config.sizes:
-        for data in learner.task.data:
+        for data in learner.task.inputs.draw:
             instances = learner.task.draw(Request(size=size, count=5, seed=seed, data=data))
             for table in tables:
                 run(table, instances)

@@ -139,7 +139,7 @@ def test_the_program_gets_shorter_and_solves_everything(task: str, teacher: str,
     program = improve(learner(task, teacher, sizes=sizes, rounds=4, generations=12, candidates=64))
     found, base = find_task(task), find_agent(f"teacher:{teacher}")
     for size in (1, 2, 3, 5, 8, 20, 60):
-        for data in found.data:
+        for data in found.inputs.draw:
             instances = found.draw(Request(size=size, count=50, seed=99, data=data))
             assert run(program, instances).solved.all(), (size, data)
     instances = found.draw(Request(size=sizes[-1], count=2000, seed=98))

@@ -52,7 +52,7 @@ WIDE = Interface(
 
 def new_sampler(name: str, *, episodes: int = 9, steps: int = 12, size: int = 9, limit: str = "1000") -> Sampler:
     task = find_task(name)
-    queries = task.queries[0] if task.queries else "mixed"
+    queries = task.inputs.queries[0] if task.inputs.queries else "mixed"
     return Sampler(task, InstanceSource(size, size, "uniform", queries, limit), episodes=episodes, steps=steps, seed=5)
 
 

@@ -93,8 +93,8 @@ def run_to_the_end(agent: Agent, instances: Instances, *, limits: npt.NDArray[np
 
 def as_instances(task: Task, parts: Sequence[Sequence[Numbers]]) -> Instances:
     """Return written instances of any sizes as one batch; the task replaces values by their ranks."""
-    assert task.read is not None
-    read = [task.read(part)[0] for part in parts]
+    assert task.inputs.read is not None
+    read = [task.inputs.read(part)[0] for part in parts]
     largest = max((int(instance.sizes[0]) for instance in read), default=0)
     together = task.allocate(len(read), largest)
     for k, instance in enumerate(read):

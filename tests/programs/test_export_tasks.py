@@ -65,7 +65,7 @@ def check_list_task(program: Program, folder: Path, lists: list[Any], kind: str)
     library = compile_c(export_program(program, "c"), folder) if COMPILER else None
     for k, items in enumerate(lists):
         outcome, steps = Outcome(int(ends.outcomes[k])), int(ends.steps[k])
-        registers = ends.registers[k, FIRST : FIRST + len(task.registers)].tolist()
+        registers = ends.registers[k, FIRST : FIRST + len(task.memory.names)].tolist()
         values = sorted(set(items))
         want = [values[r] for r in ends.items[k, : len(items)].tolist()]
         copied = list(items)

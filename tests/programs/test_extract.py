@@ -37,7 +37,7 @@ def test_the_rules_alone_do_what_the_teacher_does_on_fresh_instances(name):
     program, teacher = program_of(f"teacher:{name}"), find_teacher(name)
     assert is_agent(program)
     for size, data in [(1, 0), (2, 1), (12, 1), (40, 0), (60, -1)]:
-        kind = list(teacher.task.data)[data % len(teacher.task.data)]
+        kind = list(teacher.task.inputs.draw)[data % len(teacher.task.inputs.draw)]
         instances = teacher.task.draw(Request(size=size, count=40, seed=99, data=kind))
         expected, actual = run(teacher, instances), run(program, instances)
         assert (actual.steps == expected.steps).all()

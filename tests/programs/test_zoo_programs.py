@@ -39,8 +39,8 @@ def met_on_fresh_instances(agent: NetworkAgent, sizes, count: int, largest: int)
         for batch in small.instances(size):
             run(table, batch)
     for size in sizes:
-        for data in list(task.data)[:2]:
-            for queries in task.queries or ("",):
+        for data in list(task.inputs.draw)[:2]:
+            for queries in task.inputs.queries or ("",):
                 request = Request(size=size, count=count, seed=987_654, data=data, queries=queries)
                 run(table, task.draw(request))
     return table

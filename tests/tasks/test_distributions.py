@@ -20,8 +20,8 @@ from surpass.tasks.task import Instances, Limit, Request, Task
 EVERY_DRAW = [
     pytest.param(task, data, queries, id=f"{task.name}-{data}{'-' + queries if queries else ''}")
     for task in PAPER_TASKS
-    for data in task.data
-    for queries in (task.queries or ("",))
+    for data in task.inputs.draw
+    for queries in (task.inputs.queries or ("",))
 ]
 every_draw = pytest.mark.parametrize(("task", "data", "queries"), EVERY_DRAW)
 
@@ -43,8 +43,8 @@ def test_instances_have_the_shape_that_the_task_declares(task: Task, data: str, 
     drawn = task.draw(request(size, 5, data=data, queries=queries))
     assert drawn.count == 5
     assert drawn.sizes.tolist() == [size] * 5
-    assert drawn.items.shape == (5, task.item_width(size))
-    assert drawn.reals.shape == (5, task.real_width(size))
+    assert drawn.items.shape == (5, task.memory.item_width(size))
+    assert drawn.reals.shape == (5, task.memory.real_width(size))
     assert (drawn.items.dtype, drawn.reals.dtype) == (np.int64, np.float64)
 
 
@@ -157,7 +157,7 @@ def test_sawtooth_lists_repeat_a_ramp_as_long_as_the_root_of_n(size: int) -> Non
 # Searches
 
 
-@pytest.mark.parametrize("data", SEARCH.data)
+@pytest.mark.parametrize("data", SEARCH.inputs.draw)
 @pytest.mark.parametrize("size", [1, 2, 30])
 def test_search_lists_are_in_order(data: str, size: int) -> None:
     drawn = SEARCH.draw(request(size, 100, data=data))
@@ -178,7 +178,7 @@ def present(drawn: Instances) -> np.ndarray:
     return (drawn.items[:, :-1] == drawn.items[:, -1:]).any(axis=1)
 
 
-@pytest.mark.parametrize("data", SEARCH.data)
+@pytest.mark.parametrize("data", SEARCH.inputs.draw)
 @pytest.mark.parametrize("size", [1, 2, 30])
 def test_present_queries_are_in_the_list_and_absent_ones_are_not(data: str, size: int) -> None:
     assert present(SEARCH.draw(request(size, 300, data=data, queries="present"))).all()
@@ -278,7 +278,7 @@ def test_a_knapsack_starts_empty_with_nothing_found() -> None:
 def test_an_unknown_distribution_is_refused_with_the_known_ones(task: Task, name: str) -> None:
     with pytest.raises(UnknownNameError) as refused:
         task.draw(request(5, 5, data=name))
-    assert str(refused.value).endswith(f"{task.name} {name!r}; known: {', '.join(task.data)}")
+    assert str(refused.value).endswith(f"{task.name} {name!r}; known: {', '.join(task.inputs.draw)}")
 
 
 def test_an_unknown_kind_of_query_is_refused_with_the_known_ones() -> None:

@@ -72,8 +72,8 @@ def test_instances_have_the_memory_that_their_task_needs(task: Task) -> None:
     for size in (0, 1, 3):
         for batch in enumeration_of(task).instances(size):
             assert (batch.sizes == size).all()
-            assert batch.items.shape[1] == task.item_width(size)
-            assert batch.reals.shape[1] == task.real_width(size)
+            assert batch.items.shape[1] == task.memory.item_width(size)
+            assert batch.reals.shape[1] == task.memory.real_width(size)
 
 
 def test_every_query_of_a_list_is_asked() -> None:
@@ -83,7 +83,7 @@ def test_every_query_of_a_list_is_asked() -> None:
 
 @pytest.mark.parametrize("size", [LARGEST_TIED + 1, 700])
 def test_a_large_list_is_asked_for_every_value_and_gap(size: int) -> None:
-    batches = list(SEARCH.small.instances(size)) if SEARCH.small else []
+    batches = list(SEARCH.inputs.small.instances(size)) if SEARCH.inputs.small else []
     items = np.concatenate([batch.items for batch in batches])
     assert (items[:, :size] == np.arange(1, 2 * size, 2)).all()
     assert items[:, size].tolist() == list(range(2 * size + 1))

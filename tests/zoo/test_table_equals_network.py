@@ -43,7 +43,7 @@ def ask_network(agent: NetworkAgent, observations: np.ndarray) -> np.ndarray:
 
 def draw_pool(task: Task) -> Instances:
     """Return instances of several sizes and every distribution, with room for the largest."""
-    parts = [task.draw(Request(size=size, count=20, seed=3, data=data)) for size in SIZES for data in task.data]
+    parts = [task.draw(Request(size=size, count=20, seed=3, data=data)) for size in SIZES for data in task.inputs.draw]
 
     def widen(arrays: list[np.ndarray]) -> np.ndarray:
         widest = max(array.shape[1] for array in arrays)
@@ -173,7 +173,7 @@ def run_by_table(agent: NetworkAgent, instances: Instances) -> Ends:
 def test_whole_episodes_by_table_end_as_those_by_the_network_at_every_step(name: str) -> None:
     agent = load(name)
     size = 40 if LONG else 10
-    for data in list(agent.task.data)[:2]:
+    for data in list(agent.task.inputs.draw)[:2]:
         instances = agent.task.draw(Request(size=size, count=20, seed=9, data=data))
         expected, got = run_by_network(agent, instances), run_by_table(agent, instances)
         assert got == expected

@@ -35,8 +35,8 @@ def requests(task: Task, size: int, count: int, seed: int) -> list[Request]:
     """Return what to draw of a size: `count` of the first distribution, a tenth of the others, each kind of query."""
     return [
         Request(size=size, count=count if k == 0 else max(2, count // 10), seed=seed, data=data, queries=kind)
-        for k, data in enumerate(task.data)
-        for kind in task.queries or ("mixed",)
+        for k, data in enumerate(task.inputs.draw)
+        for kind in task.inputs.queries or ("mixed",)
     ]
 
 

@@ -51,8 +51,8 @@ def test_it_solves_every_size_and_distribution(name: str) -> None:
     agent = load(name)
     table = Table.of(agent)
     for size in (1, 2, 3, 7, *(size for size in agent.task.sizes if size <= (1000 if LONG else 200))):
-        for number, data in enumerate(agent.task.data):
-            for kind in agent.task.queries or ("mixed",):
+        for number, data in enumerate(agent.task.inputs.draw):
+            for kind in agent.task.inputs.queries or ("mixed",):
                 count = 50 if number == 0 or size < 50 else 5
                 instances = agent.task.draw(Request(size=size, count=count, seed=31, data=data, queries=kind))
                 results = run(table, instances)

@@ -120,7 +120,7 @@ class Certificate(Printed):
     seed: int
     limit: str
     fingerprint: str | None
-    """A hash of the interface and of every observation that occurred, with its action; None for a full view: it has no table."""
+    """A hash of the interface and of every observation that occurred, with its action; None for a full view."""
     observations: int | None
     """How many distinct observations occurred; None for a full view."""
     counter_example: CounterExample | None = None

@@ -76,7 +76,7 @@ def check(
         up_to=largest,
         small=tuple(small),
         drawn=tuple(drawn),
-        data=tuple(task.data) if drawn else (),
+        data=tuple(task.inputs.draw) if drawn else (),
         seed=seed,
         limit=str(checker.limit),
         fingerprint=None if checker.table is None else fingerprint_of(checker.table),
@@ -143,7 +143,7 @@ class _Checker:
     def check_drawn(self, sizes: Sequence[int], count: int, seed: int) -> list[CheckedSize]:
         """Return a row for each size, with instances of every distribution, or for those before the first failure."""
         rows: list[CheckedSize] = []
-        kinds = [(data, kind) for data in self.task.data for kind in self.task.queries or ("",)]
+        kinds = [(data, kind) for data in self.task.inputs.draw for kind in self.task.inputs.queries or ("",)]
         for size in sizes:
             batches = self._draw(size, kinds, count, seed)
             found = self._check_size(batches, partial(self._report, f"drawn, n = {size:,}", None, 0))

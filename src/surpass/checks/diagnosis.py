@@ -30,7 +30,7 @@ def stretch(limit: Limit) -> Limit:
 
 def write_out(task: Task, instance: Instances) -> str:
     """Return an instance as text, also of a task that cannot write it."""
-    if task.write is not None:
+    if task.inputs.write is not None:
         return task.write_instance(instance)
     return f"integers {instance.items[0].tolist()}, real numbers {instance.reals[0].tolist()}"
 
@@ -76,7 +76,7 @@ def _trace(agent: AnyAgent, instance: Instances, outcome: Outcome, steps: int, l
         # Runs count the limit for a loop; what counts here is when it is noticed.
         found, _ = _outcome(run(instance, Limit(LONGEST_TRACE, 0), True))
         steps = 0 if found == Outcome.LOOP else LONGEST_TRACE + 1
-    if task.read is None or task.write is None or steps > LONGEST_TRACE:
+    if task.inputs.read is None or task.inputs.write is None or steps > LONGEST_TRACE:
         return None
     return record(agent, task.write_instance(instance), limit=limit)
 

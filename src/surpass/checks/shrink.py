@@ -28,7 +28,7 @@ def shrink(task: Task, instance: Instances, fails: Fails) -> Instances:
     Works on the written form, so any task that reads and writes its instances can have it. Of the candidates of one
     kind the first that still fails is taken, until none does.
     """
-    if task.read is None or task.write is None:
+    if task.inputs.read is None or task.inputs.write is None:
         return instance
     parts = [parse_numbers(part) for part in task.write_instance(instance).split(":")]
     size = int(instance.sizes[0])

@@ -53,8 +53,8 @@ def _as_json(task: Task) -> dict[str, Any]:
         ],
         "sizes": list(task.sizes),
         "training_sizes": list(task.training_sizes),
-        "data": list(task.data),
-        "queries": list(task.queries),
+        "data": list(task.inputs.draw),
+        "queries": list(task.inputs.queries),
         "limit": task.limit,
         "teachers": [teacher.name for teacher in known_teachers(task)],
     }
@@ -100,10 +100,10 @@ def _print_task(task: Task) -> None:
         print(f"  {instruction.name}({', '.join(o.name for o in instruction.operands)})")
     smallest, largest = task.training_sizes
     print(f"\nsizes      {', '.join(map(str, task.sizes))}; to learn on: {smallest} to {largest}")
-    print(f"data       {', '.join(task.data)}")
-    if task.queries:
-        print(f"queries    {', '.join(task.queries)}")
-    print(f"instance   {task.written}")
+    print(f"data       {', '.join(task.inputs.draw)}")
+    if task.inputs.queries:
+        print(f"queries    {', '.join(task.inputs.queries)}")
+    print(f"instance   {task.inputs.written}")
     print(f"limit      {task.limit} steps")
     print(f"compared   by {task.measure}")
     if not interface.is_full_view:

@@ -41,8 +41,8 @@ def allocate(task: Task, count: int, size: int) -> Batch:
     """Return room for `count` episodes on instances of up to `size`."""
     return Batch(
         np.zeros((count, task.register_count), np.int64),
-        np.zeros((count, task.item_width(size)), np.int64),
-        np.zeros((count, task.real_width(size))),
+        np.zeros((count, task.memory.item_width(size)), np.int64),
+        np.zeros((count, task.memory.real_width(size))),
         np.zeros((count, FIRST_DEPTH * task.frame_size), np.int64),
         np.zeros(count, np.int64),
         np.zeros(count, np.int64),

@@ -94,7 +94,7 @@ class Episode:
         found = [
             Change(name, str(old), str(new))
             for name, old, new in zip(
-                task.registers, before.registers[0, FIRST:], now.registers[0, FIRST:], strict=True
+                task.memory.names, before.registers[0, FIRST:], now.registers[0, FIRST:], strict=True
             )
             if old != new and not name.startswith("_")
         ]
@@ -102,10 +102,10 @@ class Episode:
             old, new = before.registers[0, FUNCTION], now.registers[0, FUNCTION]
             found.insert(0, Change("function", str(old or None), str(new or None)))
         for k in np.flatnonzero(before.items[0] != now.items[0]).tolist():
-            name = task.item_name(k, self._size)
+            name = task.memory.item_name(k, self._size)
             if name is not None:
                 found.append(Change(name, self._label(before.items[0, k]), self._label(now.items[0, k])))
-        for k, name in enumerate(task.real_names):
+        for k, name in enumerate(task.memory.reals):
             if before.reals[0, k] != now.reals[0, k]:
                 found.append(Change(name, f"{before.reals[0, k]:.6g}", f"{now.reals[0, k]:.6g}"))
         return tuple(found)

@@ -102,12 +102,14 @@ def run_by(
     """Run every instance by a function that plays batches to their end, and return what became of each."""
     limits = (limit or Limit.parse(task.limit)).steps(instances.sizes)
     widest = int(instances.sizes.max(initial=0))
-    if instances.items.shape[1] < task.item_width(widest) or instances.reals.shape[1] < task.real_width(widest):
+    if instances.items.shape[1] < task.memory.item_width(widest) or instances.reals.shape[1] < task.memory.real_width(
+        widest
+    ):
         raise InstanceError(f"these instances do not have the memory that task {task.name} needs for size {widest}")
     if instances.count == 0:
         none = np.zeros(0, np.int64)
         return Results(none, none, none, np.zeros(0), np.zeros(0))
-    words = task.item_width(widest) + task.real_width(widest) + task.register_count + 64
+    words = task.memory.item_width(widest) + task.memory.real_width(widest) + task.register_count + 64
     chunk = max(1, MEMORY_WORDS // words)
     parts = []
     for first in range(0, instances.count, chunk):
@@ -123,7 +125,10 @@ def run_by(
 
 def _trim(task: Task, instances: Instances, size: int) -> Instances:
     """Return the instances without the memory that only a larger one would need."""
-    items, reals = instances.items[:, : task.item_width(size)], instances.reals[:, : task.real_width(size)]
+    items, reals = (
+        instances.items[:, : task.memory.item_width(size)],
+        instances.reals[:, : task.memory.real_width(size)],
+    )
     return Instances(*(np.ascontiguousarray(a) for a in (instances.sizes, items, reals)))  # type: ignore[arg-type]
 
 

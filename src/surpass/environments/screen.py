@@ -28,7 +28,7 @@ def draw_episode(episodes: Episodes, row: int, labels: tuple[str, ...] = ()) -> 
 
     lists, values = _name_items(episodes, row, size, labels)
     beneath: dict[int, list[str]] = {}
-    for name, value in zip(task.registers, registers[FIRST:], strict=True):
+    for name, value in zip(task.memory.names, registers[FIRST:], strict=True):
         if name.startswith("_"):
             continue
         if lists and 0 <= value < size:
@@ -37,11 +37,11 @@ def draw_episode(episodes: Episodes, row: int, labels: tuple[str, ...] = ()) -> 
             values[name] = str(value)
     lines.extend(_draw_lists(lists, beneath))
 
-    for name, real in zip(task.real_names, batch.reals[row].tolist(), strict=False):
+    for name, real in zip(task.memory.reals, batch.reals[row].tolist(), strict=False):
         values[name] = f"{real:.6g}"
     if values:
         lines.append("  ".join(f"{name} = {value}" for name, value in values.items()))
-    if task.has_calls:
+    if task.memory.saved is not None:
         lines.append(f"function {registers[FUNCTION] or None}, depth {registers[DEPTH]}")
     lines.append(f"previous action {episodes.previous_action(row)}")
     return "\n".join(lines)
@@ -54,8 +54,8 @@ def _name_items(
     task = episodes.settings.task
     lists: dict[str, dict[int, str]] = {}
     others: dict[str, str] = {}
-    for index, item in enumerate(episodes.batch.items[row, : task.item_width(size)].tolist()):
-        name = task.item_name(index, size)
+    for index, item in enumerate(episodes.batch.items[row, : task.memory.item_width(size)].tolist()):
+        name = task.memory.item_name(index, size)
         if name is None:
             continue
         text = labels[item] if 0 <= item < len(labels) else str(item)

@@ -80,10 +80,10 @@ def read_settings(
     """Return the settings that these options mean for a task; raise if one of them is impossible."""
     if isinstance(task, str):
         task = find_task(task)
-    if data is not None and data not in task.data:
-        raise UnknownNameError(f"distribution for {task.name}", data, task.data)
-    if queries is not None and queries not in task.queries:
-        raise UnknownNameError(f"kind of query for {task.name}", queries, task.queries)
+    if data is not None and data not in task.inputs.draw:
+        raise UnknownNameError(f"distribution for {task.name}", data, task.inputs.draw)
+    if queries is not None and queries not in task.inputs.queries:
+        raise UnknownNameError(f"kind of query for {task.name}", queries, task.inputs.queries)
     if observation not in OBSERVATIONS:
         raise UnknownNameError("observation", str(observation), OBSERVATIONS)
     if render_mode is not None and render_mode not in RENDER_MODES:
@@ -97,8 +97,8 @@ def read_settings(
     return Settings(
         task=task,
         sizes=_read_sizes(task, size),
-        data=data if data is not None else next(iter(task.data)),
-        queries=queries or (task.queries[0] if task.queries else Request.queries),
+        data=data if data is not None else next(iter(task.inputs.draw)),
+        queries=queries or (task.inputs.queries[0] if task.inputs.queries else Request.queries),
         limit=Limit.parse(limit if limit is not None else task.limit),
         observation=observation,
         shaping=float(shaping),

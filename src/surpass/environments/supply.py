@@ -36,7 +36,7 @@ class Supply:
     def __init__(self, settings: Settings, round_size: int) -> None:
         self.settings = settings
         task, widest = settings.task, settings.sizes[1]
-        words = task.item_width(widest) + task.real_width(widest)
+        words = task.memory.item_width(widest) + task.memory.real_width(widest)
         self._round_size = min(round_size, max(1, MEMORY_WORDS // words))
         self.forget()
 
@@ -86,7 +86,7 @@ class Supply:
                 queries=settings.queries,
             )
             fresh = task.draw(request)
-            items, reals = task.item_width(size), task.real_width(size)
+            items, reals = task.memory.item_width(size), task.memory.real_width(size)
             drawn.items[chosen], drawn.reals[chosen] = 0, 0
             drawn.items[chosen, :items] = fresh.items[:, :items]
             drawn.reals[chosen, :reals] = fresh.reals[:, :reals]
@@ -103,8 +103,8 @@ class Supply:
 def _blank(settings: Settings, sizes: npt.NDArray[np.int64]) -> Instances:
     """Return instances of the given sizes, all zero, with the memory that the largest size needs."""
     task, widest = settings.task, settings.sizes[1]
-    items = np.zeros((len(sizes), task.item_width(widest)), np.int64)
-    return Instances(sizes, items, np.zeros((len(sizes), task.real_width(widest))))
+    items = np.zeros((len(sizes), task.memory.item_width(widest)), np.int64)
+    return Instances(sizes, items, np.zeros((len(sizes), task.memory.real_width(widest))))
 
 
 def pick(instances: Instances, rows: npt.NDArray[np.int64]) -> Instances:
@@ -142,7 +142,7 @@ def _as_text(task: Task, written: Any) -> str:
         return written
     parts = written.tolist() if isinstance(written, np.ndarray) else written
     if not isinstance(parts, Sequence):
-        raise InstanceError(f"{written!r} is no instance of {task.name}: write {task.written}")
+        raise InstanceError(f"{written!r} is no instance of {task.name}: write {task.inputs.written}")
     if not any(isinstance(part, list | tuple | np.ndarray) for part in parts):
         parts = [parts]
     return ":".join(",".join(map(str, part)) if isinstance(part, Iterable) else str(part) for part in parts)

@@ -256,7 +256,7 @@ class Reproduction:
         limit = Limit.parse(row.limit)
 
         def draw(count: int) -> Instances:
-            queries = plan.queries or (agent.task.queries[0] if agent.task.queries else "mixed")
+            queries = plan.queries or (agent.task.inputs.queries[0] if agent.task.inputs.queries else "mixed")
             return agent.task.draw(Request(size=size, count=count, seed=self.seed, queries=queries))
 
         def report(count: int, done: int) -> Callable[[int], None] | None:

@@ -180,7 +180,7 @@ def evaluate(
     task = agent.task
     if against is not None and against.task is not task:
         raise SettingError(f"{against.name} works on {against.task.name}, not on {task.name}: they cannot be compared")
-    if queries is not None and not task.queries:
+    if queries is not None and not task.inputs.queries:
         raise SettingError(f"task {task.name} has no queries")
     steps_limit = Limit.parse(limit or task.limit)
     runs = [runner(a, threads) for a in (agent, against) if a is not None]
@@ -196,13 +196,13 @@ def evaluate(
     return Evaluation(
         agent=agent.name,
         task=task.name,
-        data=str(data or next(iter(task.data))),
+        data=str(data or next(iter(task.inputs.draw))),
         seed=seed,
         rows=tuple(rows),
         against=against.name if against else None,
         limit=str(steps_limit),
         measure=task.measure,
-        queries=(queries or task.queries[0]) if task.queries else None,
+        queries=(queries or task.inputs.queries[0]) if task.inputs.queries else None,
         narrow_choices=len(agent.narrow) if hasattr(agent, "narrow") else None,
     )
 
@@ -216,7 +216,7 @@ def _instances(
     queries: str | None,
 ) -> Iterator[tuple[int, Instances]]:
     """Yield the instances of each size."""
-    kind = queries or (task.queries[0] if task.queries else "")
+    kind = queries or (task.inputs.queries[0] if task.inputs.queries else "")
     if _is_file(task, data):
         if sizes is not None:
             raise SettingError("sizes do not go with a file: its rows are reported by their length")
@@ -225,7 +225,7 @@ def _instances(
         for size, batch in read_instances(task, Path(str(data)), queries=kind, seed=seed).items():
             yield size, batch if count is None else batch.part(0, count)
         return
-    name = str(data) if data is not None else next(iter(task.data))
+    name = str(data) if data is not None else next(iter(task.inputs.draw))
     requests = [
         Request(size=size, count=100 if count is None else count, seed=seed, data=name, queries=kind)
         for size in sizes or task.sizes
@@ -236,7 +236,7 @@ def _instances(
 
 def _is_file(task: Task, data: str | Path | None) -> bool:
     """Return whether `data` means a file: a path, or a text that is no distribution's name but looks like one."""
-    if data is None or data in task.data:
+    if data is None or data in task.inputs.draw:
         return False
     text = str(data)
     return isinstance(data, Path) or "/" in text or "." in text or Path(text).exists()

@@ -138,7 +138,7 @@ class Imitation:
         learner.extend(self.observations)
         solved = total = 0
         for size in self.config.sizes:
-            for number, name in enumerate(self.task.data):
+            for number, name in enumerate(self.task.inputs.draw):
                 count = max(2, self.config.items // size)
                 seed = self.config.seed * 1_000_000 + self.rounds
                 request = Request(size=size, count=count, seed=seed, data=name, queries=self._queries())
@@ -159,7 +159,7 @@ class Imitation:
         return solved / max(1, total)
 
     def _queries(self) -> str:
-        return self.task.queries[0] if self.task.queries else "mixed"
+        return self.task.inputs.queries[0] if self.task.inputs.queries else "mixed"
 
     @torch.no_grad()
     def _agreement(self) -> tuple[float, Ints]:

@@ -121,11 +121,14 @@ class Improvement:
         self.task, self.config = task, config
         self.teacher = _agent_to_improve(task, config.teacher)
         self.sizes = config.sizes or _default_sizes(task)
-        for kind, given, allowed in (("data", config.data, task.data), ("queries", config.queries, task.queries)):
+        for kind, given, allowed in (
+            ("data", config.data, task.inputs.draw),
+            ("queries", config.queries, task.inputs.queries),
+        ):
             if given and given not in allowed:
                 raise SettingError(f"{kind} is {given!r}; allowed: {', '.join(allowed) or 'none'}")
-        self.data = config.data or next(iter(task.data))
-        self.queries = config.queries or (task.queries[0] if task.queries else "mixed")
+        self.data = config.data or next(iter(task.inputs.draw))
+        self.queries = config.queries or (task.inputs.queries[0] if task.inputs.queries else "mixed")
         self.rounds = self.tried = 0
         self.current: Program | None = None
         self.best: Program | None = None
@@ -229,7 +232,7 @@ class Improvement:
 
     def draw(self, round_number: int, count: int) -> Instances:
         """Return `count` instances of each size, some of them from the other distributions, and all hard ones."""
-        others = [name for name in self.task.data if name != self.data]
+        others = [name for name in self.task.inputs.draw if name != self.data]
         few = round(count * self.config.others) if others else 0
         parts = []
         for size in self.sizes:
@@ -298,7 +301,7 @@ class Improvement:
                 yield from small.instances(size)
         for size in sorted({*SMALL_SIZES, *self.sizes, *self.config.large_sizes}):
             count = max(2, min(MOST_CHECKED, CHECKED_ITEMS // size))
-            parts = [self._draw(self.rounds, size, count, name) for name in self.task.data]
+            parts = [self._draw(self.rounds, size, count, name) for name in self.task.inputs.draw]
             yield join_instances(self.task, parts)
 
     # State

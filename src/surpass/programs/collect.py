@@ -68,7 +68,7 @@ class Collector:
         """
         seed = self.seed * 1_000_000 + self.rounds
         self.rounds += 1
-        kinds = [(data, queries) for data in self.task.data for queries in self.task.queries or ("",)]
+        kinds = [(data, queries) for data in self.task.inputs.draw for queries in self.task.inputs.queries or ("",)]
         for size in sorted({*SMALL_SIZES, *self.task.training_sizes, *self.task.sizes}):
             for data, queries in tuple(kinds):
                 # The first two tell how many more can be afforded; if they are the same, there are no others.
@@ -106,7 +106,7 @@ class Collector:
         # To hand a few instances over to threads takes longer than to run them.
         results = run(self.table, instances, threads=1 if instances.count <= TOGETHER else None)
         self.instances += instances.count
-        if len(self.table) > before and self.task.write and self.task.read:
+        if len(self.table) > before and self.task.inputs.write and self.task.inputs.read:
             chosen = [k for k in range(instances.count) if 1 < instances.sizes[k] <= CHANGED_SIZE][-keep:]
             self._kept += [self.task.write_instance(instances.part(k, k + 1)) for k in chosen]
         if progress:

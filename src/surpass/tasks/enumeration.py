@@ -31,8 +31,8 @@ def enumeration_of(task: Task) -> Enumeration:
     A task may say so itself. If it does not and a written list is read as its ranks, then its instances are lists, and
     they are enumerated up to order. Any other task is represented by some instances of each of its distributions.
     """
-    if task.small is not None:
-        return task.small
+    if task.inputs.small is not None:
+        return task.inputs.small
     if reads_lists(task):
         return every_list(layout=lambda lists: _lay_out(task, lists))
     return _draw_some(task)
@@ -101,10 +101,10 @@ def ordered_lists(size: int) -> Ints:
 def reads_lists(task: Task) -> bool:
     """Tell whether the task reads a written list as its ranks, so that its instances are lists."""
     sample = [1, 0, 2, 1]
-    if task.read is None or task.item_width(len(sample)) < len(sample):
+    if task.inputs.read is None or task.memory.item_width(len(sample)) < len(sample):
         return False
     try:
-        instance, _ = task.read([sample])
+        instance, _ = task.inputs.read([sample])
     except (InstanceError, ValueError, IndexError, TypeError):
         return False
     expected = _lay_out(task, np.array([sample], np.int64))
@@ -121,7 +121,7 @@ def _lay_out(task: Task, lists: Ints) -> Instances:
 
 def _draw_some(task: Task) -> Enumeration:
     """Return some instances of each distribution in the place of every one."""
-    kinds = [(data, kind) for data in task.data for kind in task.queries or ("",)]
+    kinds = [(data, kind) for data in task.inputs.draw for kind in task.inputs.queries or ("",)]
 
     def draw(size: int) -> Iterator[Instances]:
         for data, kind in kinds if size else ():

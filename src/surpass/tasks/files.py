@@ -19,19 +19,19 @@ def read_instances(task: Task, path: Path, *, queries: str = "mixed", seed: int 
     A `.npy` file holds one list per row. Any other file is text with one instance per line, in the form of
     `Task.parse_instance`; blank lines are skipped. A list for a task with queries may come without: one is then drawn.
     """
-    if task.read is None:
+    if task.inputs.read is None:
         raise DataFileError(f"task {task.name} does not read instances from files")
-    if task.queries and queries not in task.queries:
-        raise UnknownNameError("kind of query", queries, task.queries)
+    if task.inputs.queries and queries not in task.inputs.queries:
+        raise UnknownNameError("kind of query", queries, task.inputs.queries)
     random = np.random.default_rng(seed)
     found: dict[int, list[Instances]] = {}
     for place, parts in _read_parts(path):
         try:
-            if task.complete is not None and len(parts) == 1:
+            if task.inputs.complete is not None and len(parts) == 1:
                 # Read as it stands first, so that a list out of order is refused before a query is added to it.
-                task.read([parts[0], parts[0][:1]])
-                parts = task.complete(parts[0], queries, random)
-            instance, _ = task.read(parts)
+                task.inputs.read([parts[0], parts[0][:1]])
+                parts = task.inputs.complete(parts[0], queries, random)
+            instance, _ = task.inputs.read(parts)
         except InstanceError as error:
             raise DataFileError(f"{path}, {place}: {error}") from None
         found.setdefault(int(instance.sizes[0]), []).append(instance)

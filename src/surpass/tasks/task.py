@@ -55,8 +55,8 @@ def join_instances(task: Task, parts: Sequence[Instances]) -> Instances:
     """Return all instances of some batches together, whatever their sizes."""
     sizes = np.concatenate([part.sizes for part in parts])
     widest = int(sizes.max())
-    items = np.zeros((len(sizes), task.item_width(widest)), np.int64)
-    reals = np.zeros((len(sizes), task.real_width(widest)))
+    items = np.zeros((len(sizes), task.memory.item_width(widest)), np.int64)
+    reals = np.zeros((len(sizes), task.memory.real_width(widest)))
     at = 0
     for part in parts:
         for whole, own in ((items, part.items), (reals, part.reals)):
@@ -268,53 +268,38 @@ class Task:
         """The words that an open call takes, or 0 if the task has no calls."""
         return 0 if self.memory.saved is None else FRAME + self.memory.saved
 
-    data = property(lambda self: self.inputs.draw)
-    queries = property(lambda self: self.inputs.queries)
-    small = property(lambda self: self.inputs.small)
-    read = property(lambda self: self.inputs.read)
-    write = property(lambda self: self.inputs.write)
-    complete = property(lambda self: self.inputs.complete)
-    written = property(lambda self: self.inputs.written)
-    registers = property(lambda self: self.memory.names)
-    local_count = property(lambda self: self.memory.saved or 0)
-    has_calls = property(lambda self: self.memory.saved is not None)
-    real_names = property(lambda self: self.memory.reals)
-    item_width = property(lambda self: self.memory.item_width)
-    real_width = property(lambda self: self.memory.real_width)
-    item_name = property(lambda self: self.memory.item_name)
-
     def draw(self, request: Request) -> Instances:
         """Return the instances that `request` asks for."""
-        if request.data not in self.data:
-            raise UnknownNameError(f"distribution for {self.name}", request.data, self.data)
-        if self.queries and request.queries not in self.queries:
-            raise UnknownNameError("kind of query", request.queries, self.queries)
-        return self.data[request.data](request)
+        if request.data not in self.inputs.draw:
+            raise UnknownNameError(f"distribution for {self.name}", request.data, self.inputs.draw)
+        if self.inputs.queries and request.queries not in self.inputs.queries:
+            raise UnknownNameError("kind of query", request.queries, self.inputs.queries)
+        return self.inputs.draw[request.data](request)
 
     def allocate(self, count: int, size: int) -> Instances:
         """Return `count` blank instances of a size, for a distribution to fill in."""
         return Instances(
             np.full(count, size, np.int64),
-            np.zeros((count, self.item_width(size)), np.int64),
-            np.zeros((count, self.real_width(size))),
+            np.zeros((count, self.memory.item_width(size)), np.int64),
+            np.zeros((count, self.memory.real_width(size))),
         )
 
     def parse_instance(self, text: str) -> tuple[Instances, tuple[str, ...]]:
         """Return one instance written as text, parts separated by colons, and the texts of its items."""
-        if self.read is None:
+        if self.inputs.read is None:
             raise InstanceError(f"task {self.name} does not read instances")
         try:
-            return self.read([parse_numbers(part) for part in text.split(":")])
+            return self.inputs.read([parse_numbers(part) for part in text.split(":")])
         except InstanceError as error:
             raise InstanceError(f"{text!r} is no instance of {self.name}: {error}") from None
         except (ArithmeticError, TypeError, ValueError):  # a user's own `read` need not look at everything itself
-            raise InstanceError(f"{text!r} is no instance of {self.name}: it takes {self.written}") from None
+            raise InstanceError(f"{text!r} is no instance of {self.name}: it takes {self.inputs.written}") from None
 
     def write_instance(self, instance: Instances) -> str:
         """Return one instance as text that `parse_instance` understands."""
-        if self.write is None:
+        if self.inputs.write is None:
             raise InstanceError(f"task {self.name} does not write instances")
-        return self.write(instance)
+        return self.inputs.write(instance)
 
 
 MOST_DIGITS = 4000

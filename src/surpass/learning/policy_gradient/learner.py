@@ -160,7 +160,7 @@ class PolicyGradient(UpdateLearner):
         self.value = _value_network(task, config.seed)
         parameters = [*self.network.parameters(), *self.value.parameters()]
         self.optimizer = torch.optim.Adam(parameters, lr=config.learning_rate, fused=True)
-        queries = task.queries[0] if task.queries else "mixed"
+        queries = task.inputs.queries[0] if task.inputs.queries else "mixed"
         self.source = InstanceSource(*config.last_sizes(task), config.data, queries, config.limit or task.limit)
         self.sampler = Sampler(task, self.source, episodes=config.episodes, steps=config.unroll, seed=config.seed)
         self.updates = 0

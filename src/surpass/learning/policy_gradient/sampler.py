@@ -183,8 +183,8 @@ class Sampler:
         wanted = random.integers(0, len(sizes), count)
         task, widest = self.task, self.source.largest
         pool_sizes = sizes[wanted]
-        items = np.zeros((count, task.item_width(widest)), np.int64)
-        reals = np.zeros((count, task.real_width(widest)))
+        items = np.zeros((count, task.memory.item_width(widest)), np.int64)
+        reals = np.zeros((count, task.memory.real_width(widest)))
         names = self.source.data.split(",")
         for k, size in enumerate(sizes.tolist()):
             places = np.flatnonzero(wanted == k)

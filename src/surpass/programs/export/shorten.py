@@ -37,7 +37,7 @@ def _shorten(block: Sequence[ast.stmt], once: set[str], reads: Counter[str], cha
     found: list[ast.stmt] = []
     for line in reversed(block):
         line = syntax.change_statement(line, change_inner=lambda inner: _shorten(inner, once, reads, changes))
-        if isinstance(line, ast.If) and [*map(ast.dump, line.body)] == [*map(ast.dump, line.orelse)]:
+        if isinstance(line, ast.If) and _alike(line.body, line.orelse):
             found = [*line.body, *found]
             continue
         if isinstance(line, ast.If) and not line.body:
@@ -63,6 +63,11 @@ def _move(own: str, value: ast.expr, rest: list[ast.stmt], changes: Changes) -> 
         if any(syntax.blocks(line)) or _change([line], changes) & syntax.names_in(value):
             return None
     return None
+
+
+def _alike(one: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> bool:
+    # Long code is mostly unlike at first sight.
+    return [*map(type, one)] == [*map(type, other)] and [*map(ast.dump, one)] == [*map(ast.dump, other)]
 
 
 def _called(expr: ast.expr, changes: Changes) -> set[str]:
