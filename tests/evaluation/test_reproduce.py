@@ -265,6 +265,14 @@ def test_a_table_fits_a_terminal_of_100_columns() -> None:
     assert max(map(len, as_text(widest_table()).splitlines())) <= 100
 
 
+def test_every_heading_of_an_agent_of_the_zoo_fits_a_terminal_of_100_columns() -> None:
+    methods = {f"zoo:{one.name}": f"{one.record['method']} from {one.record['teacher']}" for one in residents()}
+    for plan in TABLES:
+        rows = [PaperRow(r.label, r.agent, methods.get(r.agent, ""), "", False, "", ()) for r in plan.rows]
+        shown = as_text(PaperTable(plan.name, plan.title, plan.measure, (), tuple(rows)))
+        assert max(map(len, shown.splitlines())) <= 100
+
+
 def test_every_line_of_a_markdown_table_has_as_many_cells() -> None:
     lines = [line for line in as_markdown(widest_table()).splitlines() if line.startswith("|")]
     assert len(lines) > 20

@@ -37,7 +37,7 @@ class CheckedSize:
     data: str
     """The distribution from which the worst case was drawn; empty if it was enumerated."""
     new_observations: int
-    """How many observations were met at this size and in no row before it."""
+    """How many observations occurred at this size and in no row before it."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,7 +89,7 @@ class CounterExample(Printed):
 class Unending:
     """For a task whose steps are a budget: instances on which a run does not end by itself, however large the budget.
 
-    That is no failure, since a budget may be spent, unless the check was told so.
+    That is no failure, since a budget may be spent, unless the check was asked to treat it as one.
     """
 
     instances: int
@@ -120,9 +120,9 @@ class Certificate(Printed):
     seed: int
     limit: str
     fingerprint: str | None
-    """A hash of the interface and of every observation met, with its action; None for a full view: it has no table."""
+    """A hash of the interface and of every observation that occurred, with its action; None for a full view."""
     observations: int | None
-    """How many distinct observations were met; None for a full view."""
+    """How many distinct observations occurred; None for a full view."""
     counter_example: CounterExample | None = None
     unending: Unending | None = None
     narrow_choices: int | None = None
@@ -146,7 +146,7 @@ class Certificate(Printed):
 
     @property
     def closed_after(self) -> int | None:
-        """The size after which no new observation was met on any larger instance, if larger ones were checked."""
+        """The size after which no new observation occurred on any larger instance, if larger ones were checked."""
         rows = (*self.small, *self.drawn)
         if self.observations is None or not self.passed or not rows:
             return None
@@ -190,21 +190,21 @@ class Certificate(Printed):
         - `small`: `what` was enumerated, if it is `exhaustive`, `up_to` which size, how many `instances`, and `sizes`
         - `drawn`: the distributions (`data`), how many `instances`, and `sizes`
         - `worst`: the row of the largest enumerated size
-        - `observations` met in all, `closed_after` which size (both may be null)
+        - `observations` that occurred in all, `closed_after` which size (both may be null)
         - `narrow_choices` of a network, or null
         - `unending`: null, or `instances`, `first`, `outcome`
         - `failure`: null, or `size`, `instance`, `outcome`, `steps`, `why`, `data`, `shrunk_from`, `limit`, `trace`
 
         A row of `sizes` has `size`, `instances`, `mean_steps`, `most_steps`, `worst` (the instance that takes the most
         steps; null above size 100), `data` (what that was drawn from, or null), `new_observations`, and `observations`
-        met up to this row.
+        that occurred up to this row.
         """
-        met = 0
+        occurred = 0
         parts: list[list[dict[str, Any]]] = [[], []]
         for part, rows in zip(parts, (self.small, self.drawn), strict=True):
             for row in rows:
-                met += row.new_observations
-                part.append(_row_as_json(row, None if self.observations is None else met))
+                occurred += row.new_observations
+                part.append(_row_as_json(row, None if self.observations is None else occurred))
         return {
             "format": FORMAT,
             "agent": self.agent,

@@ -103,7 +103,7 @@ def _count(enumeration: Enumeration, largest: int) -> int:
 
 
 class _Checker:
-    """Runs an agent on batches until one fails, and keeps what was met."""
+    """Runs an agent on batches until one fails, and keeps what the agent saw and did."""
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ __all__ = ["shrink"]
 
 Parts = list[list[Number]]
 Fails = Callable[[Instances], npt.NDArray[np.bool_] | None]
-"""Tells which of some instances fail, or returns None when enough have been tried."""
+"""Returns which of some instances fail, or None when enough have been tried."""
 
 FEWEST, MOST = 4, 256
 """How many candidates to try together: few at first, twice as many each time."""

@@ -173,9 +173,16 @@ def advance(
         np.empty(find_loops * batch.reals.shape[1]),
         np.empty(find_loops * batch.stack.shape[1], np.int64),
     )
+    nothing = limits[:0]
+    no_state = State(nothing, nothing, np.empty(0), nothing)
     for b in range(first, min(last, len(limits))):
-        if batch.outcomes[b] <= RUNNING:
+        if batch.outcomes[b] > RUNNING:
+            continue
+        if find_loops or len(counts) > 0:
             advance_one(batch, keys, values, action_rows, limits[b], counts, kept, b)
+        else:
+            # Inlined a second time, with neither: what is known to be empty costs nothing at each step.
+            advance_one(batch, keys, values, action_rows, limits[b], nothing, no_state, b)
 
 
 @numba.njit(nogil=True, cache=True)

@@ -66,10 +66,10 @@ class Evaluation(Printed):
         gains = [(sign * (row.difference or 0.0), row.difference_ci95 or 0.0) for row in solved]
         sure = [gain > 0 for gain, noise in gains if abs(gain) > noise]
         more, less = ("More reward", "less") if self.measure == "reward" else ("Fewer steps", "more")
-        told = [f"{less} at {sure.count(False)}", f"no difference beyond chance at {len(gains) - len(sure)}"]
+        parts = [f"{less} at {sure.count(False)}", f"no difference beyond chance at {len(gains) - len(sure)}"]
         if len(solved) < len(self.rows):
-            told.append(f"not everything solved at {len(self.rows) - len(solved)}")
-        return f"{more} than {self.against} at {sure.count(True)} of {len(self.rows)} sizes, {', '.join(told)}."
+            parts.append(f"not everything solved at {len(self.rows) - len(solved)}")
+        return f"{more} than {self.against} at {sure.count(True)} of {len(self.rows)} sizes, {', '.join(parts)}."
 
     def __str__(self) -> str:
         digits = 3 if self.measure == "reward" else 2
@@ -235,7 +235,7 @@ def _instances(
 
 
 def _is_file(task: Task, data: str | Path | None) -> bool:
-    """Tell whether `data` means a file: a path, or a text that is no distribution's name but looks like one."""
+    """Return whether `data` means a file: a path, or a text that is no distribution's name but looks like one."""
     if data is None or data in task.inputs.draw:
         return False
     text = str(data)

@@ -130,7 +130,7 @@ TABLES = (
             _learned("rl from scratch", "search/rl", limit="20n", against="binary search"),
             _learned("rl + imitation", "search/rl+imitation-binary_search", limit="20n", against="binary search"),
             _ours(
-                "rl + imitation of bracket search",
+                "rl + our own teacher",
                 "search/rl+imitation-bracket_search",
                 limit="20n",
                 against="binary search",

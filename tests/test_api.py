@@ -1,0 +1,153 @@
+"""The same from Python as from the command line: small typed results that print well and turn into plain data."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import surpass
+from surpass.api import as_task
+from surpass.errors import SurpassError
+from surpass.programs.program import Program
+
+ROOT = Path(__file__).parents[1]
+QUICK = {"sizes": [4, 7], "items": 14, "most_rounds": 2}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> surpass.Run:
+    """Return a run of two rounds."""
+    out = tmp_path_factory.mktemp("api") / "run"
+    return surpass.learn("search", teacher="linear_search", out=out, seed=3, score_sizes=[5], **QUICK)
+
+
+def check_printed(result: object) -> str:
+    """Return how a result prints, once it prints alike everywhere and turns into plain data."""
+    text = str(result)
+    assert repr(result) == text
+    html = result._repr_html_()  # type: ignore[attr-defined]
+    assert html.startswith("<pre>")
+    json.dumps(result.as_json())  # type: ignore[attr-defined]
+    return text
+
+
+def test_learn_leaves_a_run_whose_folder_is_an_agent(run: surpass.Run) -> None:
+    assert (run.recipe["method"], run.recipe["seed"], run.recipe["sizes"]) == ("imitation", 3, (4, 7))
+    assert len(run.curves) == 2
+    assert run.program is None, "imitation makes a network"
+    assert run.scores is not None
+    assert surpass.evaluate(run.folder, sizes=[5], seed=1).rows[0].mean_steps == run.scores.rows[0].mean_steps
+    assert f"{run.folder} after 2 rounds" in check_printed(run)
+    assert json.loads((run.folder / "scores.json").read_text()) == run.scores.as_json()
+
+
+def test_learn_resumes_and_tells_of_its_rounds(tmp_path: Path) -> None:
+    told: list[tuple[int, bool]] = []
+    options = {"out": tmp_path / "run", "score_sizes": [5], "report": lambda n, curve: told.append((n, bool(curve)))}
+    surpass.learn("search", teacher="linear_search", **{**QUICK, "most_rounds": 2}, **options)
+    with pytest.raises(SurpassError, match="holds a run already"):
+        surpass.learn("search", teacher="linear_search", **QUICK, **options)
+    surpass.learn(out=tmp_path / "run", resume=True, score_sizes=[5], report=options["report"])
+    assert told == [(1, True), (2, True), (2, False)]
+
+
+def test_improvement_gives_a_program(tmp_path: Path) -> None:
+    few = {"rounds": 1, "generations": 1, "candidates": 4, "sizes": [4], "large_sizes": [9]}
+    run = surpass.learn(
+        "sort-bubble", "improvement", teacher="insertion_sort", out=tmp_path / "run", score_sizes=[5], **few
+    )
+    assert isinstance(run.program, Program)
+    assert surpass.program(tmp_path / "run") == run.program
+    assert surpass.evaluate(tmp_path / "run", sizes=[5]).rows[0].solved == 1
+
+
+def test_agents_are_taken_by_name_path_or_as_objects(tmp_path: Path) -> None:
+    program = surpass.program("teacher:insertion_sort")
+    path = tmp_path / "mine.rules"
+    program.write(path)
+    agents = ("teacher:insertion_sort", surpass.find_teacher("insertion_sort"), program, path, str(path))
+    rows = [surpass.evaluate(agent, sizes=[6, 12], instances=20).rows for agent in agents]
+    assert all(row == rows[0] for row in rows)
+
+
+def test_a_program_prints_as_show_and_is_written_as_python_and_c() -> None:
+    program = surpass.program("teacher:insertion_sort")
+    shown, listing = str(surpass.show(program, size=5, instances=3)), check_printed(program)
+    assert listing.startswith("teacher:insertion_sort on sort-bubble: 4 rules at 1 place\n\n")
+    for line in listing.splitlines()[3:]:
+        assert line in shown
+    assert program.to_python() == surpass.export(program, "python").source
+    assert program.to_c() == surpass.export("teacher:insertion_sort", "c").source
+    assert "4 rules at 1 place" in check_printed(surpass.export(program, "c"))
+
+
+def test_a_check_passes_or_gives_a_counter_example(tmp_path: Path) -> None:
+    program = surpass.program("teacher:insertion_sort")
+    passed = surpass.check(program, up_to=4, instances=0)
+    assert (passed.passed, passed.counter_example) == (True, None)
+    assert "passed" in check_printed(passed)
+    (tmp_path / "wrong.rules").write_text(program.text.replace("AssignVar(2, 1)", "AssignVar(1, 2)"))
+    failed = surpass.check(tmp_path / "wrong.rules", up_to=4, instances=0)
+    found = failed.counter_example
+    assert not failed.passed
+    assert found is not None
+    assert found.trace is not None
+    assert f"the smallest failing instance: {found.instance}\n" in check_printed(failed)
+    assert str(surpass.trace(tmp_path / "wrong.rules", found.instance, limit=found.limit)) == str(found.trace)
+    assert found.why in check_printed(found)
+
+
+def test_evaluation_comparison_and_trace_print_well() -> None:
+    scores = surpass.evaluate("teacher:bracket_search", sizes=[10], instances=20, against="teacher:binary_search")
+    assert scores.verdict in check_printed(scores)
+    comparison = surpass.compare_programs("teacher:bracket_search", "teacher:linear_search", size=10, instances=5)
+    assert "Steps per instance, by rule" in check_printed(comparison)
+    trace = surpass.trace("teacher:insertion_sort", [5, 2, 9, 1])
+    assert check_printed(trace) == str(surpass.trace("teacher:insertion_sort", "5,2,9,1"))
+    assert trace.as_json()["outcome"] == "solved"
+
+
+def test_a_task_is_taken_by_name_as_object_and_from_a_file() -> None:
+    search = as_task("search")
+    assert as_task(search) is search
+    minimum = as_task(ROOT / "examples" / "minimum.py")
+    assert minimum.name == "minimum"
+    with pytest.raises(SurpassError, match="works on search, not on minimum"):
+        surpass.evaluate("teacher:binary_search", task=minimum)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: surpass.learn("nope"), "unknown task 'nope'; known: sort-full"),
+        (lambda: surpass.learn(), "no task is given"),
+        (lambda: surpass.learn("search", "magic"), "unknown method 'magic'"),
+        (lambda: surpass.learn("search", bunch=3), "unknown setting 'bunch'"),
+        (lambda: surpass.learn("search", minutes=0), "minutes is 0"),
+        (lambda: surpass.learn("search", recipe="zoo:knapsack/rl"), "is for knapsack, not for search"),
+        (lambda: surpass.evaluate("nope"), "unknown agent 'nope'"),
+        (lambda: surpass.evaluate(3), "3 is no agent"),  # type: ignore[arg-type]
+        (lambda: surpass.program("zoo:sort-full"), "has no table"),
+        (lambda: surpass.export("teacher:scan", "java"), "unknown"),
+        (lambda: surpass.check("teacher:bubble_sort", up_to=-1), "0 or more"),
+        (lambda: surpass.trace("teacher:bubble_sort", "5,2:3"), "no instance of sort-bubble"),
+    ],
+)
+def test_bad_input_gets_one_sentence(call, message: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(SurpassError) as refusal:
+        call()
+    assert message in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+def test_the_code_in_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    section = (ROOT / "README.md").read_text().partition("## From Python\n")[2].partition("\n## ")[0]
+    blocks = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    assert len(blocks) == 2
+    monkeypatch.chdir(tmp_path)
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {})
+    assert surpass.check("my-sort.rules", up_to=4, instances=0).passed
