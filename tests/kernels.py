@@ -13,10 +13,9 @@ __all__ = ["with_kernels"]
 
 
 def with_kernels(task: Task, name: str, **does: Callable[..., Any]) -> Task:
-    """Return a task of another name in which some instructions do something else; `every` stands for all of them."""
-    assert does.keys() <= {"every", *(instruction.name for instruction in task.interface.instructions)}
+    """Return a task of another name in which some instructions do something else."""
+    assert does.keys() <= {instruction.name for instruction in task.interface.instructions}
     instructions = [
-        Instruction(i.name, *i.operands, does=does.get(i.name, does.get("every", i.does)))
-        for i in task.interface.instructions
+        Instruction(i.name, *i.operands, does=does.get(i.name, i.does)) for i in task.interface.instructions
     ]
     return dataclasses.replace(task, name=name, interface=Interface(task.interface.features, instructions))

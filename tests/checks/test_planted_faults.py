@@ -246,9 +246,15 @@ def test_a_knapsack_that_returns_passes_where_runs_must_end() -> None:
 
 
 @kernel
-def claim(state: State, *operands: int) -> int:
+def claim(state: State, i: int, j: int) -> int:
     """Claim at the first step that the list is sorted."""
     return 1
+
+
+@kernel
+def claim_of_one(state: State, i: int) -> int:
+    """Claim, as an instruction with one operand."""
+    return claim(state, i, i)
 
 
 @kernel
@@ -292,7 +298,7 @@ def pop_and_forget(state: State) -> int:
 
 
 def test_a_claim_that_the_final_list_belies_is_caught() -> None:
-    liar = with_kernels(SORT_BUBBLE, "liar", every=claim)
+    liar = with_kernels(SORT_BUBBLE, "liar", SwapWithNext=claim_of_one, MoveVar=claim, AssignVar=claim)
     failure = fail(Teacher("teacher:liar", liar, choice_of("insertion_sort"), ""))
     assert (failure.instance, failure.outcome) == ("1,0", "wrong answer")
     assert "the final state is wrong" in failure.why

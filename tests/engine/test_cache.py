@@ -291,7 +291,7 @@ def test_another_version_of_the_package_gets_another_folder(
 def test_running_an_agent_loads_no_loops_of_a_learner(compiled: Workshop) -> None:
     copies = compiled.find("kernels.py")
     assert len(copies) == 1
-    assert all("def run(" in path.read_text() and "def sample(" not in path.read_text() for path in copies)
+    assert all("def advance(" in path.read_text() and "def sample(" not in path.read_text() for path in copies)
 
 
 # Damage

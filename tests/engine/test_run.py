@@ -216,15 +216,21 @@ def test_a_wrong_report_ends_unsolved_and_costs_the_penalty() -> None:
 
 
 @kernel
-def claim(state: State, *operands: int) -> int:
+def claim(state: State, i: int, j: int) -> int:
     """Claim at the first step that the list is sorted; sort it only if it is of two values."""
     if state.registers[0] == 2:
         state.items[0], state.items[1] = state.items[1], state.items[0]
     return 1
 
 
+@kernel
+def claim_of_one(state: State, i: int) -> int:
+    """Claim, as an instruction with one operand."""
+    return claim(state, i, i)
+
+
 def test_a_claim_that_does_not_hold_is_a_wrong_answer() -> None:
-    liar = with_kernels(SORT_BUBBLE, "liar", every=claim)
+    liar = with_kernels(SORT_BUBBLE, "liar", SwapWithNext=claim_of_one, MoveVar=claim, AssignVar=claim)
     agent = Teacher("teacher:liar", liar, lambda _see, do: do.MoveVar(1, +1), "")
     lists = np.array([[2, 1, 0], [1, 0, 0], [0, 1, 2]])
     results = run(agent, Instances(np.array([3, 2, 3]), lists, np.zeros((3, 1))))

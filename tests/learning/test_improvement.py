@@ -77,7 +77,7 @@ def test_an_edited_program_is_a_program_that_can_be_written_and_read(teacher: st
     editor = Editor(agent.task, np.random.default_rng(0))
     editor.look_at(table.observations, np.ones(len(table), np.int64))
     edited = [editor.edit(program) for _ in range(300)]
-    assert sum(one != program for one in edited) > 200
+    assert sum(one != program for one in edited) > 150
     assert len({write_text(one) for one in edited}) > 100
     for one in edited:
         assert parse_program(write_text(one), "edited") == one
@@ -127,16 +127,18 @@ def test_visits_count_every_step() -> None:
 
 
 @pytest.mark.parametrize(
-    ("task", "teacher", "sizes"),
+    ("task", "teacher", "sizes", "rounds"),
     [
-        ("sort-bubble", "bubble_sort", (4, 8)),
-        ("search", "linear_search", (5, 20)),
-        ("sort-quick", "quick_sort", (4, 8)),
+        ("sort-bubble", "bubble_sort", (4, 8), 3),
+        ("search", "linear_search", (5, 20), 3),
+        ("sort-quick", "quick_sort", (4, 8), 10),
     ],
 )
-def test_the_program_gets_shorter_and_solves_everything(task: str, teacher: str, sizes: tuple[int, ...]) -> None:
+def test_the_program_gets_shorter_and_solves_everything(
+    task: str, teacher: str, sizes: tuple[int, ...], rounds: int
+) -> None:
     """On fresh instances of every distribution, and on sizes that it was not improved on."""
-    program = improve(learner(task, teacher, sizes=sizes, rounds=4, generations=12, candidates=64))
+    program = improve(learner(task, teacher, sizes=sizes, rounds=rounds, generations=12, candidates=64))
     found, base = find_task(task), find_agent(f"teacher:{teacher}")
     for size in (1, 2, 3, 5, 8, 20, 60):
         for data in found.inputs.draw:

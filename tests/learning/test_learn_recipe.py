@@ -97,7 +97,7 @@ def test_a_sweep_of_a_users_own_task_takes_its_file(surpass) -> None:  # type: i
         ((), "no task is given"),
         (("--recipe", "nope"), "unknown recipe 'nope'"),
         (("--recipe", "quick-search"), "has a grid of 4 runs; surpass sweep quick-search does them"),
-        (("--recipe", "two.toml"), "has 2 seeds; choose one with --seed"),
+        (("--recipe", "two.toml"), "has 2 seeds; choose one of them, or use surpass sweep"),
         (("search", "--recipe", "one.toml"), "recipe one.toml is for knapsack, not for search"),
         (("--recipe", "one.toml", "--set", "bunch=1"), "unknown setting 'bunch'"),
         (("--recipe", "one.toml", "--seed", "-1"), "seed -1 is not a whole number"),

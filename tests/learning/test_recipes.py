@@ -9,7 +9,7 @@ import pytest
 
 from surpass.agents.zoo import residents
 from surpass.errors import RecipeError, SurpassError, UnknownNameError
-from surpass.learning.methods import new_learner
+from surpass.learning.methods import AnyLearner, new_learner
 from surpass.learning.recipes import Recipe, find_recipe, known_recipes, parse_recipe
 from surpass.learning.sweeps import Sweep
 from surpass.tasks.registry import find_task
@@ -96,17 +96,33 @@ def test_the_papers_sweeps_have_the_papers_grids() -> None:
             assert recipe.grid["entropy_weight"] == (0.0, 1e-3)
 
 
-@pytest.mark.parametrize("resident", residents(), ids=lambda resident: resident.name)
-def test_the_recipe_of_every_agent_of_the_zoo_makes_a_learner_with_that_recipe(resident) -> None:  # type: ignore[no-untyped-def]
-    recipe = find_recipe(f"zoo:{resident.name}")
+def learner_of(recipe: Recipe) -> AnyLearner:
+    """Return the learner of a recipe with one variant."""
     (variant,) = recipe.variants
-    learner = new_learner(
+    return new_learner(
         find_task(recipe.task),
         recipe.method,
         teacher=recipe.teacher or None,
         seed=variant.seed,
         settings=variant.settings,
     )
+
+
+IMPROVED = [resident for resident in residents() if resident.record["method"] == "improvement"]
+"""These were made by an earlier way to improve programs, whose settings are gone."""
+
+
+@pytest.mark.parametrize("resident", IMPROVED, ids=lambda resident: resident.name)
+def test_the_recipe_of_a_learner_that_is_gone_is_refused_by_the_setting(resident) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(UnknownNameError, match=r"unknown setting '(generations_per_round|depth)'; known: sizes"):
+        learner_of(find_recipe(f"zoo:{resident.name}"))
+
+
+@pytest.mark.parametrize(
+    "resident", [one for one in residents() if one not in IMPROVED], ids=lambda resident: resident.name
+)
+def test_the_recipe_of_every_other_agent_of_the_zoo_makes_a_learner_with_that_recipe(resident) -> None:  # type: ignore[no-untyped-def]
+    learner = learner_of(find_recipe(f"zoo:{resident.name}"))
     made = json.loads(json.dumps(learner.recipe))
     recorded = resident.record["recipe"]
     assert {key: made[key] for key in recorded} == recorded

@@ -95,7 +95,8 @@ def test_programs_are_values():
 
 
 def test_a_feature_of_many_values_can_be_tested():
-    wide = Interface([Feature("n", tuple(range(200)))], [Instruction("Go"), Instruction("Stop")])
+    go = find_task("search").interface.instructions[-1].does
+    wide = Interface([Feature("n", tuple(range(200)), go)], [Instruction("Go", does=go), Instruction("Stop", does=go)])
     wanted = frozenset([0, 31, 32, 63, 64, 150, 199])
     rules = (Rule((OneTest(0, wanted),), 1), Rule((), 0))
     task = replace(find_task("sort-bubble"), interface=wide)

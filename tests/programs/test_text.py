@@ -191,16 +191,17 @@ def test_long_rules_are_read_and_deep_brackets_refused():
             parse_program(f"{text}{deep}: SwapWithNext(1)\n", "x")
 
 
+SOME_KERNEL = SORT_BUBBLE.start
 AMBIGUOUS = Interface(
     [
-        flag("a and b"),
-        flag("a"),
-        flag("not a"),
-        Feature("size", (1, "1", 2)),
-        Feature("# big", ("x: y", "or", "}")),
-        Feature("@1", (0, 1, 2)),
+        flag("a and b", SOME_KERNEL),
+        flag("a", SOME_KERNEL),
+        flag("not a", SOME_KERNEL),
+        Feature("size", (1, "1", 2), SOME_KERNEL),
+        Feature("# big", ("x: y", "or", "}"), SOME_KERNEL),
+        Feature("@1", (0, 1, 2), SOME_KERNEL),
     ],
-    [Instruction("Go", integer("way", (0, 1)))],
+    [Instruction("Go", integer("way", (0, 1)), does=SOME_KERNEL)],
 )
 
 

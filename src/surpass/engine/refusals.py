@@ -79,6 +79,8 @@ def check_kernels(task: Task) -> None:
 
 def _check_parameters(declared: _Declared, whose: str) -> None:
     function: Callable[..., Any] = declared.kernel.py_func
+    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in inspect.signature(function).parameters.values()):
+        raise DeclarationError(f"{whose} has a parameter with a star; a kernel names each of its parameters")
     try:
         inspect.signature(function).bind(*[None] * (1 + declared.arguments))
     except TypeError:
