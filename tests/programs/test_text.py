@@ -17,6 +17,7 @@ from surpass.errors import ProgramError
 from surpass.machine.features import Feature, flag
 from surpass.machine.instructions import Instruction, integer
 from surpass.machine.interface import Interface
+from surpass.machine.kernel import kernel
 from surpass.programs.program import Function, Place, Program, Rule
 from surpass.programs.program import Test as OneTest
 from surpass.programs.text import parse_program, read_program
@@ -191,16 +192,22 @@ def test_long_rules_are_read_and_deep_brackets_refused():
             parse_program(f"{text}{deep}: SwapWithNext(1)\n", "x")
 
 
+@kernel
+def nothing(state):
+    """Return 0: what is seen and done plays no part here."""
+    return 0
+
+
 AMBIGUOUS = Interface(
     [
-        flag("a and b"),
-        flag("a"),
-        flag("not a"),
-        Feature("size", (1, "1", 2)),
-        Feature("# big", ("x: y", "or", "}")),
-        Feature("@1", (0, 1, 2)),
+        flag("a and b", nothing),
+        flag("a", nothing),
+        flag("not a", nothing),
+        Feature("size", (1, "1", 2), nothing),
+        Feature("# big", ("x: y", "or", "}"), nothing),
+        Feature("@1", (0, 1, 2), nothing),
     ],
-    [Instruction("Go", integer("way", (0, 1)))],
+    [Instruction("Go", integer("way", (0, 1)), does=nothing)],
 )
 
 
