@@ -15,6 +15,13 @@ TABLE_IMITATORS = tuple(name for name in IMITATORS if not name.startswith("sort-
 WITH_TABLE = tuple(name for name in NAMES if not name.startswith("sort-full/"))
 FAILING = {"search/rl": "it learned on lists without ties, and on some with ties it does not end"}
 """The agents with a table that do not solve everything, and why."""
+EARLIER = {
+    "search/improvement",
+    "sort-bubble/improvement-insertion_sort",
+    "sort-quick/improvement",
+    "sort-quick/improvement-quick_sort",
+}
+"""Made by an earlier version of improvement, whose settings the present one refuses; their records say so."""
 SORTERS = tuple(name for name in TABLE_IMITATORS if name.startswith("sort-"))
 
 
