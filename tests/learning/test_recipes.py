@@ -14,7 +14,6 @@ from surpass.learning.recipes import Recipe, find_recipe, known_recipes, parse_r
 from surpass.learning.sweeps import Sweep
 from surpass.tasks.registry import find_task
 from tests.learning.quick import knapsack_learner
-from tests.zoo.residents import EARLIER
 
 GOOD = """
 about = "An example."

@@ -190,7 +190,7 @@ def only_run(text: str, seed: int | None = None) -> Variant:
         recipe = recipe.with_seeds([seed])
     if len(recipe.seeds) > 1:
         raise RecipeError(
-            f"recipe {text} has {len(recipe.seeds)} seeds; choose one (--seed, seed=), or use surpass sweep"
+            f"recipe {text} has {len(recipe.seeds)} seeds; choose one of them, or use surpass sweep"
         )
     return recipe.variants[0]
 
