@@ -189,9 +189,7 @@ def only_run(text: str, seed: int | None = None) -> Variant:
     if seed is not None:
         recipe = recipe.with_seeds([seed])
     if len(recipe.seeds) > 1:
-        raise RecipeError(
-            f"recipe {text} has {len(recipe.seeds)} seeds; choose one of them, or use surpass sweep"
-        )
+        raise RecipeError(f"recipe {text} has {len(recipe.seeds)} seeds; choose one of them, or use surpass sweep")
     return recipe.variants[0]
 
 
