@@ -14,6 +14,7 @@ from surpass.learning.recipes import Recipe, find_recipe, known_recipes, parse_r
 from surpass.learning.sweeps import Sweep
 from surpass.tasks.registry import find_task
 from tests.learning.quick import knapsack_learner
+from tests.zoo.residents import EARLIER
 
 GOOD = """
 about = "An example."
@@ -108,18 +109,16 @@ def learner_of(recipe: Recipe) -> AnyLearner:
     )
 
 
-IMPROVED = [resident for resident in residents() if resident.record["method"] == "improvement"]
-"""These were made by an earlier way to improve programs, whose settings are gone."""
-
-
-@pytest.mark.parametrize("resident", IMPROVED, ids=lambda resident: resident.name)
+@pytest.mark.parametrize(
+    "resident", [one for one in residents() if one.name in EARLIER], ids=lambda resident: resident.name
+)
 def test_the_recipe_of_a_learner_that_is_gone_is_refused_by_the_setting(resident) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(UnknownNameError, match=r"unknown setting '(generations_per_round|depth)'; known: sizes"):
         learner_of(find_recipe(f"zoo:{resident.name}"))
 
 
 @pytest.mark.parametrize(
-    "resident", [one for one in residents() if one not in IMPROVED], ids=lambda resident: resident.name
+    "resident", [one for one in residents() if one.name not in EARLIER], ids=lambda resident: resident.name
 )
 def test_the_recipe_of_every_other_agent_of_the_zoo_makes_a_learner_with_that_recipe(resident) -> None:  # type: ignore[no-untyped-def]
     learner = learner_of(find_recipe(f"zoo:{resident.name}"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -20,15 +21,15 @@ __all__ = ["FullViewAgent", "FullViewTeacher"]
 Ints = npt.NDArray[np.int64]
 
 
-class FullViewAgent:
+class FullViewAgent(ABC):
     """A function from whole lists to two positions."""
 
     name: str
     task: Task
 
+    @abstractmethod
     def pointers(self, lists: Ints) -> Ints:
         """Return the operands [m, 2] for lists [m, n] of one size."""
-        raise NotImplementedError
 
     def rows(self, lists: Ints) -> Ints:
         """Return what to execute [m, 3] for lists [m, n], once the operands are known to point into them."""
