@@ -10,13 +10,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from surpass.bundles import check_interface, interface_fingerprint, load_bundle, save_bundle
 from surpass.errors import SavedFileError, SettingError
 from surpass.machine.interface import NO_ACTION
+from surpass.machine.kernel import kernel
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Task
 
@@ -195,10 +195,10 @@ def _home(observation: Any, mask: int) -> Any:
     return ((((observation ^ (observation >> 31)) & 0x7FFFFFFF) * 0x9E3779B1) >> 20) & mask
 
 
-_compiled_home = numba.njit(forceinline=True)(_home)
+_compiled_home = kernel(_home)
 
 
-@numba.njit(forceinline=True)
+@kernel
 def find(keys: Ints, observation: int) -> int:
     """Return the place of an observation, or the free place where it belongs."""
     mask = len(keys) - 1
