@@ -222,10 +222,13 @@ def find_all(keys: Ints, observations: Ints) -> Ints:
 
 def put(keys: Ints, values: Ints, observations: Ints, actions: Ints) -> None:
     """Put observations [m] and their actions [m] into a table that has room, in place."""
+    mask = len(keys) - 1
+    places: Ints = _home(observations, mask)
     while len(observations):
-        places = find_all(keys, observations)
-        keys[places] = observations
-        # Of several that found the same free place one has got it; the others search on.
-        lost = keys[places] != observations
-        values[places[~lost]] = actions[~lost]
-        observations, actions = observations[lost], actions[lost]
+        is_free = keys[places] == EMPTY
+        keys[places[is_free]] = observations[is_free]
+        # Of several that came to the same free place one has got it; the others go on to the next.
+        is_there = keys[places] == observations
+        values[places[is_there]] = actions[is_there]
+        observations, actions = observations[~is_there], actions[~is_there]
+        places = (places[~is_there] + 1) & mask
