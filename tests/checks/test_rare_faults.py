@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import numpy as np
 import pytest
 
@@ -69,9 +71,7 @@ def test_the_search_finds_more_than_as_many_drawn_instances() -> None:
     assert isinstance(teacher, Agent)
     drawn, searched = Table(teacher.task, teacher), Table(teacher.task, teacher)
     explorer = Explorer(teacher.task, lambda batch: run(searched, batch, threads=1))
-    explorer.begin()
-    while explorer.tried < 5000:
-        explorer.go_on()
+    assert any(explorer.tried >= 5000 for _ in explorer.rounds())
     kinds = list(teacher.task.inputs.draw)
     for size in (8, 12, 20, 30, 48):
         for data in kinds:
@@ -85,9 +85,7 @@ def test_equal_seeds_search_alike_and_others_do_not() -> None:
         assert isinstance(teacher, Agent)
         table = Table(teacher.task, teacher)
         explorer = Explorer(teacher.task, lambda batch: run(table, batch, threads=1), seed=seed)
-        explorer.begin()
-        for _ in range(4):
-            explorer.go_on()
+        assert len(list(islice(explorer.rounds(), 5))) == 5
         return table.entries()[0].tolist()
 
     assert seen(1) == seen(1)

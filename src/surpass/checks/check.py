@@ -192,16 +192,13 @@ class _Checker:
         """Search for instances that lead to new observations; return what was tried, or None if one fails."""
         started, before = time.monotonic(), len(self.table or ())
         explorer = Explorer(self.task, lambda batch: self._run(batch, self.limit, not self._is_budget), seed=seed)
-        found: tuple[Instances, Results] | None = explorer.begin()
-        while found is not None:
-            batch, results = found
+        for batch, results in explorer.rounds():
             if not results.solved.all():
                 self._fail(_unsolved(self.task, batch, results), self.limit, SEARCH)
                 return None
             self.progress("searching, observations", len(self.table or ()), None)
             if explorer.since_new >= effort or time.monotonic() - started > seconds:
                 break
-            found = explorer.go_on()
         return Explored(explorer.tried, len(self.table or ()) - before, explorer.since_new, effort)
 
     def find_slowest(self, effort: int, seed: int) -> list[Slowest]:

@@ -6,7 +6,7 @@ and changing: what is too rare to be drawn is often a few small changes away fro
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from random import Random
 
 import numpy as np
@@ -57,8 +57,14 @@ class Explorer:
         self._slowest: dict[int, tuple[int, Parts]] = {}
         """For each size the most steps that a run took, and the instance."""
 
-    def begin(self) -> tuple[Instances, Results]:
-        """Run some instances of every distribution; return them and what came of them."""
+    def rounds(self) -> Iterator[tuple[Instances, Results]]:
+        """Yield the instances of each round and what came of them, without end unless the task takes no changes."""
+        yield self._begin()
+        while (found := self._go_on()) is not None:
+            yield found
+
+    def _begin(self) -> tuple[Instances, Results]:
+        """Run some instances of every distribution."""
         drawn = [
             self.task.draw(Request(size=size, count=FIRST, seed=size, data=data, queries=kind))
             for size in FIRST_SIZES
@@ -68,8 +74,8 @@ class Explorer:
         batch = join_instances(self.task, drawn)
         return batch, self._try([written_parts(self.task, batch.part(k, k + 1)) for k in range(batch.count)], batch)
 
-    def go_on(self) -> tuple[Instances, Results] | None:
-        """Run a round of changed instances; return them and what came of them, or None if the task takes no changes."""
+    def _go_on(self) -> tuple[Instances, Results] | None:
+        """Run a round of changed instances, unless the task takes none."""
         written, batch = _change_many(
             self.task, lambda: self._changer.change(self._choose(), self._random.choice(self._kept))
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import islice
 
 from surpass.engine.explore import Explorer, can_explore
 from surpass.engine.run import Results, run
@@ -42,7 +43,7 @@ class Collector:
         self.instances = 0
         """How many instances it was run on."""
         self.rounds = 0
-        self._explorer = Explorer(self.task, self._run, seed=seed) if can_explore(self.task) else None
+        self._changed = Explorer(self.task, self._run, seed=seed).rounds() if can_explore(self.task) else iter(())
 
     def collect_small(self, progress: Progress | None = None) -> None:
         """Run the agent on every small instance."""
@@ -79,14 +80,9 @@ class Collector:
 
         Observations that are too rare to be drawn are often a small change away from an instance that was.
         """
-        if self._explorer is not None:
-            found = self._explorer.begin() if self._explorer.tried == 0 else self._explorer.go_on()
-            for _ in range(CHANGED_ROUNDS):
-                if found is None:
-                    break
-                found = self._explorer.go_on()
-                if progress:
-                    progress("observations", len(self.table), None)
+        for _ in islice(self._changed, CHANGED_ROUNDS):
+            if progress:
+                progress("observations", len(self.table), None)
 
     def _run(self, instances: Instances, progress: Progress | None = None) -> Results:
         """Run the agent on instances and return what came of them."""
