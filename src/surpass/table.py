@@ -12,8 +12,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Flags, Ints
 from surpass.bundles import check_interface, interface_fingerprint, load_bundle, save_bundle
 from surpass.errors import SavedFileError, SettingError
 from surpass.machine.interface import NO_ACTION
@@ -22,7 +22,6 @@ from surpass.tasks.task import Task
 
 __all__ = ["EMPTY", "Agent", "Table", "find", "is_saved_table", "put"]
 
-Ints = npt.NDArray[np.int64]
 
 EMPTY = -1
 """Marks a free place; the keys are observations and so never negative."""
@@ -81,9 +80,9 @@ class Table:
             places = find_all(self.keys, observations)
         return self.values[places]
 
-    def holds(self, observations: Ints) -> npt.NDArray[np.bool_]:
+    def holds(self, observations: Ints) -> Flags:
         """Tell for each observation [m] whether it is in the table."""
-        held: npt.NDArray[np.bool_] = self.keys[find_all(self.keys, np.asarray(observations, np.int64))] != EMPTY
+        held: Flags = self.keys[find_all(self.keys, np.asarray(observations, np.int64))] != EMPTY
         return held
 
     def entries(self) -> tuple[Ints, Ints]:

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Ints
 from surpass.engine.advance import advance
 from surpass.engine.batch import Batch, allocate
 from surpass.engine.run import AnyAgent
@@ -22,8 +22,6 @@ from surpass.table import Agent, Table
 from surpass.tasks.task import Instances, Limit, Task
 
 __all__ = ["Episode", "record", "replay"]
-
-Ints = npt.NDArray[np.int64]
 
 
 class Episode:

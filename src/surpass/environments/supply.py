@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Flags, Ints
 from surpass.engine.batch import allocate
 from surpass.engine.specialise import specialise
 from surpass.environments.settings import Settings
@@ -73,7 +73,7 @@ class Supply:
             f"{ATTEMPTS} times in a row; choose other data or a larger size"
         )
 
-    def _fill(self, drawn: Instances, rows: npt.NDArray[np.int64], stream: np.random.Generator) -> None:
+    def _fill(self, drawn: Instances, rows: Ints, stream: np.random.Generator) -> None:
         """Draw `rows` of `drawn` in place, each of the size that stands there."""
         settings, task = self.settings, self.settings.task
         for size in np.unique(drawn.sizes[rows]).tolist():
@@ -91,23 +91,23 @@ class Supply:
             drawn.items[chosen, :items] = fresh.items[:, :items]
             drawn.reals[chosen, :reals] = fresh.reals[:, :reals]
 
-    def _starts_solved(self, instances: Instances) -> npt.NDArray[np.bool_]:
+    def _starts_solved(self, instances: Instances) -> Flags:
         """Tell which instances leave nothing to do."""
         task = self.settings.task
         batch = allocate(task, instances.count, self.settings.sizes[1])
         specialise(task).reset(batch, *instances, np.arange(instances.count))
-        solved: npt.NDArray[np.bool_] = batch.outcomes != Outcome.RUNNING
+        solved: Flags = batch.outcomes != Outcome.RUNNING
         return solved
 
 
-def _blank(settings: Settings, sizes: npt.NDArray[np.int64]) -> Instances:
+def _blank(settings: Settings, sizes: Ints) -> Instances:
     """Return instances of the given sizes, all zero, with the memory that the largest size needs."""
     task, widest = settings.task, settings.sizes[1]
     items = np.zeros((len(sizes), task.memory.item_width(widest)), np.int64)
     return Instances(sizes, items, np.zeros((len(sizes), task.memory.real_width(widest))))
 
 
-def pick(instances: Instances, rows: npt.NDArray[np.int64]) -> Instances:
+def pick(instances: Instances, rows: Ints) -> Instances:
     """Return the instances of `rows`."""
     return Instances(instances.sizes[rows], instances.items[rows], instances.reals[rows])
 

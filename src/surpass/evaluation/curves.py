@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from surpass.agents.teachers import find_teacher
+from surpass.arrays import Reals
 from surpass.bundles import write_atomically
 from surpass.errors import DataFileError, SettingError
 from surpass.evaluation.scores import evaluate
@@ -46,7 +46,6 @@ __all__ = [
     "write_curves",
 ]
 
-Reals = npt.NDArray[np.float64]
 
 EXPERIMENTS = {
     "learning-rate": "The learning rate",

@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from surpass.agents import find_agent
 from surpass.agents.zoo import residents
+from surpass.arrays import Reals
 from surpass.engine.run import AnyAgent, Results
 from surpass.errors import SettingError, UnknownNameError
 from surpass.evaluation.paper import PAPER_INSTANCES
@@ -46,7 +46,6 @@ HALF_A_UNIT = {"steps": 0.05, "reward": 0.005, "solved": 0.005}
 NAMES = ("teachers", *dict.fromkeys(plan.name for plan in TABLES))
 """The tables that can be asked for."""
 
-Reals = npt.NDArray[np.float64]
 Progress = Callable[[str, int, int, int], None]
 """Is called as `progress(row, size, ended, count)` as instances end."""
 

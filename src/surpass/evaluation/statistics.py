@@ -6,8 +6,7 @@ import math
 from statistics import NormalDist
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
+from surpass.arrays import Ints, Reals
 
 __all__ = ["Mean", "mean_of", "student_quantile"]
 
@@ -21,7 +20,7 @@ class Mean(NamedTuple):
     """The standard deviation of the values."""
 
 
-def mean_of(values: npt.NDArray[np.float64] | npt.NDArray[np.int64]) -> Mean:
+def mean_of(values: Reals | Ints) -> Mean:
     """Return the mean of values [m] with its 95 % interval."""
     count = len(values)
     if count < 2:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from surpass.arrays import Ints
 from surpass.full_view.agent import FullViewAgent
 from surpass.full_view.messages import HIDDEN, hear
 from surpass.tasks.lists import edge_features
@@ -26,7 +25,7 @@ def _mlp(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
     return nn.Sequential(nn.Linear(inputs, hidden), nn.ReLU(), nn.Linear(hidden, outputs))
 
 
-def encode_lists(lists: npt.NDArray[np.int64]) -> Tensor:
+def encode_lists(lists: Ints) -> Tensor:
     """Return the edge features [B, n, n, 2] of lists [B, n]."""
     return torch.from_numpy(edge_features(lists)).float()
 
@@ -141,7 +140,7 @@ class GraphAgent(FullViewAgent):
         self.task = task
         self.network = network.eval()
 
-    def pointers(self, lists: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def pointers(self, lists: Ints) -> Ints:
         """Return the operands [m, 2] for lists [m, n] of one size."""
         batch = max(1, WORK // max(1, lists.shape[1]) ** 2)
         parts = [self.network.most_likely(encode_lists(lists[at : at + batch])) for at in range(0, len(lists), batch)]

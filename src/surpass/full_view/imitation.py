@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from surpass.agents.teachers import teacher_of_kind
+from surpass.arrays import Ints
 from surpass.engine.run import run
 from surpass.errors import SettingError
 from surpass.full_view.agent import FullViewTeacher
@@ -20,8 +20,6 @@ from surpass.learning.updates import UpdateLearner
 from surpass.tasks.task import Request, Task
 
 __all__ = ["FullViewImitation", "FullViewImitationConfig"]
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,11 +12,11 @@ from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from surpass.agents.teachers import teacher_of_kind
+from surpass.arrays import Flags, Ints, Reals
 from surpass.engine.run import run
 from surpass.errors import DivergedError, SettingError
 from surpass.full_view.agent import FullViewTeacher
@@ -28,9 +28,6 @@ from surpass.tasks.task import Limit, Request, Task
 
 __all__ = ["FullViewPolicyGradient"]
 
-Ints = npt.NDArray[np.int64]
-Reals = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 GRAPH_WORK = 1 << 16
 """About how many pairs of positions go through the networks at once: what they remember must fit in memory."""

@@ -6,14 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Ints
 from surpass.programs.program import START, Function, Place, Program, Rule, Test, place_features
 from surpass.tasks.task import Task
 
 __all__ = ["Editor", "size_of", "tidy"]
 
-Ints = npt.NDArray[np.int64]
 
 MOST_EDITS = 4
 MOST_CONDITIONS = 4

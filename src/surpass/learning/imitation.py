@@ -13,13 +13,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.files import fill_network, network_tensors
 from surpass.agents.networks.structured import StructuredPolicy
 from surpass.agents.teachers import teacher_of
+from surpass.arrays import Ints
 from surpass.engine.run import run
 from surpass.errors import SettingError
 from surpass.learning.state import Tensors, load_optimizer, load_random, optimizer_tensors, random_state
@@ -29,7 +29,6 @@ from surpass.tasks.task import Limit, Request, Task
 
 __all__ = ["Imitation", "ImitationConfig"]
 
-Ints = npt.NDArray[np.int64]
 
 CLEARLY = math.log(0.5)
 """The log-probability above which an answer is clear: it is more likely than all others together."""

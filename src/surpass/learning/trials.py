@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Flags, Ints, Reals
 from surpass.engine.advance import Call, advance
 from surpass.engine.batch import Batch, allocate
 from surpass.engine.run import core_count
@@ -21,8 +21,6 @@ from surpass.tasks.task import Instances, Limit, Task
 
 __all__ = ["Seen", "Trial"]
 
-Ints = npt.NDArray[np.int64]
-Reals = npt.NDArray[np.float64]
 
 MOST_ROUNDS = 40
 """How often a program may wait for its actions at observations that none has come to before; then it is stopped."""
@@ -114,7 +112,7 @@ class Trial:
         costs: Reals = reward.step_cost * batch.steps[:used] - reward.progress * (batch.reals[:used, SCORE] - before)
         return costs
 
-    def _find_wrong(self, instances: Instances, rows: Ints) -> npt.NDArray[np.bool_]:
+    def _find_wrong(self, instances: Instances, rows: Ints) -> Flags:
         chosen = Instances(*(part[rows] for part in instances))
         batch = self._batch
         return self.task.find_wrong(chosen, batch.registers[rows], batch.items[rows], batch.reals[rows])
@@ -128,7 +126,7 @@ class Trial:
 
         def calls(batch: Batch) -> list[Call]:
             by_program = batch.outcomes[:used].reshape(len(programs), self.count)
-            is_running: npt.NDArray[np.bool_] = np.any(by_program <= Outcome.RUNNING, axis=1)
+            is_running: Flags = np.any(by_program <= Outcome.RUNNING, axis=1)
             for k in [k for k in tables if not is_running[k]]:
                 del tables[k]
             return [

@@ -9,15 +9,14 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Floats, Ints
 from surpass.errors import DeclarationError, ObservationError, UnknownNameError
 from surpass.machine.features import Feature, PreviousAction
 from surpass.machine.instructions import Action, Instruction
 
 __all__ = ["NO_ACTION", "Decision", "Interface", "Slot"]
 
-Ints = npt.NDArray[np.int64]
 
 NO_ACTION = -1
 """The answer of an agent that has no action for an observation."""
@@ -297,7 +296,7 @@ class Interface:
     # Network inputs
 
     @cached_property
-    def encodings(self) -> tuple[npt.NDArray[np.float32], ...]:
+    def encodings(self) -> tuple[Floats, ...]:
         """For each feature, the network inputs [values, width] of each of its values."""
         blocks = []
         for feature in self.features:
@@ -309,7 +308,7 @@ class Interface:
                 blocks.append(np.eye(len(feature.values), dtype=np.float32))
         return tuple(blocks)
 
-    def _encode_actions(self) -> npt.NDArray[np.float32]:
+    def _encode_actions(self) -> Floats:
         """[A + 1, width]: None first; the instruction one-hot, every instruction's operands, and a bit for None."""
         widths = [sum(o.input_size for o in i.operands) for i in self.instructions]
         kinds = len(self.instructions)
@@ -327,7 +326,7 @@ class Interface:
                 at += operand.input_size
         return table
 
-    def encode(self, observations: Ints) -> npt.NDArray[np.float32]:
+    def encode(self, observations: Ints) -> Floats:
         """Return the network inputs [m, input_size] of packed observations [m]."""
         digits = self.digits(observations)
         return np.concatenate([block[digits[:, k]] for k, block in enumerate(self.encodings)], axis=1)

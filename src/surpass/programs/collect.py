@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from surpass.engine.run import Results, run
 from surpass.errors import InstanceError
@@ -16,7 +15,6 @@ from surpass.tasks.task import Instances, Number, Request, join_instances, parse
 
 __all__ = ["Collector", "Progress", "change_instance"]
 
-Ints = npt.NDArray[np.int64]
 Progress = Callable[[str, int, int | None], None]
 
 MOST_ENUMERATED = 600_000

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Flags, Ints, Reals
 from surpass.errors import InstanceError
 from surpass.machine.calls import NO_RECEIVER, enter, leave
 from surpass.machine.features import PREVIOUS_ACTION, Feature, flag
@@ -21,8 +21,6 @@ from surpass.tasks.teacher import Do, See, teacher
 
 __all__ = ["KNAPSACK"]
 
-Ints = npt.NDArray[np.int64]
-Reals = npt.NDArray[np.float64]
 
 LARGEST = 1e300
 """The largest weight, value or capacity that is read: a million of them still add up."""
@@ -167,7 +165,7 @@ def give_back(state: State) -> int:
     return SOLVED
 
 
-def find_wrong(before: Instances, registers: Ints, items: Ints, reals: Reals) -> npt.NDArray[np.bool_]:
+def find_wrong(before: Instances, registers: Ints, items: Ints, reals: Reals) -> Flags:
     """Tell which best solutions are too heavy, not worth what they claim or worse than the last one, up to rounding."""
     wrong = np.zeros(before.count, np.bool_)
     for size in np.unique(before.sizes):

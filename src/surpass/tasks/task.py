@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Array, Flags, Ints, Reals
 from surpass.errors import DeclarationError, InstanceError, SettingError, UnknownNameError
 from surpass.machine.calls import FRAME
 from surpass.machine.dispatch import join_features, join_instructions
@@ -22,8 +22,6 @@ from surpass.tasks.signature import Signature
 
 __all__ = ["Enumeration", "Inputs", "Instances", "Limit", "Memory", "Request", "Reward", "Task", "join_instances"]
 
-Ints = npt.NDArray[np.int64]
-Reals = npt.NDArray[np.float64]
 Number = int | float
 
 
@@ -38,7 +36,7 @@ class Instances:
     reals: Reals
     """[B, X] the real numbers of each."""
 
-    def __iter__(self) -> Iterator[npt.NDArray[Any]]:
+    def __iter__(self) -> Iterator[Array]:
         yield from (self.sizes, self.items, self.reals)
 
     @property
@@ -216,7 +214,7 @@ class Task:
     nothing to do."""
     memory: Memory = Memory()
     inputs: Inputs
-    find_wrong: Callable[[Instances, Ints, Ints, Reals], npt.NDArray[np.bool_]]
+    find_wrong: Callable[[Instances, Ints, Ints, Reals], Flags]
     """Tells for each instance, from the final registers, items and reals, whether a claimed solution is wrong."""
     limit: str = "10n^2"
     """The default step limit."""

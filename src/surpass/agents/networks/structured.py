@@ -6,15 +6,14 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from surpass.arrays import Ints
 from surpass.machine.interface import Interface
 
 __all__ = ["HIDDEN", "StructuredPolicy"]
 
-Ints = npt.NDArray[np.int64]
 
 HIDDEN = (64, 64, 64)
 PRUNE = 0.01

@@ -11,13 +11,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.structured import StructuredPolicy
 from surpass.agents.teachers import teacher_of
+from surpass.arrays import Ints, Reals
 from surpass.engine.run import run
 from surpass.errors import DivergedError, SettingError, UnknownNameError
 from surpass.learning.policy_gradient.arrays import Record, Sums
@@ -31,8 +31,6 @@ from surpass.tasks.task import Limit, Request, Task
 
 __all__ = ["PolicyGradient", "PolicyGradientConfig"]
 
-Ints = npt.NDArray[np.int64]
-Reals = npt.NDArray[np.float64]
 
 BASELINES = ("scalar", "network")
 NEARLY_ALL = 0.98

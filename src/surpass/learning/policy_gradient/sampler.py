@@ -5,11 +5,11 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Array, Floats, Ints, Reals
+from surpass.bundles import Tensors
 from surpass.engine.advance import Call, advance
 from surpass.engine.batch import Batch, allocate
 from surpass.engine.run import core_count
@@ -24,9 +24,6 @@ from surpass.tasks.task import Limit, Request, Task
 
 __all__ = ["InstanceSource", "Sampler"]
 
-Ints = npt.NDArray[np.int64]
-Reals = npt.NDArray[np.float64]
-Floats = npt.NDArray[np.float32]
 
 ROWS = 1024
 """How many rows a plan has room for at least."""
@@ -81,13 +78,13 @@ class Sampler:
 
     # State
 
-    def save(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, int]]:
+    def save(self) -> tuple[Tensors, dict[str, int]]:
         """Return everything that `load` needs to go on exactly from here."""
         tensors = {f"batch.{name}": array for name, array in self.batch._asdict().items()}
         counters = {"batches": self.batches, "instances": self._instances_per_episode}
         return {**tensors, "random": self.random, "limits": self.limits}, counters
 
-    def load(self, tensors: dict[str, npt.NDArray[Any]], counters: dict[str, int]) -> None:
+    def load(self, tensors: Tensors, counters: dict[str, int]) -> None:
         """Go back to a saved state in place."""
         self.batch = Batch(*(tensors[f"batch.{name}"].copy() for name in Batch._fields))
         self.random, self.limits = tensors["random"].copy(), tensors["limits"].copy()
@@ -159,7 +156,7 @@ class Sampler:
             return plan
         larger, count = _new_plan(rows, self.width), int(plan.used[0])
         larger.used[0] = count
-        arrays: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]] = list(zip(larger[3:], plan[3:], strict=True))
+        arrays: list[tuple[Array, Array]] = list(zip(larger[3:], plan[3:], strict=True))
         for new, old in arrays:
             new[:count] = old[:count]
         first = np.flatnonzero(plan.origins[:count] < 0)

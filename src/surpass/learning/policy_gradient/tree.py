@@ -6,8 +6,8 @@ import math
 from itertools import product
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Ints
 from surpass.engine.groups import MOST_VALUES, group_features
 from surpass.learning.policy_gradient.arrays import Tree
 from surpass.learning.policy_gradient.forward import HIDDEN_LAYERS, WIDTH
@@ -15,7 +15,6 @@ from surpass.machine.interface import Interface
 
 __all__ = ["grow_tree"]
 
-Ints = npt.NDArray[np.int64]
 Encoding = list[tuple[int, float]]
 """The inputs that are not 0, with what they are set to."""
 
