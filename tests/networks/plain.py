@@ -96,6 +96,12 @@ def enumerate_log_probabilities(network: StructuredPolicy, observation: int) -> 
 # The graph policy
 
 
+def pair_log_probabilities(policy: GraphPolicy, edges: torch.Tensor, pairs: torch.Tensor) -> torch.Tensor:
+    """Return the log-probability [B] that a policy gives pairs of positions [B, 2]."""
+    first = policy.first_log_probabilities(edges).gather(1, pairs[:, :1])[:, 0]
+    return first + policy.second_log_probabilities(edges, pairs[:, 0]).gather(1, pairs[:, 1:])[:, 0]
+
+
 def _through(layers: list[torch.nn.Module], values: np.ndarray) -> np.ndarray:
     """Return an MLP's output for one vector."""
     for layer in layers:

@@ -91,25 +91,12 @@ class GraphPolicy(nn.Module):
         options: Tensor = self.second(torch.stack([torch.ones_like(marks), marks], dim=2), edges)
         return options
 
-    def pair_log_probabilities(self, edges: Tensor, pairs: Tensor) -> Tensor:
-        """Return the log-probability [B] of pairs of positions [B, 2]."""
-        first = self.first_log_probabilities(edges).gather(1, pairs[:, :1])[:, 0]
-        second = self.second_log_probabilities(edges, pairs[:, 0]).gather(1, pairs[:, 1:])[:, 0]
-        return first + second
-
     @torch.no_grad()
     def most_likely(self, edges: Tensor) -> Tensor:
         """Return the pair [B, 2] of the most likely first position and the most likely second one after it."""
         first = self.first_log_probabilities(edges).argmax(dim=1)
         second = self.second_log_probabilities(edges, first).argmax(dim=1)
         return torch.stack([first, second], dim=1)
-
-    @torch.no_grad()
-    def sample(self, edges: Tensor, generator: torch.Generator) -> Tensor:
-        """Return a drawn pair [B, 2]."""
-        first = torch.multinomial(self.first_log_probabilities(edges).exp(), 1, generator=generator)
-        second = torch.multinomial(self.second_log_probabilities(edges, first[:, 0]).exp(), 1, generator=generator)
-        return torch.cat([first, second], dim=1)
 
 
 class GraphValue(nn.Module):

@@ -272,14 +272,7 @@ class Editor:
         return self._number(row)
 
     def _number(self, row: Ints) -> int:
-        instruction, *choices = map(int, row)
-        number = self.interface.offsets[instruction]
-        operands = self.interface.instructions[instruction].operands
-        place = 1
-        for operand, choice in reversed(list(zip(operands, choices, strict=False))):
-            number += choice * place
-            place *= len(operand.values)
-        return number
+        return int(self.interface.offsets[row[0]] + self.interface.operand_weights[row[0]] @ row[1:])
 
 
 def _fits(rule: Rule, digits: Ints) -> bool:

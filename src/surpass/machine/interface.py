@@ -267,6 +267,15 @@ class Interface:
                 at += 1
         return rows
 
+    @cached_property
+    def operand_weights(self) -> Ints:
+        """[I, most operands]: what one step of an operand adds to the number of an action."""
+        weights = np.zeros((len(self.instructions), max(1, self.most_operands)), np.int64)
+        for number, instruction in enumerate(self.instructions):
+            for k in range(len(instruction.operands)):
+                weights[number, k] = math.prod(len(o.values) for o in instruction.operands[k + 1 :])
+        return weights
+
     @property
     def most_operands(self) -> int:
         """The largest number of operands of an instruction."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from itertools import product
 
 import numpy as np
@@ -26,12 +25,10 @@ def grow_tree(interface: Interface) -> Tree:
     nodes: list[tuple[int, tuple[int, ...]]] = []
     children: list[int] = []
     first_nodes: list[int] = []
-    weights = np.zeros((len(interface.instructions), most), np.int64)
     for number, instruction in enumerate(interface.instructions):
         first_nodes.append(len(nodes))
         level: list[tuple[int, ...]] = [()] if instruction.operands else []
         for k, operand in enumerate(instruction.operands):
-            weights[number, k] = math.prod(len(o.values) for o in instruction.operands[k + 1 :])
             after = len(nodes) + len(level)
             following: list[tuple[int, ...]] = []
             for prefix in level:
@@ -57,7 +54,7 @@ def grow_tree(interface: Interface) -> Tree:
         action_rows=interface.action_rows,
         offsets=np.array(interface.offsets, np.int64),
         operand_counts=np.array([len(i.operands) for i in interface.instructions], np.int64),
-        weights=weights,
+        weights=interface.operand_weights,
         first_nodes=np.array(first_nodes, np.int64),
         children=np.array(children, np.int64),
         slots=np.array([slot for slot, _ in nodes], np.int64),
