@@ -68,39 +68,6 @@ _HOMES = {
     "surpass.checks.certificate": ("Certificate",),
     "surpass.evaluation.scores": ("Evaluation",),
     "surpass.programs.program": ("Program",),
-    "surpass.machine": (
-        "DEPTH",
-        "FUNCTION",
-        "NO_RECEIVER",
-        "PREVIOUS",
-        "PREVIOUS_ACTION",
-        "RUNNING",
-        "SCORE",
-        "SIZE",
-        "SOLVED",
-        "STEPS",
-        "WRONG",
-        "Action",
-        "CurrentFunction",
-        "Feature",
-        "Instruction",
-        "Interface",
-        "Outcome",
-        "State",
-        "Value",
-        "binary",
-        "compare",
-        "comparison",
-        "enter",
-        "flag",
-        "integer",
-        "kernel",
-        "leave",
-        "pointer",
-        "registers",
-        "value",
-        "variable",
-    ),
     "surpass.machine.trace": ("read_trace", "write_trace"),
     "surpass.tasks.teacher": ("Do", "See", "teacher"),
     "surpass.tasks.registry": ("find_task", "known_tasks", "register_task"),
@@ -108,6 +75,7 @@ _HOMES = {
     "surpass.tasks.task": ("Enumeration", "Inputs", "Instances", "Memory", "Request", "Reward", "Task"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+"""Where each name comes from; the others come from `surpass.machine`."""
 
 __all__ = [
     "DEPTH",
@@ -184,9 +152,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name == "environments":  # a folder, which makes the tasks known to Gymnasium when it is loaded
         return import_module("surpass.environments")
-    if name not in _HOME_OF:
+    if name not in __all__:
         raise AttributeError(f"module 'surpass' has no attribute {name!r}")
-    value = getattr(import_module(_HOME_OF[name]), name)
+    value = getattr(import_module(_HOME_OF.get(name, "surpass.machine")), name)
     globals()[name] = value
     return value
 

@@ -18,7 +18,7 @@ from surpass.evaluation.paper import PAPER_INSTANCES
 from surpass.evaluation.scores import runner
 from surpass.evaluation.statistics import mean_of, student_quantile
 from surpass.evaluation.tables import TABLES, Measure, RowPlan, TablePlan
-from surpass.printing import Printed
+from surpass.printing import Printed, finite
 from surpass.table import Agent
 from surpass.tasks.task import Instances, Limit, Request
 
@@ -110,7 +110,7 @@ class PaperTable(Printed):
 
     def as_json(self) -> dict[str, Any]:
         """Return the table as plain data; numbers that do not exist are null."""
-        plain: dict[str, Any] = _finite(asdict(self))
+        plain: dict[str, Any] = finite(asdict(self))
         return plain
 
     def __str__(self) -> str:
@@ -123,14 +123,6 @@ class PaperTable(Printed):
         from surpass.evaluation.layout import as_markdown
 
         return as_markdown(self)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def plans_of(name: str) -> tuple[TablePlan, ...]:

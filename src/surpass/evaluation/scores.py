@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 from surpass.engine.run import AnyAgent, Results, run
 from surpass.errors import SettingError
 from surpass.evaluation.statistics import mean_of
-from surpass.printing import Printed, show_number, text_table
+from surpass.printing import Printed, finite, show_number, text_table
 from surpass.table import Agent, Table
 from surpass.tasks.files import read_instances
 from surpass.tasks.task import Instances, Limit, Request, Task
@@ -119,14 +118,10 @@ class Evaluation(Printed):
         return record
 
     def _row_as_json(self, row: SizeScores) -> dict[str, Any]:
-        plain = {name: _finite(value) for name, value in vars(row).items()}
+        plain: dict[str, Any] = finite(vars(row))
         if self.against is None:
             del plain["difference"], plain["difference_ci95"]
         return plain
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def runner(agent: AnyAgent, threads: int | None = None) -> Run:

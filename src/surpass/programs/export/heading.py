@@ -6,10 +6,11 @@ import textwrap
 from importlib.metadata import version
 
 from surpass.errors import ExportError
+from surpass.printing import count
 from surpass.programs.export.plan import Plan
 from surpass.tasks.task import Task
 
-__all__ = ["WIDTH", "describe", "number_of", "plain_text", "scaled", "show_widths"]
+__all__ = ["WIDTH", "describe", "plain_text", "scaled", "show_widths"]
 
 WIDTH = 112
 
@@ -21,7 +22,7 @@ def describe(plan: Plan, calls: list[str], unsolved: str) -> list[str]:
     paragraphs = [
         f"To {task.summary}: {program.name}, written out by surpass {version('surpass')}.",
         *calls,
-        f"The program has {number_of(rules, 'rule')} at {number_of(places, 'place')}. A step is one executed"
+        f"The program has {count(rules, 'rule')} at {count(places, 'place')}. A step is one executed"
         " instruction; a comment above each names it. A place in the program is a place in the code: it stands for the"
         f" function and the instruction before. {plan.signature.note}".rstrip(),
         "What the program does with an observation that never came up while its rules were made: it follows them as"
@@ -36,11 +37,6 @@ def describe(plan: Plan, calls: list[str], unsolved: str) -> list[str]:
 def plain_text(text: str) -> str:
     """Return a text on one line, with nothing in it that cannot be seen."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
-
-
-def number_of(number: int, what: str) -> str:
-    """Return a number of things in words."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def scaled(times: int, size: str) -> str:
