@@ -41,22 +41,6 @@ if TYPE_CHECKING:
     from surpass.learning.methods import AnyLearner
     from surpass.learning.runs import RunFolder
 
-__all__ = [
-    "Exported",
-    "Run",
-    "as_agent",
-    "as_task",
-    "check",
-    "compare_programs",
-    "evaluate",
-    "export",
-    "learn",
-    "new_learner",
-    "program",
-    "show",
-    "trace",
-]
-
 log = logging.getLogger("surpass")
 
 AgentLike = AnyAgent | str | Path

@@ -5,8 +5,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Array", "Flags", "Floats", "Ints", "Reals"]
-
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]

@@ -7,8 +7,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["Printed", "count", "cut", "finite", "show_number", "text_table"]
-
 
 class Printed:
     """A result that prints as its `__str__`: on a terminal, in an interactive session and in a notebook."""

@@ -17,9 +17,6 @@ from surpass.errors import SettingError
 from surpass.machine.interface import NO_ACTION
 from surpass.tasks.task import Task
 
-__all__ = ["EMPTY", "Agent", "Table", "find", "put"]
-
-
 EMPTY = -1
 """Marks a free place; the keys are observations and so never negative."""
 

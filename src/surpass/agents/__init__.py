@@ -8,8 +8,6 @@ from surpass.agents.teachers import find_teacher, known_teachers
 from surpass.engine.run import AnyAgent
 from surpass.errors import SavedFileError, SettingError
 
-__all__ = ["find_agent"]
-
 
 def find_agent(text: str) -> AnyAgent:
     """Return the agent that a text names: `teacher:NAME`, `zoo:NAME`, a run's folder, a checkpoint, a program file."""

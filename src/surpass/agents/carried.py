@@ -11,8 +11,6 @@ from surpass.machine.interface import NO_ACTION
 from surpass.table import Agent
 from surpass.tasks.task import Task
 
-__all__ = ["CarriedAgent"]
-
 
 class CarriedAgent:
     """An agent of another task, which sees those features that both tasks have and does the same.

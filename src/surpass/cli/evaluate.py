@@ -9,8 +9,6 @@ import typer
 from surpass.cli.options import AgentName, Json, Limit, OutputFile, Seed, TaskName, parse_sizes
 from surpass.cli.progress import show_progress
 
-__all__ = ["evaluate_command"]
-
 
 def evaluate_command(
     agent: AgentName,

@@ -11,8 +11,6 @@ from surpass.cli.options import AgentName, Json, OutputFile, TaskName
 from surpass.cli.progress import show_progress
 from surpass.errors import SettingError
 
-__all__ = ["show_command"]
-
 
 def show_command(
     agent: AgentName,

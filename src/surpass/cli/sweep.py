@@ -19,8 +19,6 @@ from surpass.printing import text_table
 if TYPE_CHECKING:
     from surpass.learning.sweeps import SweepState
 
-__all__ = ["live_table", "show_sweep", "sweep_command"]
-
 PLAIN_EVERY = 30.0
 """Seconds between plain lines while no run ends."""
 

@@ -12,8 +12,6 @@ from surpass.printing import text_table
 if TYPE_CHECKING:
     from surpass.tasks.task import Task
 
-__all__ = ["tasks_command"]
-
 
 def tasks_command(
     task: Annotated[

@@ -10,8 +10,6 @@ import typer
 from surpass.cli.options import AgentName, Limit, OutputFile, Seed, TaskName
 from surpass.cli.progress import show_progress
 
-__all__ = ["trace_command"]
-
 
 def trace_command(
     agent: AgentName,

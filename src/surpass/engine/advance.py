@@ -17,8 +17,6 @@ from surpass.machine.state import Outcome
 from surpass.table import Table, put
 from surpass.tasks.task import Task
 
-__all__ = ["Call", "Player", "Progress", "advance"]
-
 Progress = Callable[[int], None]
 """Receives how many episodes have ended."""
 Call = tuple[Callable[..., None], tuple[Any, ...]]

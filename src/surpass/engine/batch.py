@@ -9,9 +9,6 @@ import numpy as np
 from surpass.arrays import Ints, Reals
 from surpass.tasks.task import Task
 
-__all__ = ["Batch", "allocate", "grow_stack"]
-
-
 FIRST_DEPTH = 64
 """How many open calls a fresh stack has room for."""
 

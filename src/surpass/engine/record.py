@@ -21,8 +21,6 @@ from surpass.machine.trace import Change, Trace, TraceStep
 from surpass.table import Agent, Table
 from surpass.tasks.task import Instances, Limit, Task
 
-__all__ = ["Episode", "record", "replay"]
-
 
 class Episode:
     """One episode that is stepped by hand, by the same kernels that run batches."""

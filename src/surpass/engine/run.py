@@ -18,8 +18,6 @@ from surpass.machine.state import SCORE, Outcome
 from surpass.table import Agent, Table
 from surpass.tasks.task import Instances, Limit, Task
 
-__all__ = ["AnyAgent", "Results", "TablelessAgent", "core_count", "run", "run_by"]
-
 Finish = Callable[[Batch, Ints, Progress | None], Batch]
 """Plays a batch to its end within step limits [B], and returns it."""
 

@@ -12,8 +12,6 @@ from surpass.engine.run import Results, core_count, run_by
 from surpass.table import Agent, Table
 from surpass.tasks.task import Instances, Limit
 
-__all__ = ["Tally", "tally"]
-
 
 class Tally(NamedTuple):
     """What a run saw."""

@@ -20,9 +20,6 @@ from surpass.machine.state import PREVIOUS, SCORE, SIZE, Outcome
 from surpass.tasks.lists import edge_features
 from surpass.tasks.task import Instances
 
-__all__ = ["Episodes"]
-
-
 RUNNING, SOLVED, WRONG = int(Outcome.RUNNING), int(Outcome.SOLVED), int(Outcome.WRONG_ANSWER)
 NOT_STARTED = int(Outcome.NEEDS_INSTANCE)
 """All episodes start together, so the first one's outcome tells it for all."""

@@ -17,9 +17,6 @@ from surpass.environments.supply import Supply, read_instances
 from surpass.errors import UnknownNameError
 from surpass.tasks.task import Task
 
-__all__ = ["SurpassEnv"]
-
-
 ROUND_SIZE = 64
 """How many instances are drawn at once."""
 

@@ -12,8 +12,6 @@ from surpass.environments.settings import Settings
 from surpass.errors import SettingError
 from surpass.machine.features import Feature
 
-__all__ = ["action_space", "observation_space", "read_actions"]
-
 
 def action_space(settings: Settings) -> spaces.Space[Any]:
     """Return the actions of one episode: their numbers, or for a full view the operands."""

@@ -15,8 +15,6 @@ from surpass.errors import InstanceError, SettingError
 from surpass.machine.state import Outcome
 from surpass.tasks.task import Instances, Request, Task
 
-__all__ = ["Supply", "pick", "read_instances"]
-
 Labels = tuple[str, ...]
 
 ATTEMPTS = 200

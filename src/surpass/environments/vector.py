@@ -17,9 +17,6 @@ from surpass.environments.supply import Supply, read_instances
 from surpass.errors import SettingError, UnknownNameError
 from surpass.tasks.task import Task
 
-__all__ = ["SurpassVectorEnv"]
-
-
 MODES = (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP)
 """When an ended episode can start anew."""
 ROUND_SIZE = 1024

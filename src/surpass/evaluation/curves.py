@@ -29,24 +29,6 @@ from surpass.learning.sweeps import Sweep, SweepState
 from surpass.printing import Printed, show_number, text_table
 from surpass.tasks.registry import find_task
 
-__all__ = [
-    "EXPERIMENTS",
-    "Curve",
-    "Curves",
-    "Figure",
-    "best_with_band",
-    "draw_curves",
-    "gather_curves",
-    "make_figure",
-    "mean_with_band",
-    "read_curves",
-    "shipped_curves",
-    "teacher_level",
-    "train_curves",
-    "write_curves",
-]
-
-
 EXPERIMENTS = {
     "learning-rate": "The learning rate",
     "shaping": "Shaping reward against sparse reward",

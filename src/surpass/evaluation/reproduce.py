@@ -22,20 +22,6 @@ from surpass.printing import Printed, finite
 from surpass.table import Agent
 from surpass.tasks.task import Instances, Limit, Request
 
-__all__ = [
-    "NAMES",
-    "CellEffort",
-    "PaperCell",
-    "PaperRow",
-    "PaperTable",
-    "Reproduction",
-    "Saving",
-    "count_verdicts",
-    "learned_agents",
-    "parse_stand_ins",
-    "plans_of",
-]
-
 AGREEMENT = 3.0
 """How many standard errors may lie between a teacher's printed mean and ours: there are some 80 such cells."""
 NO_AGENT = "no agent by gradient yet"

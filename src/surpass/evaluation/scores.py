@@ -15,8 +15,6 @@ from surpass.table import Agent, Table
 from surpass.tasks.files import read_instances
 from surpass.tasks.task import Instances, Limit, Request, Task
 
-__all__ = ["AnyAgent", "Evaluation", "SizeScores", "evaluate", "runner", "score"]
-
 Run = Callable[[Instances, Limit | None, Callable[[int], None] | None], Results]
 
 

@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from surpass.arrays import Ints, Reals
 
-__all__ = ["Mean", "mean_of", "student_quantile"]
-
 
 class Mean(NamedTuple):
     """A mean with the half-width of its 95 % interval, which is NaN for a single value."""

@@ -7,8 +7,6 @@ from typing import Any, Literal
 
 from surpass.evaluation.paper import paper_tables
 
-__all__ = ["TABLES", "Measure", "RowPlan", "TablePlan"]
-
 Measure = Literal["steps", "reward", "solved"]
 
 

@@ -16,8 +16,6 @@ from surpass.machine.interface import NO_ACTION
 from surpass.machine.state import SIZE, Outcome
 from surpass.tasks.task import Task
 
-__all__ = ["FullViewAgent", "FullViewTeacher"]
-
 
 class FullViewAgent(ABC):
     """A function from whole lists to two positions."""

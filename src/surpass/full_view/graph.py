@@ -11,8 +11,6 @@ from surpass.full_view.messages import HIDDEN, hear
 from surpass.tasks.lists import edge_features
 from surpass.tasks.task import Task
 
-__all__ = ["GraphAgent", "GraphPolicy", "GraphValue", "encode_lists"]
-
 WORK = 1 << 19
 """About how many pairs of positions an agent sends through its network at once."""
 LAYERS = 5

@@ -11,15 +11,14 @@ import torch
 
 from surpass.agents.teachers import teacher_of_kind
 from surpass.arrays import Ints
+from surpass.bundles import Tensors
 from surpass.engine.run import run
 from surpass.errors import SettingError
 from surpass.full_view.agent import FullViewTeacher
 from surpass.full_view.graph import GraphAgent, GraphPolicy, encode_lists
-from surpass.learning.state import Tensors, load_random, random_state
+from surpass.learning.state import load_random, random_state
 from surpass.learning.updates import UpdateLearner
 from surpass.tasks.task import Request, Task
-
-__all__ = ["FullViewImitation", "FullViewImitationConfig"]
 
 
 @dataclass(frozen=True, kw_only=True)

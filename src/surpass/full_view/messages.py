@@ -15,9 +15,6 @@ from torch import Tensor
 
 from surpass.arrays import Floats
 
-__all__ = ["HIDDEN", "hear"]
-
-
 HIDDEN = 32
 """How wide the hidden layer is; a constant, so that loops over it become a few vector instructions."""
 ZERO = np.float32(0)

@@ -17,17 +17,15 @@ from torch import Tensor
 
 from surpass.agents.teachers import teacher_of_kind
 from surpass.arrays import Flags, Ints, Reals
+from surpass.bundles import Tensors
 from surpass.engine.run import run
 from surpass.errors import DivergedError, SettingError
 from surpass.full_view.agent import FullViewTeacher
 from surpass.full_view.graph import GraphAgent, GraphPolicy, GraphValue, encode_lists
 from surpass.learning.policy_gradient.learner import NEARLY_ALL, PolicyGradientConfig
-from surpass.learning.state import Tensors, load_random, random_state, tensors_under
+from surpass.learning.state import load_random, random_state, tensors_under
 from surpass.learning.updates import UpdateLearner
 from surpass.tasks.task import Limit, Request, Task
-
-__all__ = ["FullViewPolicyGradient"]
-
 
 GRAPH_WORK = 1 << 16
 """About how many pairs of positions go through the networks at once: what they remember must fit in memory."""

@@ -12,9 +12,6 @@ from surpass.arrays import Ints
 from surpass.programs.program import START, Function, Place, Program, Rule, Test, place_features
 from surpass.tasks.task import Task
 
-__all__ = ["Editor", "size_of", "tidy"]
-
-
 T = TypeVar("T")
 
 MOST_EDITS = 4

@@ -20,15 +20,13 @@ from surpass.agents.networks.files import fill_network, network_tensors
 from surpass.agents.networks.structured import StructuredPolicy
 from surpass.agents.teachers import teacher_of
 from surpass.arrays import Ints
+from surpass.bundles import Tensors
 from surpass.engine.run import run
 from surpass.errors import SettingError
-from surpass.learning.state import Tensors, load_optimizer, load_random, optimizer_tensors, random_state
+from surpass.learning.state import load_optimizer, load_random, optimizer_tensors, random_state
 from surpass.machine.interface import NO_ACTION
 from surpass.table import Agent, Table
 from surpass.tasks.task import Limit, Request, Task
-
-__all__ = ["Imitation", "ImitationConfig"]
-
 
 CLEARLY = math.log(0.5)
 """The log-probability above which an answer is clear: it is more likely than all others together."""

@@ -37,9 +37,6 @@ from surpass.table import Agent, Table
 from surpass.tasks.enumeration import enumeration_of
 from surpass.tasks.task import Instances, Limit, Request, Task, join_instances
 
-__all__ = ["Improvement", "ImprovementConfig"]
-
-
 FINALISTS = 8
 """How many of the programs that did no worse on few instances are tried on more."""
 YARDSTICK = 1_000_000

@@ -22,8 +22,6 @@ from surpass.bundles import Tensors, check_interface, interface_fingerprint, loa
 from surpass.errors import SavedFileError, SettingError
 from surpass.tasks.task import Task
 
-__all__ = ["Learner", "RunFolder", "train"]
-
 Curve = dict[str, float]
 
 KEPT = 2

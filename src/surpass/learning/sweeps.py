@@ -27,8 +27,6 @@ from surpass.learning.recipes import Recipe, Variant
 from surpass.printing import Printed, show_number, text_table
 from surpass.tasks.task import Task
 
-__all__ = ["FailedRun", "Point", "Ranked", "Ranking", "Sweep", "SweepState"]
-
 MOST_ROWS = 20
 """How many runs of the ranking are printed; all of them are in ranking.json."""
 INSTANCES = 200

@@ -19,9 +19,6 @@ from surpass.programs.program import Program
 from surpass.table import EMPTY, Table, put
 from surpass.tasks.task import Instances, Limit, Task
 
-__all__ = ["Seen", "Trial"]
-
-
 MOST_ROUNDS = 40
 """How often a program may wait for its actions at observations that none has come to before; then it is stopped."""
 

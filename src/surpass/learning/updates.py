@@ -9,9 +9,8 @@ import torch
 from torch import nn
 
 from surpass.agents.networks.files import fill_network, network_tensors
-from surpass.learning.state import Tensors, load_optimizer, optimizer_tensors, tensors_under
-
-__all__ = ["UpdateLearner"]
+from surpass.bundles import Tensors
+from surpass.learning.state import load_optimizer, optimizer_tensors, tensors_under
 
 
 class UpdateLearner:

@@ -15,9 +15,6 @@ from surpass.errors import DeclarationError, ObservationError, UnknownNameError
 from surpass.machine.features import Feature, PreviousAction
 from surpass.machine.instructions import Action, Instruction
 
-__all__ = ["NO_ACTION", "Decision", "Interface", "Slot"]
-
-
 NO_ACTION = -1
 """The answer of an agent that has no action for an observation."""
 

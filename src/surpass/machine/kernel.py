@@ -7,8 +7,6 @@ from typing import ParamSpec, TypeVar, cast
 
 import numba
 
-__all__ = ["kernel"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

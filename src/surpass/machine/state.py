@@ -14,22 +14,6 @@ from typing import Any, NamedTuple
 from surpass.arrays import Ints, Reals
 from surpass.errors import DeclarationError
 
-__all__ = [
-    "DEPTH",
-    "FIRST",
-    "FUNCTION",
-    "LOCALS",
-    "PREVIOUS",
-    "RUNNING",
-    "SCORE",
-    "SIZE",
-    "SOLVED",
-    "WRONG",
-    "Outcome",
-    "State",
-    "registers",
-]
-
 SIZE = 0
 """Register: the size n of the instance."""
 PREVIOUS = 1

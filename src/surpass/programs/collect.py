@@ -13,8 +13,6 @@ from surpass.table import Agent, Table
 from surpass.tasks.enumeration import enumeration_of
 from surpass.tasks.task import Instances, Number, Request, join_instances, parse_numbers
 
-__all__ = ["Collector", "Progress", "change_instance"]
-
 Progress = Callable[[str, int, int | None], None]
 
 MOST_ENUMERATED = 600_000

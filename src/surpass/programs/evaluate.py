@@ -20,8 +20,6 @@ from surpass.machine.interface import NO_ACTION, Interface
 if TYPE_CHECKING:
     from surpass.programs.program import Program
 
-__all__ = ["NO_RULE", "CompiledRules", "answer", "answer_split", "compile_rules", "find_rules", "split_observations"]
-
 Digits = npt.NDArray[np.int16]
 
 NO_RULE = -1

@@ -19,9 +19,6 @@ from surpass.programs.rules import SearchEffort, code_size, write_code
 from surpass.programs.tree import Branch, Leaf, Node, as_rules, follow_code, leaves
 from surpass.table import Agent, Table
 
-__all__ = ["Evidence", "Extraction", "Round", "check_program", "extract", "need_table", "write_program"]
-
-
 QUIET_ROUNDS = 2
 """How many rounds of fresh instances in a row must show nothing that the rules get wrong."""
 MOST_ROUNDS = 8

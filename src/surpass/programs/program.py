@@ -28,9 +28,6 @@ from surpass.printing import Printed
 from surpass.programs.evaluate import CompiledRules, answer, compile_rules, find_rules
 from surpass.tasks.task import Task
 
-__all__ = ["START", "Function", "Place", "PlacedRule", "Program", "Rule", "Test", "place_features"]
-
-
 START = 0
 """The value number of the previous action where there is none: on entering a function."""
 

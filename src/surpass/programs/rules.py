@@ -22,9 +22,6 @@ from surpass.programs.program import Test
 from surpass.programs.tree import Branch, Leaf, Node, all_hold, leaves
 from surpass.programs.words import vagueness
 
-__all__ = ["SearchEffort", "code_size", "write_code"]
-
-
 BRANCH = 2
 """The size of a branch with one test."""
 SEARCH_STEPS = 1500

@@ -39,8 +39,6 @@ from surpass.programs.words import show_action, show_after, show_place, show_tes
 from surpass.tasks.registry import known_tasks
 from surpass.tasks.task import Task
 
-__all__ = ["SUFFIX", "parse_program", "read_program", "write_program_file", "write_text"]
-
 SUFFIX = ".rules"
 """How the name of a program file ends."""
 MOST_BYTES = 10_000_000

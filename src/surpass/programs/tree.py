@@ -14,9 +14,6 @@ from surpass.machine.interface import NO_ACTION
 from surpass.programs.evaluate import NO_RULE
 from surpass.programs.program import Rule, Test
 
-__all__ = ["Branch", "Leaf", "Node", "all_hold", "as_rules", "as_tree", "deep_recursion", "follow_code", "leaves"]
-
-
 MOST_DEPTH = 50_000
 
 

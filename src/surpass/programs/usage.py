@@ -19,8 +19,6 @@ from surpass.programs.program import Program
 from surpass.programs.words import show_action, show_place, show_test
 from surpass.tasks.task import Instances
 
-__all__ = ["TableRow", "Usage", "measure_use", "steps_by_instruction"]
-
 
 class TableRow(NamedTuple):
     """An observation that occurs with a program, and what the program does."""

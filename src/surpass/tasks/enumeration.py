@@ -14,9 +14,6 @@ from surpass.errors import InstanceError
 from surpass.tasks.lists import from_lists
 from surpass.tasks.task import Enumeration, Instances, Request, Task
 
-__all__ = ["enumeration_of", "every_list", "ordered_lists", "reads_lists", "weak_order_count", "weak_orders"]
-
-
 BATCH = 1 << 16
 """About how many lists to yield at once."""
 LARGEST_LIST = 8

@@ -19,9 +19,6 @@ from surpass.tasks.signature import RealInput, Signature
 from surpass.tasks.task import Enumeration, Inputs, Instances, Memory, Number, Request, Reward, Task
 from surpass.tasks.teacher import Do, See, teacher
 
-__all__ = ["KNAPSACK"]
-
-
 LARGEST = 1e300
 """The largest weight, value or capacity that is read: a million of them still add up."""
 

@@ -12,9 +12,6 @@ from surpass.arrays import Flags, Ints, Reals
 from surpass.errors import InstanceError
 from surpass.tasks.task import Enumeration, Inputs, Instances, Number, Request
 
-__all__ = ["LISTS", "edge_features", "from_lists", "list_inputs", "rank", "wrongly_sorted"]
-
-
 FEW = 5
 """How many distinct values `few-distinct` draws from."""
 

@@ -21,9 +21,6 @@ from surpass.tasks.task import Enumeration, Inputs, Instances, Memory, Number, R
 from surpass.tasks.teacher import Do, See, teacher
 from surpass.tasks.variables import ASSIGN_VAR, MOVE_VAR, NAMES, V, item, one_of, variable_features
 
-__all__ = ["SEARCH"]
-
-
 R = registers(*NAMES, "answer", "is_present")
 """Beside the variables the reported position, or -1, and whether the query is in the list, which no agent sees."""
 

@@ -13,8 +13,6 @@ from surpass.tasks.sorting import start_sorting, swap
 from surpass.tasks.task import Memory, Task
 from surpass.tasks.teacher import teacher
 
-__all__ = ["SORT_FULL"]
-
 SORT_FULL = Task(
     name="sort-full",
     summary="sort a list by swapping any two positions, seeing all of it",

@@ -20,8 +20,6 @@ from surpass.machine.interface import Interface
 from surpass.machine.state import FIRST
 from surpass.tasks.signature import Signature
 
-__all__ = ["Enumeration", "Inputs", "Instances", "Limit", "Memory", "Request", "Reward", "Task", "join_instances"]
-
 Number = int | float
 
 

@@ -15,8 +15,6 @@ from surpass.machine.instructions import Action
 from surpass.machine.interface import NO_ACTION, Interface
 from surpass.tasks.task import Task
 
-__all__ = ["Do", "See", "Teacher", "declared_teachers", "teacher"]
-
 
 class See:
     """One observation, asked by conditions: `see("v1 < v2")`, `see("A[v1] <= A[v1+1]")`, `see.previous`."""

@@ -9,9 +9,6 @@ from surpass.arrays import Ints
 from surpass.full_view.graph import GraphAgent, GraphPolicy
 from surpass.tasks.task import Task
 
-__all__ = ["SAFE_MARGIN", "NetworkAgent", "new_agent"]
-
-
 SAFE_MARGIN = 1e-4
 """A choice that leads by less could come out otherwise in another batch, where one value can differ by 1e-5."""
 BATCH = 4096

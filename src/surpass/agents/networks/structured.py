@@ -11,9 +11,6 @@ from torch import Tensor, nn
 from surpass.arrays import Ints
 from surpass.machine.interface import Interface
 
-__all__ = ["HIDDEN", "StructuredPolicy"]
-
-
 HIDDEN = (64, 64, 64)
 PRUNE = 0.01
 """How much less likely than the best action a prefix must be to be dropped in the search for the most likely action."""

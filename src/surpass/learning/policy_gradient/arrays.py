@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from surpass.arrays import Floats, Ints, Reals
 
-__all__ = ["DecisionPlan", "Pool", "Record", "Sums", "Tree"]
-
 
 class Tree(NamedTuple):
     """How the actions of an interface are chosen, decision by decision, and which inputs of the networks that sets.

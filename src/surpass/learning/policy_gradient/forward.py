@@ -16,9 +16,6 @@ import numpy as np
 from surpass.arrays import Floats, Ints, Reals
 from surpass.learning.policy_gradient.arrays import DecisionPlan, Tree
 
-__all__ = ["HIDDEN_LAYERS", "ONE", "WIDTH", "ZERO", "Workspace", "add_row", "fill_row", "new_workspace", "write_tables"]
-
-
 HIDDEN_LAYERS = 3
 WIDTH = 64
 """How wide every hidden layer is; a constant, so that loops over it become a few vector instructions."""

@@ -14,9 +14,6 @@ from surpass.learning.policy_gradient.arrays import Sums
 from surpass.learning.policy_gradient.forward import HIDDEN_LAYERS, WIDTH
 from surpass.learning.policy_gradient.sampler import Sampler
 
-__all__ = ["decision_losses", "parameter_rows"]
-
-
 CHUNK = 1024
 """How many decisions go through a network at once: so many that their layers stay in the processor's cache."""
 

@@ -18,19 +18,16 @@ from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.structured import StructuredPolicy
 from surpass.agents.teachers import teacher_of
 from surpass.arrays import Ints, Reals
+from surpass.bundles import Tensors
 from surpass.engine.run import run
 from surpass.errors import DivergedError, SettingError, UnknownNameError
 from surpass.learning.policy_gradient.arrays import Record, Sums
 from surpass.learning.policy_gradient.gradient import decision_losses, parameter_rows
 from surpass.learning.policy_gradient.sampler import InstanceSource, Sampler
-from surpass.learning.state import Tensors
 from surpass.learning.updates import UpdateLearner
 from surpass.machine.interface import NO_ACTION
 from surpass.table import Agent, Table
 from surpass.tasks.task import Limit, Request, Task
-
-__all__ = ["PolicyGradient", "PolicyGradientConfig"]
-
 
 BASELINES = ("scalar", "network")
 NEARLY_ALL = 0.98

@@ -22,9 +22,6 @@ from surpass.machine.state import Outcome
 from surpass.table import EMPTY, put
 from surpass.tasks.task import Limit, Request, Task
 
-__all__ = ["InstanceSource", "Sampler"]
-
-
 ROWS = 1024
 """How many rows a plan has room for at least."""
 PARTS = 2

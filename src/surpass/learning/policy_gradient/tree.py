@@ -12,8 +12,6 @@ from surpass.learning.policy_gradient.arrays import Tree
 from surpass.learning.policy_gradient.forward import HIDDEN_LAYERS, WIDTH
 from surpass.machine.interface import Interface
 
-__all__ = ["grow_tree"]
-
 Encoding = list[tuple[int, float]]
 """The inputs that are not 0, with what they are set to."""
 

@@ -14,8 +14,6 @@ from surpass.programs.export.heading import WIDTH, plain_text
 from surpass.programs.export.kinds import Kind, Kinds, VariableKinds
 from surpass.programs.export.plan import Plan
 
-__all__ = ["write_c"]
-
 INDENT = "    "
 Lines = Iterator[str]
 CHOICE, OR, AND, COMPARISON, SUM, PRODUCT, SIGN, ATOM = 1, 2, 3, 5, 9, 10, 11, 20

@@ -11,8 +11,6 @@ from surpass.programs.export.heading import describe, scaled, show_widths
 from surpass.programs.export.plan import Plan
 from surpass.tasks.task import Limit
 
-__all__ = ["Written", "write_file"]
-
 Lines = Iterator[str]
 
 

@@ -10,8 +10,6 @@ from surpass.printing import count
 from surpass.programs.export.plan import Plan
 from surpass.tasks.task import Task
 
-__all__ = ["WIDTH", "describe", "plain_text", "scaled", "show_widths"]
-
 WIDTH = 112
 
 

@@ -12,8 +12,6 @@ from surpass.programs.export.heading import WIDTH, describe, plain_text, scaled,
 from surpass.programs.export.plan import Plan
 from surpass.tasks.task import Limit
 
-__all__ = ["write_python"]
-
 INDENT = "    "
 Lines = Iterator[str]
 
