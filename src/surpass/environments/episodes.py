@@ -14,7 +14,6 @@ from surpass.engine.batch import allocate
 from surpass.engine.specialise import Kernels, specialise
 from surpass.environments.settings import Settings
 from surpass.environments.spaces import read_actions
-from surpass.environments.supply import pick
 from surpass.errors import InstanceError
 from surpass.machine.state import PREVIOUS, SCORE, SIZE, Outcome
 from surpass.tasks.lists import edge_features
@@ -104,7 +103,7 @@ class Episodes:
         is_claimed = running & self.solved
         if np.count_nonzero(is_claimed):
             claimed = np.flatnonzero(is_claimed)
-            before = pick(self.instances, claimed)
+            before = self.instances.rows(claimed)
             after = batch.registers[claimed], batch.items[claimed], batch.reals[claimed]
             batch.outcomes[claimed[self.settings.task.find_wrong(before, *after)]] = WRONG
 

@@ -110,9 +110,8 @@ class Trial:
         return costs
 
     def _find_wrong(self, instances: Instances, rows: Ints) -> Flags:
-        chosen = Instances(*(part[rows] for part in instances))
         batch = self._batch
-        return self.task.find_wrong(chosen, batch.registers[rows], batch.items[rows], batch.reals[rows])
+        return self.task.find_wrong(instances.rows(rows), batch.registers[rows], batch.items[rows], batch.reals[rows])
 
     def _finish(self, programs: Sequence[Program], limits: Ints) -> None:
         """Run each program on its own episodes to the end, in place."""

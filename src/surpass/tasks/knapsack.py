@@ -250,12 +250,8 @@ def read(parts: Sequence[Sequence[Number]]) -> tuple[Instances, tuple[str, ...]]
     if any(not 0 <= x <= LARGEST for part in parts for x in part):
         raise InstanceError(f"weights, values and capacity must be numbers from 0 to {LARGEST:g}")
     weights, values = np.array(parts[0], np.float64), np.array(parts[1], np.float64)
-    size = len(weights)
-    instances = KNAPSACK.allocate(1, size)
-    instances.reals[0, CAPACITY] = parts[2][0] if len(parts) == 3 else weights.sum() / 2
-    instances.reals[0, WEIGHTS : WEIGHTS + size] = weights
-    instances.reals[0, WEIGHTS + size : WEIGHTS + 2 * size] = values
-    return instances, ()
+    capacity = parts[2][0] if len(parts) == 3 else weights.sum() / 2
+    return _with_capacity(weights[None], values[None], np.array([capacity], np.float64)), ()
 
 
 def write(instance: Instances) -> str:

@@ -171,25 +171,17 @@ class Sampler:
 
     def _draw(self) -> Pool:
         """Return the instances of this batch, some for each episode."""
-        count = self._instances_per_episode * self.episodes
-        sizes = np.arange(self.sizes[0], self.sizes[1] + 1)
+        count, (low, high) = self._instances_per_episode * self.episodes, self.sizes
         random = np.random.default_rng([self.seed, 3, self.batches])
-        wanted = random.integers(0, len(sizes), count)
-        task, widest = self.task, self.source.largest
-        pool_sizes = sizes[wanted]
-        items = np.zeros((count, task.memory.item_width(widest)), np.int64)
-        reals = np.zeros((count, task.memory.real_width(widest)))
+        sizes = random.integers(0, high - low + 1, count) + low
         names = self.source.data.split(",")
-        for k, size in enumerate(sizes.tolist()):
-            places = np.flatnonzero(wanted == k)
-            if len(places):
-                seed = self.seed * 10_000_000 + self.batches
-                data = names[(k + self.batches) % len(names)]
-                request = Request(size=size, count=len(places), seed=seed, data=data, queries=self.source.queries)
-                drawn = task.draw(request)
-                items[places, : drawn.items.shape[1]] = drawn.items
-                reals[places, : drawn.reals.shape[1]] = drawn.reals
-        return Pool(pool_sizes, items, reals, Limit.parse(self.source.limit).steps(pool_sizes))
+
+        def ask(size: int, wanted: int) -> Request:
+            data, seed = names[(size - low + self.batches) % len(names)], self.seed * 10_000_000 + self.batches
+            return Request(size=size, count=wanted, seed=seed, data=data, queries=self.source.queries)
+
+        drawn = self.task.draw_each(sizes, self.source.largest, ask)
+        return Pool(sizes, drawn.items, drawn.reals, Limit.parse(self.source.limit).steps(sizes))
 
     def final_observations(self) -> Ints:
         """Return what each episode shows now, packed; of an ended one it has no meaning."""
