@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,7 @@ class FullViewImitationConfig:
 class FullViewImitation(UpdateLearner):
     """A learner that imitates a teacher which sees whole lists."""
 
+    method = "imitation"
     config: FullViewImitationConfig
     network: GraphPolicy
 
@@ -70,11 +71,6 @@ class FullViewImitation(UpdateLearner):
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=config.learning_rate, fused=True)
         self.random = np.random.default_rng([config.seed, 1])
         self.updates = 0
-
-    @property
-    def recipe(self) -> dict[str, Any]:
-        """Everything that this run needs to be made again."""
-        return {"method": "imitation", **asdict(self.config)}
 
     def agent(self, name: str = "imitation") -> GraphAgent:
         """Return the network as an agent."""
