@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from surpass import environments
     from surpass.agents import find_agent
     from surpass.agents.teachers import find_teacher, known_teachers
-    from surpass.api import Run, check, compare_programs, evaluate, export, learn, program, show, trace
+    from surpass.api import Run, check, compare_programs, export, learn, program, show, trace
     from surpass.checks.certificate import Certificate
     from surpass.engine.record import record, replay
     from surpass.engine.run import Results, run
     from surpass.errors import SurpassError
-    from surpass.evaluation.scores import Evaluation
+    from surpass.evaluation.scores import Evaluation, evaluate
     from surpass.machine import (
         DEPTH,
         FUNCTION,
@@ -64,9 +64,9 @@ _HOMES = {
     "surpass.engine.record": ("record", "replay"),
     "surpass.engine.run": ("Results", "run"),
     "surpass.errors": ("SurpassError",),
-    "surpass.api": ("Run", "check", "compare_programs", "evaluate", "export", "learn", "program", "show", "trace"),
+    "surpass.api": ("Run", "check", "compare_programs", "export", "learn", "program", "show", "trace"),
     "surpass.checks.certificate": ("Certificate",),
-    "surpass.evaluation.scores": ("Evaluation",),
+    "surpass.evaluation.scores": ("Evaluation", "evaluate"),
     "surpass.programs.program": ("Program",),
     "surpass.machine.trace": ("read_trace", "write_trace"),
     "surpass.tasks.teacher": ("Do", "See", "teacher"),

@@ -46,7 +46,7 @@ def sweep_command(
 
     Example: surpass sweep quick-search
     """
-    from surpass.api import as_task
+    from surpass.agents import as_task
     from surpass.engine.run import core_count
     from surpass.learning.jobs import LocalRunner
     from surpass.learning.recipes import find_recipe
