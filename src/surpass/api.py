@@ -8,7 +8,6 @@ registers one.
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from surpass.agents import AgentLike, Progress, TaskLike, as_agent, as_task
 from surpass.agents.teachers import known_teachers
-from surpass.bundles import write_atomically
 from surpass.checks.certificate import Certificate
 from surpass.checks.check import check as check_agent
 from surpass.engine.record import record
@@ -304,6 +302,7 @@ def _finish(learner: AnyLearner, folder: RunFolder, sizes: Sequence[int], instan
     """Save what was learned with its scores, beside the teacher's or those of the task's last teacher."""
     from surpass.agents.networks.files import network_tensors, save_agent
     from surpass.agents.saved import save_program
+    from surpass.learning import runs
 
     agent: AnyAgent | None = None
     scores: Evaluation | None = None
@@ -319,5 +318,5 @@ def _finish(learner: AnyLearner, folder: RunFolder, sizes: Sequence[int], instan
             save_program(stem, agent, about, network_tensors(learner.network) if learner.has_network else None)
         else:
             save_agent(stem, learner.task, learner.network, about)
-        write_atomically(folder.path / "scores.json", (json.dumps(scores.as_json(), indent=1) + "\n").encode())
+        runs.write_json(folder.path / "scores.json", scores.as_json())
     return Run(folder.path, learner.recipe, folder.curves, folder.seconds, learner.finished, agent, scores)

@@ -35,6 +35,8 @@ EXPERIMENTS = {
     "unroll": "The unroll length",
 }
 """The experiments, each with the recipe `curves-NAME`, and their titles."""
+Band = tuple[Reals, Reals, Reals]
+"""A line and the lower and upper end of its 95 % interval, each [m]."""
 X, Y = "steps", "mean_steps"
 """The columns of a run's curves that are drawn."""
 CHANCE = 0.025
@@ -77,18 +79,12 @@ class Curves:
         return entries
 
 
-class Band(tuple[Reals, Reals, Reals]):
-    """A line and the lower and upper end of its 95 % interval, each [m]."""
-
-    __slots__ = ()
-
-
 def mean_with_band(curve: Curve) -> Band:
     """Return the mean over the seeds, with Student's 95 % interval."""
     means = [mean_of(row[np.isfinite(row)]) for row in curve.values]
     line = np.array([mean.mean for mean in means])
     half = np.array([mean.ci95 if math.isfinite(mean.ci95) else 0.0 for mean in means])
-    return Band((line, line - half, line + half))
+    return line, line - half, line + half
 
 
 def best_with_band(curve: Curve) -> Band:
@@ -104,7 +100,7 @@ def best_with_band(curve: Curve) -> Band:
         k = next(k for k in range(1, count + 1) if ((count - k) / count) ** count <= CHANCE)
         line.append(ordered[0])
         upper.append(ordered[k - 1])
-    return Band((np.array(line), np.array(line), np.array(upper)))
+    return np.array(line), np.array(line), np.array(upper)
 
 
 # Files

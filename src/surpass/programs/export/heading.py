@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 
 from surpass.errors import ExportError
@@ -11,6 +12,8 @@ from surpass.programs.export.plan import Plan
 from surpass.tasks.task import Task
 
 WIDTH = 112
+INDENT = "    "
+Lines = Iterator[str]
 
 
 def describe(plan: Plan, calls: list[str], unsolved: str) -> list[str]:
@@ -30,6 +33,11 @@ def describe(plan: Plan, calls: list[str], unsolved: str) -> list[str]:
     for paragraph in paragraphs:
         lines += ([""] if lines else []) + textwrap.wrap(plain_text(paragraph), WIDTH)
     return lines
+
+
+def indent(lines: Iterable[str]) -> Lines:
+    """Yield lines one step further to the right."""
+    return (INDENT + line for line in lines)
 
 
 def plain_text(text: str) -> str:
