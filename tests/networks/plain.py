@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from surpass import PREVIOUS_ACTION, Feature, Instruction, Interface, binary, flag, integer
 from surpass.agents.networks.structured import StructuredPolicy
 from surpass.full_view.graph import LAYERS, GraphPolicy
-from surpass.machine import PREVIOUS_ACTION, Feature, Instruction, Interface, binary, flag, integer
 from surpass.tasks.knapsack import KNAPSACK
 from surpass.tasks.search import SEARCH
 from surpass.tasks.sort_bubble import SORT_BUBBLE

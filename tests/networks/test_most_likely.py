@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+from surpass import Instruction, Interface, binary, flag, integer
 from surpass.agents.networks.agent import SAFE_MARGIN, NetworkAgent
 from surpass.agents.networks.structured import PRUNE, StructuredPolicy
-from surpass.machine import Instruction, Interface, binary, flag, integer
 from surpass.tasks.sort_bubble import SORT_BUBBLE
 from tests.networks.plain import PAPER, SMALL, draw_observations, enumerate_log_probabilities, sharp_network
 

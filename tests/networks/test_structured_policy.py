@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from surpass import Interface
 from surpass.agents.networks.structured import StructuredPolicy
-from surpass.machine import Interface
 from tests.networks.plain import (
     PAPER,
     SMALL,
