@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from surpass.machine import Instruction, Interface
+from surpass import Instruction, Interface
 from surpass.tasks.task import Task
 
 __all__ = ["with_kernels"]

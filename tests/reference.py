@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from surpass import Outcome
 from surpass.engine.advance import Player
 from surpass.engine.batch import allocate
 from surpass.engine.specialise import specialise
-from surpass.machine import Outcome
 from surpass.machine.interface import NO_ACTION
 from surpass.machine.state import DEPTH, FIRST
 from surpass.table import Agent, Table

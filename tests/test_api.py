@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import surpass
-from surpass.api import as_task
+from surpass.agents import as_task
 from surpass.errors import SurpassError
 from surpass.programs.program import Program
 

@@ -1,19 +1,15 @@
-"""A table asks its source once, keeps every answer while it grows, and can be joined, amended, saved and loaded."""
+"""A table asks its source once, and keeps every answer while it grows."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surpass.bundles import load_bundle, save_bundle
-from surpass.errors import SavedFileError, SettingError, SurpassError
+from surpass.errors import SurpassError
 from surpass.machine.interface import NO_ACTION
 from surpass.table import EMPTY, Table
-from surpass.tasks.registry import find_task
 from surpass.tasks.sort_quick import SORT_QUICK
 from surpass.tasks.task import Task
 
@@ -147,95 +143,3 @@ def test_what_is_put_in_again_takes_the_place_of_what_was_there() -> None:
     assert len(table) == 3
     table.clear()
     assert (len(table), table.observations.tolist()) == (0, [])
-
-
-# Joining and amending
-
-
-def test_joining_adds_what_is_lacking_and_changes_nothing() -> None:
-    table = Table.holding(SORT_QUICK, np.array([1, 2]), np.array([10, 20]))
-    table.join(Table.holding(SORT_QUICK, np.array([2, 3]), np.array([99, 30])))
-    assert [column.tolist() for column in table.entries()] == [[1, 2, 3], [10, 20, 30]]
-
-
-def test_a_table_of_another_task_cannot_be_joined() -> None:
-    with pytest.raises(SettingError, match="a table of search, not of sort-quick"):
-        Table(SORT_QUICK).join(Table(find_task("search")))
-
-
-def test_amended_entries_take_the_place_of_those_that_are_there() -> None:
-    task = find_task("sort-bubble")
-    table = Table.holding(task, np.arange(50), np.zeros(50, np.int64))
-    table.amend(np.array([3, 70]), np.array([9, 5]))
-    observations, actions = table.entries()
-    assert len(table) == 51
-    assert observations.tolist() == [*range(50), 70]
-    assert actions.tolist() == [0, 0, 0, 9, *[0] * 46, 5]
-    with pytest.raises(SettingError, match="answered 28; actions are 0 to 27"):
-        table.amend(np.array([1]), np.array([28]))
-
-
-# Files
-
-
-def test_a_table_comes_back_from_its_file(tmp_path: Path) -> None:
-    table = Table.of(Remainder())
-    table.extend(np.arange(50) * 10**9)
-    table.save(tmp_path / "kept", {"seconds": 3})
-    loaded = Table.load(tmp_path / "kept", "mine")
-    assert [column.tolist() for column in loaded.entries()] == [column.tolist() for column in table.entries()]
-    assert (loaded.name, loaded.task, loaded.source) == ("mine", SORT_QUICK, None)
-    assert load_bundle(tmp_path / "kept")[1]["seconds"] == 3
-
-
-@pytest.mark.parametrize("suffix", [".safetensors", ".json"])
-@pytest.mark.parametrize("damage", [lambda data: data[:-9], lambda data: data[:-9] + b"9" + data[-8:], lambda _: b""])
-def test_a_damaged_file_is_refused(tmp_path: Path, suffix: str, damage) -> None:
-    Table.holding(SORT_QUICK, np.array([1, 2]), np.array([10, 20])).save(tmp_path / "kept")
-    path = tmp_path / f"kept{suffix}"
-    whole = path.read_bytes()
-    path.write_bytes(damage(whole))
-    assert path.read_bytes() != whole
-    with pytest.raises(SavedFileError):
-        Table.load(tmp_path / "kept")
-
-
-@pytest.mark.parametrize(
-    ("tensors", "record"),
-    [
-        ({"observations": np.array([1, 1])}, {}),
-        ({"observations": np.array([-1, 1])}, {}),
-        ({"observations": np.array([1, LARGEST + 1])}, {}),
-        ({"observations": np.array([1, 2, 3])}, {}),
-        ({"observations": np.array([1.0, 2.0])}, {}),
-        ({"observations": np.array([[1], [2]])}, {}),
-        ({"actions": np.array([0, 2096])}, {}),
-        ({"actions": np.array([0, -2])}, {}),
-        ({"more": np.array([0])}, {}),
-        ({}, {"kind": "network"}),
-        ({}, {"interface": "another"}),
-        ({}, {"task": "search"}),
-        ({}, {"task": "nothing"}),
-    ],
-    ids=[
-        "twice",
-        "below 0",
-        "too large",
-        "too many",
-        "real numbers",
-        "two-dimensional",
-        "no such action",
-        "below no action",
-        "more tensors",
-        "another kind",
-        "another interface",
-        "another task",
-        "unknown task",
-    ],
-)
-def test_a_whole_file_that_holds_no_table_is_refused(tmp_path: Path, tensors, record) -> None:
-    Table.holding(SORT_QUICK, np.array([1, 2]), np.array([10, 20])).save(tmp_path / "kept")
-    good, about = load_bundle(tmp_path / "kept")
-    save_bundle(tmp_path / "kept", {**good, **tensors}, {**about, **record})
-    with pytest.raises(SurpassError):
-        Table.load(tmp_path / "kept")

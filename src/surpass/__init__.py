@@ -12,44 +12,30 @@ if TYPE_CHECKING:
     from surpass import environments
     from surpass.agents import find_agent
     from surpass.agents.teachers import find_teacher, known_teachers
-    from surpass.api import Run, check, compare_programs, evaluate, export, learn, program, show, trace
+    from surpass.api import Run, check, compare_programs, export, learn, program, show, trace
     from surpass.checks.certificate import Certificate
     from surpass.engine.record import record, replay
     from surpass.engine.run import Results, run
     from surpass.errors import SurpassError
-    from surpass.evaluation.scores import Evaluation
-    from surpass.machine import (
+    from surpass.evaluation.scores import Evaluation, evaluate
+    from surpass.machine.calls import NO_RECEIVER, enter, leave
+    from surpass.machine.dispatch import compare
+    from surpass.machine.features import PREVIOUS_ACTION, CurrentFunction, Feature, Value, comparison, flag, value
+    from surpass.machine.instructions import STEPS, Action, Instruction, binary, integer, pointer, variable
+    from surpass.machine.interface import Interface
+    from surpass.machine.kernel import kernel
+    from surpass.machine.state import (
         DEPTH,
         FUNCTION,
-        NO_RECEIVER,
         PREVIOUS,
-        PREVIOUS_ACTION,
         RUNNING,
         SCORE,
         SIZE,
         SOLVED,
-        STEPS,
         WRONG,
-        Action,
-        CurrentFunction,
-        Feature,
-        Instruction,
-        Interface,
         Outcome,
         State,
-        Value,
-        binary,
-        compare,
-        comparison,
-        enter,
-        flag,
-        integer,
-        kernel,
-        leave,
-        pointer,
         registers,
-        value,
-        variable,
     )
     from surpass.machine.trace import read_trace, write_trace
     from surpass.programs.program import Program
@@ -59,55 +45,29 @@ if TYPE_CHECKING:
     from surpass.tasks.teacher import Do, See, teacher
 
 _HOMES = {
-    "surpass.agents": ("find_agent",),
-    "surpass.agents.teachers": ("find_teacher", "known_teachers"),
-    "surpass.engine.record": ("record", "replay"),
-    "surpass.engine.run": ("Results", "run"),
-    "surpass.errors": ("SurpassError",),
-    "surpass.api": ("Run", "check", "compare_programs", "evaluate", "export", "learn", "program", "show", "trace"),
-    "surpass.checks.certificate": ("Certificate",),
-    "surpass.evaluation.scores": ("Evaluation",),
-    "surpass.programs.program": ("Program",),
-    "surpass.machine": (
-        "DEPTH",
-        "FUNCTION",
-        "NO_RECEIVER",
-        "PREVIOUS",
-        "PREVIOUS_ACTION",
-        "RUNNING",
-        "SCORE",
-        "SIZE",
-        "SOLVED",
-        "STEPS",
-        "WRONG",
-        "Action",
-        "CurrentFunction",
-        "Feature",
-        "Instruction",
-        "Interface",
-        "Outcome",
-        "State",
-        "Value",
-        "binary",
-        "compare",
-        "comparison",
-        "enter",
-        "flag",
-        "integer",
-        "kernel",
-        "leave",
-        "pointer",
-        "registers",
-        "value",
-        "variable",
-    ),
-    "surpass.machine.trace": ("read_trace", "write_trace"),
-    "surpass.tasks.teacher": ("Do", "See", "teacher"),
-    "surpass.tasks.registry": ("find_task", "known_tasks", "register_task"),
-    "surpass.tasks.lists": ("list_inputs",),
-    "surpass.tasks.task": ("Enumeration", "Inputs", "Instances", "Memory", "Request", "Reward", "Task"),
+    "surpass.agents": "find_agent",
+    "surpass.agents.teachers": "find_teacher known_teachers",
+    "surpass.api": "Run check compare_programs export learn program show trace",
+    "surpass.checks.certificate": "Certificate",
+    "surpass.engine.record": "record replay",
+    "surpass.engine.run": "Results run",
+    "surpass.errors": "SurpassError",
+    "surpass.evaluation.scores": "Evaluation evaluate",
+    "surpass.machine.calls": "NO_RECEIVER enter leave",
+    "surpass.machine.dispatch": "compare",
+    "surpass.machine.features": "PREVIOUS_ACTION CurrentFunction Feature Value comparison flag value",
+    "surpass.machine.instructions": "STEPS Action Instruction binary integer pointer variable",
+    "surpass.machine.interface": "Interface",
+    "surpass.machine.kernel": "kernel",
+    "surpass.machine.state": "DEPTH FUNCTION PREVIOUS RUNNING SCORE SIZE SOLVED WRONG Outcome State registers",
+    "surpass.machine.trace": "read_trace write_trace",
+    "surpass.programs.program": "Program",
+    "surpass.tasks.lists": "list_inputs",
+    "surpass.tasks.registry": "find_task known_tasks register_task",
+    "surpass.tasks.task": "Enumeration Inputs Instances Memory Request Reward Task",
+    "surpass.tasks.teacher": "Do See teacher",
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
     "DEPTH",

@@ -8,7 +8,6 @@ registers one.
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -16,116 +15,34 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surpass.agents import find_agent
+from surpass.agents import AgentLike, Progress, TaskLike, as_agent, as_task
 from surpass.agents.teachers import known_teachers
-from surpass.bundles import write_atomically
 from surpass.checks.certificate import Certificate
 from surpass.checks.check import check as check_agent
 from surpass.engine.record import record
 from surpass.engine.run import AnyAgent
 from surpass.errors import SettingError
 from surpass.evaluation.comparison import ProgramComparison
-from surpass.evaluation.scores import Evaluation
-from surpass.evaluation.scores import evaluate as evaluate_agent
+from surpass.evaluation.scores import Evaluation, evaluate
 from surpass.machine.trace import Trace
 from surpass.printing import Printed, count
 from surpass.programs.export import export_program
 from surpass.programs.extract import extract
 from surpass.programs.program import Program
 from surpass.programs.usage import Usage, measure_use
-from surpass.tasks.registry import find_task
 from surpass.tasks.task import Limit, Request, Task
-from surpass.tasks.user_file import load_task_file
 
 if TYPE_CHECKING:
     from surpass.learning.methods import AnyLearner
     from surpass.learning.runs import RunFolder
 
-__all__ = [
-    "Exported",
-    "Run",
-    "as_agent",
-    "as_task",
-    "check",
-    "compare_programs",
-    "evaluate",
-    "export",
-    "learn",
-    "new_learner",
-    "program",
-    "show",
-    "trace",
-]
-
 log = logging.getLogger("surpass")
-
-AgentLike = AnyAgent | str | Path
-TaskLike = Task | str | Path
-Progress = Callable[[str, int, int | None], None]
-"""Is called as `progress(what, done, total)` while something takes long; the total may be None."""
 
 MOST_SCORED = 1000
 """The largest size that a run is scored at if no sizes are given."""
 
 
-def as_task(task: TaskLike) -> Task:
-    """Return the task itself, that of a name, or the one that a Python file registers."""
-    if isinstance(task, Task):
-        return task
-    if not str(task).endswith(".py"):
-        return find_task(str(task))
-    tasks = load_task_file(Path(task))
-    if len(tasks) > 1:
-        names = ", ".join(one.name for one in tasks)
-        raise SettingError(f"{task} registers several tasks ({names}); put each into its own file")
-    return tasks[0]
-
-
-def as_agent(agent: AgentLike, task: TaskLike | None = None) -> AnyAgent:
-    """Return the agent itself, or the one that a text names; it must be of `task` if one is given."""
-    wanted = None if task is None else as_task(task)
-    found = find_agent(str(agent)) if isinstance(agent, str | Path) else agent
-    if not hasattr(found, "task"):
-        raise SettingError(f"{agent!r} is no agent; give an agent, or a text that names one")
-    if wanted is not None and found.task is not wanted:
-        raise SettingError(f"{found.name} works on {found.task.name}, not on {wanted.name}")
-    return found
-
-
-# Measuring and watching
-
-
-def evaluate(
-    agent: AgentLike,
-    *,
-    task: TaskLike | None = None,
-    sizes: Sequence[int] | None = None,
-    instances: int | None = None,
-    seed: int = 0,
-    data: str | Path | None = None,
-    queries: str | None = None,
-    limit: str | None = None,
-    against: AgentLike | None = None,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> Evaluation:
-    """Return the scores of an agent for each size, on drawn instances or on those of a file (`data`).
-
-    `against` runs another agent of the task on the same instances.
-    """
-    first = as_agent(agent, task)
-    return evaluate_agent(
-        first,
-        sizes=sizes,
-        instances=instances,
-        seed=seed,
-        data=data,
-        queries=queries,
-        limit=limit,
-        against=None if against is None else as_agent(against),
-        threads=threads,
-        progress=progress and (lambda size, done, total: progress(f"{first.name} n={size:,}", done, total)),
-    )
+# Watching and checking
 
 
 def trace(
@@ -390,6 +307,7 @@ def _finish(learner: AnyLearner, folder: RunFolder, sizes: Sequence[int], instan
     """Save what was learned with its scores, beside the teacher's or those of the task's last teacher."""
     from surpass.agents.networks.files import network_tensors, save_agent
     from surpass.agents.saved import save_program
+    from surpass.learning import runs
 
     agent: AnyAgent | None = None
     scores: Evaluation | None = None
@@ -400,10 +318,10 @@ def _finish(learner: AnyLearner, folder: RunFolder, sizes: Sequence[int], instan
         about["seconds"] = round(folder.seconds, 1)
         agent = replace(found, name=name) if isinstance(found, Program) else learner.agent(name)
         against = learner.teacher or next(iter(known_teachers(learner.task)[::-1]), None)
-        scores = evaluate_agent(agent, sizes=sizes, instances=instances, against=against, seed=1)
+        scores = evaluate(agent, sizes=sizes, instances=instances, against=against, seed=1)
         if isinstance(agent, Program):
             save_program(stem, agent, about, network_tensors(learner.network) if learner.has_network else None)
         else:
             save_agent(stem, learner.task, learner.network, about)
-        write_atomically(folder.path / "scores.json", (json.dumps(scores.as_json(), indent=1) + "\n").encode())
+        runs.write_json(folder.path / "scores.json", scores.as_json())
     return Run(folder.path, learner.recipe, folder.curves, folder.seconds, learner.finished, agent, scores)

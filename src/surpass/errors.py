@@ -20,23 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = [
-    "DataFileError",
-    "DeclarationError",
-    "DivergedError",
-    "ExportError",
-    "InstanceError",
-    "ObservationError",
-    "ProgramError",
-    "RecipeError",
-    "SavedFileError",
-    "SettingError",
-    "SurpassError",
-    "TraceError",
-    "UnknownNameError",
-    "WrongAnswerError",
-]
-
 
 class SurpassError(Exception):
     """The base of every error that surpass raises on purpose; its text is one sentence."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Sequence
-
-__all__ = ["Printed", "count", "cut", "show_number", "text_table"]
+from typing import Any
 
 
 class Printed:
@@ -35,6 +34,15 @@ def show_number(value: float | None, digits: int = 1) -> str:
     if value is None or not math.isfinite(value):
         return "-"
     return f"{value:,.{digits}f}"
+
+
+def finite(value: Any) -> Any:
+    """Return plain data with None for each number that does not exist."""
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def count(number: int, one: str) -> str:

@@ -7,27 +7,18 @@ marked `EMPTY`.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
-from surpass.bundles import check_interface, interface_fingerprint, load_bundle, save_bundle
-from surpass.errors import SavedFileError, SettingError
+from surpass.arrays import Flags, Ints
+from surpass.errors import SettingError
 from surpass.machine.interface import NO_ACTION
 from surpass.machine.kernel import kernel
-from surpass.tasks.registry import find_task
 from surpass.tasks.task import Task
-
-__all__ = ["EMPTY", "Agent", "Table", "find", "is_saved_table", "put"]
-
-Ints = npt.NDArray[np.int64]
 
 EMPTY = -1
 """Marks a free place; the keys are observations and so never negative."""
-KIND = "table"
-"""What the record of a saved table says that it is."""
 
 
 @runtime_checkable
@@ -81,9 +72,9 @@ class Table:
             places = find_all(self.keys, observations)
         return self.values[places]
 
-    def holds(self, observations: Ints) -> npt.NDArray[np.bool_]:
+    def holds(self, observations: Ints) -> Flags:
         """Tell for each observation [m] whether it is in the table."""
-        held: npt.NDArray[np.bool_] = self.keys[find_all(self.keys, np.asarray(observations, np.int64))] != EMPTY
+        held: Flags = self.keys[find_all(self.keys, np.asarray(observations, np.int64))] != EMPTY
         return held
 
     def entries(self) -> tuple[Ints, Ints]:
@@ -117,19 +108,6 @@ class Table:
             put(self.keys, self.values, *held)
         put(self.keys, self.values, observations, actions)
 
-    def amend(self, observations: Ints, actions: Ints) -> None:
-        """Give observations [m] other actions [m]; those that are not there yet are added."""
-        self._check(observations, actions)
-        self.insert(observations, actions)
-
-    def join(self, other: Table) -> None:
-        """Put in what another table of the same task holds and this one lacks."""
-        if other.task is not self.task:
-            raise SettingError(f"{other.name} is a table of {other.task.name}, not of {self.task.name}")
-        observations, actions = other.entries()
-        missing = ~self.holds(observations)
-        self.insert(observations[missing], actions[missing])
-
     def clear(self) -> None:
         """Remove everything."""
         self._allocate(1024)
@@ -148,42 +126,6 @@ class Table:
         bad = answers[(answers < NO_ACTION) | (answers >= most)]
         if bad.size:
             raise SettingError(f"{self.name} answered {bad[0]}; actions are 0 to {most - 1}, and -1 for none")
-
-    # Files
-
-    def save(self, stem: Path, about: dict[str, Any] | None = None) -> None:
-        """Write the table as a bundle, with what is known about it."""
-        observations, actions = self.entries()
-        record = {**(about or {}), "kind": KIND, "task": self.task.name}
-        record["interface"] = interface_fingerprint(self.task.interface)
-        save_bundle(stem, {"observations": observations, "actions": actions}, record)
-
-    @classmethod
-    def load(cls, stem: Path, name: str = "") -> Table:
-        """Return the table of a bundle."""
-        tensors, record = load_bundle(stem)
-        if not is_saved_table(record) or set(tensors) != {"observations", "actions"}:
-            raise SavedFileError(f"{stem} does not hold a table")
-        task = find_task(str(record["task"]))
-        check_interface(stem, record, task.interface, task.name)
-        observations, actions = tensors["observations"], tensors["actions"]
-        if not all(array.ndim == 1 and array.dtype == np.int64 for array in (observations, actions)):
-            raise SavedFileError(f"{stem} holds numbers of another type or shape than a table's")
-        is_seen = (observations >= 0) & (observations < task.interface.observation_count)
-        if len(np.unique(observations)) < len(observations) or not is_seen.all():
-            raise SavedFileError(f"{stem} holds an observation twice, or one that {task.name} does not have")
-        table = cls(task, name=name or str(stem))
-        try:
-            table._check(observations, actions)
-        except SettingError as error:
-            raise SavedFileError(f"{stem} does not hold a table: {error}") from None
-        table.insert(observations, actions)
-        return table
-
-
-def is_saved_table(record: dict[str, Any]) -> bool:
-    """Tell whether the record of a bundle is that of a table."""
-    return record.get("kind") == KIND
 
 
 # Places. `find` is part of the compiled loops; what Python needs goes through NumPy, so that nothing here is compiled.

@@ -8,12 +8,12 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
+from surpass import Outcome
 from surpass.agents.teachers import find_teacher
 from surpass.engine.advance import Player
 from surpass.engine.batch import allocate
 from surpass.engine.run import Results, run
 from surpass.engine.specialise import specialise
-from surpass.machine import Outcome
 from surpass.machine.calls import stack_limit
 from surpass.machine.state import DEPTH
 from surpass.table import Table

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from surpass import Action
 from surpass.agents.teachers import find_teacher, known_teachers
 from surpass.errors import DeclarationError, UnknownNameError
 from surpass.full_view.agent import FullViewAgent
-from surpass.machine import Action
 from surpass.machine.interface import NO_ACTION
 from surpass.table import Agent
 from surpass.tasks.registry import PAPER_TASKS

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from surpass import kernel
 from surpass.agents import find_agent
 from surpass.agents.teachers import find_teacher
 from surpass.checks.certificate import CounterExample
@@ -15,7 +16,6 @@ from surpass.checks.check import check
 from surpass.engine.record import record, replay
 from surpass.engine.run import run
 from surpass.full_view.agent import FullViewTeacher
-from surpass.machine import kernel
 from surpass.machine.instructions import Action
 from surpass.machine.state import SCORE, SIZE, State
 from surpass.table import Agent

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from surpass import RUNNING, SIZE, SOLVED, Feature, Instruction, Interface, Outcome, State, kernel
 from surpass.engine.run import Results, run
 from surpass.errors import DeclarationError, ObservationError
-from surpass.machine import RUNNING, SIZE, SOLVED, Feature, Instruction, Interface, Outcome, State, kernel
 from surpass.machine.features import comparison, value
 from surpass.tasks.task import Inputs, Instances, Task
 from surpass.tasks.teacher import Teacher

@@ -21,7 +21,7 @@ from surpass.engine import specialise as specialise_module
 from surpass.engine.specialise import cache_folder, specialise
 
 HELPER = """
-from surpass.machine import kernel
+from surpass import kernel
 
 FACTOR, SEVEN, ONE = 10, 7, 1
 
@@ -36,7 +36,7 @@ import numpy as np
 
 from surpass.tasks.teacher import Teacher
 from surpass.engine.run import run
-from surpass.machine import Feature, Instruction, Interface, kernel
+from surpass import Feature, Instruction, Interface, kernel
 from surpass.tasks.task import Inputs, Task
 from helper import worth
 
@@ -199,7 +199,7 @@ def test_a_change_that_the_code_does_not_depend_on_keeps_the_folder(
 
 
 def replace_helper(body: str) -> str:
-    return f"import enum\nimport numpy as np\nfrom surpass.machine import kernel\n{body}"
+    return f"import enum\nimport numpy as np\nfrom surpass import kernel\n{body}"
 
 
 STALE: dict[str, tuple[str, str, str]] = {
@@ -240,7 +240,7 @@ def test_a_change_of_what_a_kernel_reads_gets_another_folder(
 def test_kernels_typed_in_at_a_prompt_are_told_apart_by_the_names_in_them(
     workshop: Workshop, folder_of: Callable[[], str]
 ) -> None:
-    text = "from surpass.machine import kernel\nexec('@kernel\\ndef worth(x):\\n    return (x + 1.5j).real\\n')\n"
+    text = "from surpass import kernel\nexec('@kernel\\ndef worth(x):\\n    return (x + 1.5j).real\\n')\n"
     workshop.write_helper(text)
     assert folder_of()
     workshop.edit_helper(".real", ".imag")

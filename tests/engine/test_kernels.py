@@ -8,11 +8,11 @@ import numba
 import numpy as np
 import pytest
 
+from surpass import Action, Outcome
 from surpass.agents.teachers import find_teacher
 from surpass.engine.batch import FIRST_DEPTH, allocate, grow_stack
 from surpass.engine.record import Episode
 from surpass.engine.run import run
-from surpass.machine import Action, Outcome
 from surpass.machine.state import DEPTH, FIRST
 from surpass.table import EMPTY, Table, find, put
 from surpass.tasks.knapsack import KNAPSACK

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from surpass import Outcome, State, kernel
 from surpass.agents.teachers import find_teacher
 from surpass.engine import run as run_module
 from surpass.engine.run import Results, core_count, run
 from surpass.errors import InstanceError, SettingError
-from surpass.machine import Outcome, State, kernel
 from surpass.machine.calls import stack_limit
 from surpass.table import Table
 from surpass.tasks.knapsack import KNAPSACK

@@ -5,19 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surpass.machine import (
-    RUNNING,
-    SCORE,
-    SIZE,
-    SOLVED,
-    Feature,
-    Instruction,
-    Interface,
-    State,
-    binary,
-    kernel,
-    registers,
-)
+from surpass import RUNNING, SCORE, SIZE, SOLVED, Feature, Instruction, Interface, State, binary, kernel, registers
 from surpass.tasks.registry import PAPER_TASKS
 from surpass.tasks.task import Inputs, Instances, Memory, Reward, Task
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from surpass import Instruction, Interface
 from surpass.environments.settings import read_settings
 from surpass.errors import SettingError, SurpassError
-from surpass.machine import Instruction, Interface
 from surpass.machine.instructions import pointer
 from surpass.tasks.sort_full import SORT_FULL
 

@@ -20,6 +20,7 @@ from surpass.learning.runs import train
 from surpass.tasks.lists import from_lists
 from surpass.tasks.sort_full import SORT_FULL
 from tests.learning.quick import run_in
+from tests.networks.plain import pair_log_probabilities
 
 SMALL = {"smallest": 3, "largest": 5, "episodes": 5, "unroll": 7, "limit": "4", "updates_per_round": 2, "checked": 5}
 FULL = {
@@ -78,14 +79,14 @@ def step_by_step_loss(learner: FullViewPolicyGradient, steps: Steps) -> torch.Te
             else:
                 target = reward + config.discount * target
             edges = encode_lists(values[None])
-            score = network.pair_log_probabilities(edges, torch.from_numpy(pair[None]))[0]
+            score = pair_log_probabilities(network, edges, torch.from_numpy(pair[None]))[0]
             total = total - (target - value(values).detach()) * score
             total = total - config.entropy_weight * (
                 entropy_of(network.first_log_probabilities(edges))
                 + entropy_of(network.second_log_probabilities(edges, torch.tensor([pair[0]])))
             )
             told = torch.from_numpy(teacher.pointers(values[None]))
-            total = total - config.imitation_weight * network.pair_log_probabilities(edges, told)[0]
+            total = total - config.imitation_weight * pair_log_probabilities(network, edges, told)[0]
             if config.baseline == "network":
                 total = total + config.baseline_weight * (target - value(values)) ** 2
     return total / (length * count)
@@ -167,7 +168,7 @@ def test_pairs_are_drawn_with_the_probabilities_of_the_network() -> None:
     with torch.no_grad():
         for i in range(4):
             for j in range(4):
-                share = learner.network.pair_log_probabilities(edges, torch.tensor([[i, j]])).exp().item()
+                share = pair_log_probabilities(learner.network, edges, torch.tensor([[i, j]])).exp().item()
                 met = int(((pairs[:, 0] == i) & (pairs[:, 1] == j)).sum())
                 assert abs(met - draws * share) < 5 * np.sqrt(draws * share * (1 - share)) + 1
 

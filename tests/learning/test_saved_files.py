@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from surpass import Instruction, Interface, binary, flag, integer
 from surpass.agents import find_agent
 from surpass.agents.networks.agent import NetworkAgent, new_agent
 from surpass.agents.networks.files import load_agent, save_agent
@@ -20,7 +21,6 @@ from surpass.agents.zoo import find_resident
 from surpass.bundles import interface_fingerprint, load_bundle, save_bundle
 from surpass.errors import SavedFileError
 from surpass.learning.runs import RunFolder
-from surpass.machine import Instruction, Interface, binary, flag, integer
 from surpass.tasks.knapsack import KNAPSACK
 from surpass.tasks.search import SEARCH
 from tests.learning.quick import checkpoint_files, knapsack_learner, run_in

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from surpass import PREVIOUS_ACTION, Feature, Instruction, Interface, binary, flag, integer, pointer
 from surpass.errors import DeclarationError, SettingError, SurpassError
-from surpass.machine import PREVIOUS_ACTION, Feature, Instruction, Interface, Operand, binary, flag, integer, pointer
+from surpass.machine.instructions import Operand
 from surpass.tasks.registry import find_task, known_tasks, register_task
 from surpass.tasks.sort_bubble import SORT_BUBBLE
 from surpass.tasks.task import Inputs, Memory

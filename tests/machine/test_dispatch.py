@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import surpass
+from surpass import SIZE, Instruction, Interface, State, comparison, flag, integer, kernel, value
 from surpass.errors import DeclarationError
-from surpass.machine import SIZE, Instruction, Interface, Operand, State, comparison, flag, integer, kernel, value
 from surpass.machine.dispatch import join_features, join_instructions
-from surpass.machine.instructions import binary, variable
+from surpass.machine.instructions import Operand, binary, variable
 from surpass.machine.state import FIRST
 
 R = surpass.registers("v", "w", "log")

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from surpass import Action, Interface
 from surpass.errors import ObservationError, SurpassError, UnknownNameError
-from surpass.machine import Action, Interface, PreviousAction
+from surpass.machine.features import PreviousAction
 from surpass.tasks.knapsack import KNAPSACK
 from surpass.tasks.search import SEARCH
 from surpass.tasks.sort_bubble import SORT_BUBBLE

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surpass.machine import Outcome
+from surpass import Outcome
 from surpass.machine.state import DEPTH, FIRST
 from surpass.tasks.knapsack import KNAPSACK, WEIGHTS
 from surpass.tasks.lists import from_lists

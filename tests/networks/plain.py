@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from surpass import PREVIOUS_ACTION, Feature, Instruction, Interface, binary, flag, integer
 from surpass.agents.networks.structured import StructuredPolicy
 from surpass.full_view.graph import LAYERS, GraphPolicy
-from surpass.machine import PREVIOUS_ACTION, Feature, Instruction, Interface, binary, flag, integer
 from surpass.tasks.knapsack import KNAPSACK
 from surpass.tasks.search import SEARCH
 from surpass.tasks.sort_bubble import SORT_BUBBLE
@@ -94,6 +94,12 @@ def enumerate_log_probabilities(network: StructuredPolicy, observation: int) -> 
 
 
 # The graph policy
+
+
+def pair_log_probabilities(policy: GraphPolicy, edges: torch.Tensor, pairs: torch.Tensor) -> torch.Tensor:
+    """Return the log-probability [B] that a policy gives pairs of positions [B, 2]."""
+    first = policy.first_log_probabilities(edges).gather(1, pairs[:, :1])[:, 0]
+    return first + policy.second_log_probabilities(edges, pairs[:, 0]).gather(1, pairs[:, 1:])[:, 0]
 
 
 def _through(layers: list[torch.nn.Module], values: np.ndarray) -> np.ndarray:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+from surpass import Instruction, Interface, binary, flag, integer
 from surpass.agents.networks.agent import SAFE_MARGIN, NetworkAgent
 from surpass.agents.networks.structured import PRUNE, StructuredPolicy
-from surpass.machine import Instruction, Interface, binary, flag, integer
 from surpass.tasks.sort_bubble import SORT_BUBBLE
 from tests.networks.plain import PAPER, SMALL, draw_observations, enumerate_log_probabilities, sharp_network
 
@@ -133,7 +133,7 @@ def test_a_likely_beginning_does_not_mislead(network: StructuredPolicy, expected
 def test_choosing_decision_by_decision_would_fall_into_the_trap() -> None:
     network = written_network((0.5, 0.2, 0.3), (0.25, 0.25, 0.25, 0.25))
     inputs = network.encode(np.arange(2))
-    rows, _, _ = network._descend(inputs, lambda options: options.argmax(dim=1))
+    rows, _, _ = network._descend(inputs)
     assert rows[:, 0].tolist() == [0, 0]
 
 

@@ -2,13 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from surpass.agents.teachers import find_teacher, known_teachers
 from surpass.engine.run import AnyAgent
 from surpass.errors import SavedFileError, SettingError
+from surpass.tasks.registry import find_task
+from surpass.tasks.task import Task
+from surpass.tasks.user_file import load_task_file
 
-__all__ = ["find_agent"]
+AgentLike = AnyAgent | str | Path
+"""An agent, or a text that names one."""
+TaskLike = Task | str | Path
+"""A task, its name, or a Python file that registers it."""
+Progress = Callable[[str, int, int | None], None]
+"""Is called as `progress(what, done, total)` while something takes long; the total may be None."""
+
+
+def as_task(task: TaskLike) -> Task:
+    """Return the task itself, that of a name, or the one that a Python file registers."""
+    if isinstance(task, Task):
+        return task
+    if not str(task).endswith(".py"):
+        return find_task(str(task))
+    tasks = load_task_file(Path(task))
+    if len(tasks) > 1:
+        names = ", ".join(one.name for one in tasks)
+        raise SettingError(f"{task} registers several tasks ({names}); put each into its own file")
+    return tasks[0]
+
+
+def as_agent(agent: AgentLike, task: TaskLike | None = None) -> AnyAgent:
+    """Return the agent itself, or the one that a text names; it must be of `task` if one is given."""
+    wanted = None if task is None else as_task(task)
+    found = find_agent(str(agent)) if isinstance(agent, str | Path) else agent
+    if not hasattr(found, "task"):
+        raise SettingError(f"{agent!r} is no agent; give an agent, or a text that names one")
+    if wanted is not None and found.task is not wanted:
+        raise SettingError(f"{found.name} works on {found.task.name}, not on {wanted.name}")
+    return found
 
 
 def find_agent(text: str) -> AnyAgent:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Ints
 from surpass.errors import SettingError
 from surpass.machine.features import Feature
 from surpass.machine.interface import NO_ACTION
 from surpass.table import Agent
 from surpass.tasks.task import Task
-
-__all__ = ["CarriedAgent"]
-
-Ints = npt.NDArray[np.int64]
 
 
 class CarriedAgent:

@@ -17,8 +17,6 @@ from surpass.programs.program import Program
 from surpass.programs.text import SUFFIX, read_program
 from surpass.tasks.registry import find_task
 
-__all__ = ["load_program", "load_saved", "save_program"]
-
 
 def save_program(stem: Path, program: Program, about: dict[str, Any], network: Tensors | None = None) -> None:
     """Write a program and what is known about it, with the tensors of its neural form if there is one."""

@@ -12,8 +12,6 @@ from surpass.tasks import registry  # noqa: F401 - makes the package's own teach
 from surpass.tasks.task import Task
 from surpass.tasks.teacher import Teacher, declared_teachers
 
-__all__ = ["AnyTeacher", "find_teacher", "known_teachers", "teacher_of", "teacher_of_kind"]
-
 AnyTeacher = Teacher | FullViewTeacher
 Kind = TypeVar("Kind", Teacher, FullViewTeacher)
 

@@ -19,8 +19,6 @@ from surpass.engine.run import AnyAgent
 from surpass.errors import UnknownNameError
 from surpass.tasks.registry import find_task
 
-__all__ = ["Resident", "find_resident", "load_resident", "residents", "zoo_folder"]
-
 
 @dataclass(frozen=True)
 class Resident:

@@ -12,8 +12,6 @@ from surpass.machine.trace import Trace, write_trace
 from surpass.printing import Printed, cut, show_number, text_table
 from surpass.table import Table
 
-__all__ = ["Certificate", "CheckedSize", "CounterExample", "Explored", "Slowest", "Unending", "fingerprint_of"]
-
 FORMAT = "surpass certificate 1"
 
 SEARCH = "search"

@@ -9,8 +9,8 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Flags, Ints
 from surpass.checks.certificate import (
     SEARCH,
     Certificate,
@@ -32,9 +32,6 @@ from surpass.table import Agent, Table
 from surpass.tasks.enumeration import enumeration_of
 from surpass.tasks.task import Enumeration, Instances, Limit, Request, Task
 
-__all__ = ["check"]
-
-Ints = npt.NDArray[np.int64]
 Progress = Callable[[str, int, int | None], None]
 Report = Callable[..., None]
 
@@ -290,7 +287,7 @@ class _Checker:
             return _Failing(part.part(failing[0], failing[0] + 1), failing[1], "")
         return np.where(ends, longer.steps, limits)
 
-    def _note_unending(self, first: Instances, results: Results, ends: npt.NDArray[np.bool_]) -> None:
+    def _note_unending(self, first: Instances, results: Results, ends: Flags) -> None:
         count = int((~ends).sum())
         if self.unending is not None:
             self.unending = dataclasses.replace(self.unending, instances=self.unending.instances + count)
@@ -303,7 +300,7 @@ class _Checker:
         """Return the smallest failing instance that can be made of one in a number of steps."""
         spent = tried = 0
 
-        def fails(batch: Instances) -> npt.NDArray[np.bool_] | None:
+        def fails(batch: Instances) -> Flags | None:
             nonlocal spent, tried
             if spent > SHRINKING_STEPS:
                 return None

@@ -6,16 +6,12 @@ import math
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-import numpy as np
-import numpy.typing as npt
-
+from surpass.arrays import Flags
 from surpass.engine.explore import can_explore
 from surpass.tasks.changes import Parts, read_parts, written_parts
 from surpass.tasks.task import Instances, Number, Task, join_instances
 
-__all__ = ["shrink"]
-
-Fails = Callable[[Instances], npt.NDArray[np.bool_] | None]
+Fails = Callable[[Instances], Flags | None]
 """Returns which of some instances fail, or None when enough have been tried."""
 
 FEWEST, MOST = 4, 256

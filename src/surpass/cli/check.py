@@ -13,8 +13,6 @@ from surpass.cli.progress import show_progress
 if TYPE_CHECKING:
     from surpass.checks.certificate import CounterExample
 
-__all__ = ["check_command"]
-
 LONGEST_COMMAND = 100_000
 """Instances of more characters do not fit on a command line."""
 

@@ -9,8 +9,6 @@ import typer
 from surpass.cli.options import AgentName, Json, Limit, OutputFile, Seed, TaskName, parse_sizes
 from surpass.cli.progress import show_progress
 
-__all__ = ["evaluate_command"]
-
 
 def evaluate_command(
     agent: AgentName,
@@ -35,11 +33,11 @@ def evaluate_command(
 
     Example: surpass evaluate teacher:hoare_sort --sizes 10,100,1000 --against teacher:quick_sort
     """
-    from surpass import api
+    from surpass.evaluation.scores import evaluate
 
     output, wanted = OutputFile(json), parse_sizes(sizes)
     with show_progress() as progress:
-        evaluation = api.evaluate(
+        evaluation = evaluate(
             agent,
             task=task,
             sizes=wanted,

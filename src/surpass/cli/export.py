@@ -11,8 +11,6 @@ from surpass.cli.options import AgentName, Json, OutputFile, TaskName
 from surpass.cli.progress import show_progress
 from surpass.errors import SettingError, UnknownNameError
 
-__all__ = ["export_command"]
-
 SUFFIXES = {".py": "python", ".c": "c"}
 
 

@@ -7,8 +7,6 @@ import threading
 
 from surpass.cli.main import main
 
-__all__: list[str] = []
-
 
 def _end_with_the_other_side() -> None:
     """End this process when its standard input is closed: whoever started it is gone.

@@ -11,8 +11,6 @@ import typer
 from surpass.cli.options import parse_sizes
 from surpass.errors import SettingError
 
-__all__ = ["learn_command"]
-
 
 def learn_command(
     task: Annotated[

@@ -20,8 +20,6 @@ from surpass.cli.trace import trace_command
 from surpass.cli.zoo import zoo_command
 from surpass.errors import SurpassError
 
-__all__ = ["app", "main"]
-
 app = typer.Typer(
     name="surpass",
     help="Learn algorithms that beat their teachers.",

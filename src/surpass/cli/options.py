@@ -12,8 +12,6 @@ import typer
 
 from surpass.errors import SettingError
 
-__all__ = ["AgentName", "Json", "Limit", "OutputFile", "Seed", "TaskName", "parse_seeds", "parse_sizes"]
-
 AgentName = Annotated[
     str,
     typer.Argument(

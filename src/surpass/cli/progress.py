@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["Progress", "show_progress"]
-
 PATIENCE = 2.0
 """Seconds before anything is shown."""
 PLAIN_EVERY = 10.0

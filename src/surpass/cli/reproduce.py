@@ -17,8 +17,6 @@ from surpass.errors import SettingError, UnknownNameError
 if TYPE_CHECKING:
     from surpass.evaluation.reproduce import PaperTable
 
-__all__ = ["reproduce_command"]
-
 COLUMNS = 100
 """The width that everything is printed in."""
 

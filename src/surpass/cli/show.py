@@ -11,8 +11,6 @@ from surpass.cli.options import AgentName, Json, OutputFile, TaskName
 from surpass.cli.progress import show_progress
 from surpass.errors import SettingError
 
-__all__ = ["show_command"]
-
 
 def show_command(
     agent: AgentName,
@@ -41,6 +39,7 @@ def show_command(
     Example: surpass show zoo:sort-quick/imitation-quick_sort
     """
     from surpass import api
+    from surpass.agents import as_agent
 
     if table and compare:
         raise SettingError("--table and --compare do not go together: give one of them")
@@ -48,7 +47,7 @@ def show_command(
     if output.is_stdout and file.is_stdout:
         raise SettingError("--out and --json cannot both go to the output: give one of them a file")
     is_quiet = output.is_stdout or file.is_stdout
-    first = api.as_agent(agent, task)
+    first = as_agent(agent, task)
     with show_progress() as progress:
         options: dict[str, Any] = {
             "size": size,

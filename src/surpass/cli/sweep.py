@@ -19,8 +19,6 @@ from surpass.printing import text_table
 if TYPE_CHECKING:
     from surpass.learning.sweeps import SweepState
 
-__all__ = ["live_table", "show_sweep", "sweep_command"]
-
 PLAIN_EVERY = 30.0
 """Seconds between plain lines while no run ends."""
 
@@ -48,7 +46,7 @@ def sweep_command(
 
     Example: surpass sweep quick-search
     """
-    from surpass.api import as_task
+    from surpass.agents import as_task
     from surpass.engine.run import core_count
     from surpass.learning.jobs import LocalRunner
     from surpass.learning.recipes import find_recipe

@@ -12,8 +12,6 @@ from surpass.printing import text_table
 if TYPE_CHECKING:
     from surpass.tasks.task import Task
 
-__all__ = ["tasks_command"]
-
 
 def tasks_command(
     task: Annotated[
@@ -22,7 +20,7 @@ def tasks_command(
     json: Json = None,
 ) -> None:
     """List the tasks, or show what one sees and does, its sizes, teachers and search space."""
-    from surpass.api import as_task
+    from surpass.agents import as_task
     from surpass.tasks.registry import known_tasks
 
     output = OutputFile(json)

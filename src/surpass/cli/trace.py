@@ -10,8 +10,6 @@ import typer
 from surpass.cli.options import AgentName, Limit, OutputFile, Seed, TaskName
 from surpass.cli.progress import show_progress
 
-__all__ = ["trace_command"]
-
 
 def trace_command(
     agent: AgentName,
@@ -34,6 +32,7 @@ def trace_command(
     Example: surpass trace teacher:insertion_sort --instance 5,2,9,1
     """
     from surpass import api
+    from surpass.agents import as_task
 
     output = OutputFile(out or Path("-"))
     with show_progress() as progress:
@@ -41,6 +40,6 @@ def trace_command(
     seen = sorted({step.observation for step in found.steps if step.observation is not None})
     text = str(found)
     if explain and seen:
-        interface = api.as_task(found.task).interface
+        interface = as_task(found.task).interface
         text += "\n" + "\n".join(f"{number}: {interface.describe(number)}" for number in seen) + "\n"
     output.write_text(text)

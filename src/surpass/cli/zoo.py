@@ -12,8 +12,6 @@ from surpass.printing import show_number, text_table
 if TYPE_CHECKING:
     from surpass.agents.zoo import Resident
 
-__all__ = ["zoo_command"]
-
 
 def zoo_command(
     name: Annotated[

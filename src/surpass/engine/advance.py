@@ -8,8 +8,8 @@ from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Ints
 from surpass.engine.batch import Batch, grow_stack
 from surpass.engine.specialise import specialise
 from surpass.errors import ObservationError
@@ -17,9 +17,6 @@ from surpass.machine.state import Outcome
 from surpass.table import Table, put
 from surpass.tasks.task import Task
 
-__all__ = ["Call", "Player", "Progress", "advance"]
-
-Ints = npt.NDArray[np.int64]
 Progress = Callable[[int], None]
 """Receives how many episodes have ended."""
 Call = tuple[Callable[..., None], tuple[Any, ...]]

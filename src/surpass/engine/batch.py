@@ -5,14 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Ints, Reals
 from surpass.tasks.task import Task
-
-__all__ = ["Batch", "allocate", "grow_stack"]
-
-Ints = npt.NDArray[np.int64]
-Reals = npt.NDArray[np.float64]
 
 FIRST_DEPTH = 64
 """How many open calls a fresh stack has room for."""

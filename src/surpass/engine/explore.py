@@ -15,8 +15,6 @@ from surpass.engine.run import Results
 from surpass.tasks.changes import Changer, Parts, written_parts
 from surpass.tasks.task import Instances, Request, Task, join_instances
 
-__all__ = ["Explorer", "can_explore", "find_slowest"]
-
 Run = Callable[[Instances], Results]
 """Runs the agent by a table that keeps what it asks."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from surpass.machine.interface import Interface
 
-__all__ = ["MOST_VALUES", "group_features"]
-
 MOST_VALUES = 32
 """How many values a group of features has at most, unless a single feature has more."""
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Ints, Reals
 from surpass.engine.batch import Batch
 from surpass.machine.calls import FRAME, stack_limit
 from surpass.machine.kernel import kernel
@@ -21,8 +21,6 @@ from surpass.table import EMPTY, find
 if TYPE_CHECKING:  # ---------------------------------------------------------- what `specialise` fills in
     from surpass.engine.declared import FRAME_SIZE, act, in_range, observe, operands_of, pack, start
 
-Ints = npt.NDArray[np.int64]
-Reals = npt.NDArray[np.float64]
 
 RUNNING, UNKNOWN_OBSERVATION, STACK_FULL = (
     int(Outcome.RUNNING),

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Ints
 from surpass.engine.advance import advance
 from surpass.engine.batch import Batch, allocate
 from surpass.engine.run import AnyAgent
@@ -20,10 +20,6 @@ from surpass.machine.state import DEPTH, FIRST, FUNCTION, Outcome
 from surpass.machine.trace import Change, Trace, TraceStep
 from surpass.table import Agent, Table
 from surpass.tasks.task import Instances, Limit, Task
-
-__all__ = ["Episode", "record", "replay"]
-
-Ints = npt.NDArray[np.int64]
 
 
 class Episode:

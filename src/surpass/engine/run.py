@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Flags, Ints, Reals
 from surpass.engine.advance import Player, Progress
 from surpass.engine.batch import Batch, allocate
 from surpass.engine.specialise import specialise
@@ -18,10 +18,6 @@ from surpass.machine.state import SCORE, Outcome
 from surpass.table import EMPTY, Agent, Table
 from surpass.tasks.task import Instances, Limit, Task
 
-__all__ = ["AnyAgent", "Results", "TablelessAgent", "core_count", "run", "run_by"]
-
-Ints = npt.NDArray[np.int64]
-Reals = npt.NDArray[np.float64]
 Finish = Callable[[Batch, Ints, Progress | None], Batch]
 """Plays a batch to its end within step limits [B], and returns it."""
 
@@ -59,13 +55,13 @@ class Results:
     outcomes: Ints
     scores: Reals
     rewards: Reals
-    asked: npt.NDArray[np.bool_]
+    asked: Flags
     """Whether the run came to an observation that the table lacked."""
 
     @property
-    def solved(self) -> npt.NDArray[np.bool_]:
+    def solved(self) -> Flags:
         """Whether each instance was solved."""
-        solved: npt.NDArray[np.bool_] = self.outcomes == Outcome.SOLVED
+        solved: Flags = self.outcomes == Outcome.SOLVED
         return solved
 
     def reasons(self) -> dict[str, int]:

@@ -40,8 +40,6 @@ from surpass.machine.kernel import kernel
 from surpass.table import Table
 from surpass.tasks.task import Task
 
-__all__ = ["BATCH", "Kernels", "Template", "cache_folder", "specialise"]
-
 _log = logging.getLogger(__name__)
 
 _I1, _I2, _F2 = numba.int64[::1], numba.int64[:, ::1], numba.float64[:, ::1]

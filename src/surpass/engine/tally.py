@@ -5,16 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Ints
 from surpass.engine.advance import Player, Progress
 from surpass.engine.run import Results, core_count, run_by
 from surpass.table import Agent, Table
 from surpass.tasks.task import Instances, Limit
-
-__all__ = ["Tally", "tally"]
-
-Ints = npt.NDArray[np.int64]
 
 
 class Tally(NamedTuple):

@@ -6,25 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from gymnasium.error import ResetNeeded
 
+from surpass.arrays import Array, Flags, Ints, Reals
 from surpass.engine.advance import advance
 from surpass.engine.batch import allocate
 from surpass.engine.specialise import Kernels, specialise
 from surpass.environments.settings import Settings
 from surpass.environments.spaces import read_actions
-from surpass.environments.supply import pick
 from surpass.errors import InstanceError
 from surpass.machine.state import PREVIOUS, SCORE, SIZE, Outcome
 from surpass.tasks.lists import edge_features
 from surpass.tasks.task import Instances
-
-__all__ = ["Episodes"]
-
-Ints = npt.NDArray[np.int64]
-Reals = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 RUNNING, SOLVED, WRONG = int(Outcome.RUNNING), int(Outcome.SOLVED), int(Outcome.WRONG_ANSWER)
 NOT_STARTED = int(Outcome.NEEDS_INSTANCE)
@@ -110,13 +103,13 @@ class Episodes:
         is_claimed = running & self.solved
         if np.count_nonzero(is_claimed):
             claimed = np.flatnonzero(is_claimed)
-            before = pick(self.instances, claimed)
+            before = self.instances.rows(claimed)
             after = batch.registers[claimed], batch.items[claimed], batch.reals[claimed]
             batch.outcomes[claimed[self.settings.task.find_wrong(before, *after)]] = WRONG
 
     # What can be seen
 
-    def observe(self, rows: Ints | slice = EVERY) -> npt.NDArray[Any]:
+    def observe(self, rows: Ints | slice = EVERY) -> Array:
         """Return what each episode, or each of some, shows, as a new array [B, ...] of the observation space."""
         settings, interface = self.settings, self.settings.task.interface
         if settings.is_full_view:
@@ -154,7 +147,7 @@ class Episodes:
             solved |= self.batch.outcomes == Outcome.STEP_LIMIT
         return solved
 
-    def describe(self) -> dict[str, npt.NDArray[Any]]:
+    def describe(self) -> dict[str, Array]:
         """Return what `info` holds, as new arrays [B]."""
         batch = self.batch
         return {
@@ -177,6 +170,6 @@ class Episodes:
         return f"{instruction.name}({', '.join(map(str, operands))})"
 
 
-def _pad(array: npt.NDArray[Any], width: int) -> npt.NDArray[Any]:
+def _pad(array: Array, width: int) -> Array:
     """Return an array [B, w] as [B, width or more], filled up with zeros."""
     return np.pad(array, ((0, 0), (0, max(0, width - array.shape[1]))))

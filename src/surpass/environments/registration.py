@@ -7,8 +7,6 @@ import gymnasium
 from surpass.tasks.registry import known_tasks, register_task
 from surpass.tasks.task import Task
 
-__all__ = ["environment_id", "register_environment", "register_environments"]
-
 
 def environment_id(task_name: str) -> str:
     """Return the name under which Gymnasium knows a task."""

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from surpass.environments.episodes import Episodes
 from surpass.machine.state import DEPTH, FIRST, FUNCTION, SIZE, Outcome
 
-__all__ = ["draw_episode"]
-
 COLUMNS = 24
 """How many positions stand side by side; longer lists go on below."""
 _PLACE = re.compile(r"(.+)\[(\d+)\]")

@@ -11,8 +11,6 @@ from surpass.errors import SettingError, UnknownNameError
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Limit, Request, Task
 
-__all__ = ["OBSERVATIONS", "RENDER_MODES", "Options", "Settings", "read_settings"]
-
 Observation = Literal["features", "one-hot"]
 
 OBSERVATIONS = ("features", "one-hot")

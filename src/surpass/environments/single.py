@@ -6,9 +6,9 @@ from typing import Any, Unpack
 
 import gymnasium
 import numpy as np
-import numpy.typing as npt
 from gymnasium.error import ResetNeeded
 
+from surpass.arrays import Array
 from surpass.environments.episodes import Episodes
 from surpass.environments.screen import draw_episode
 from surpass.environments.settings import RENDER_MODES, Options, read_settings
@@ -17,15 +17,11 @@ from surpass.environments.supply import Supply, read_instances
 from surpass.errors import UnknownNameError
 from surpass.tasks.task import Task
 
-__all__ = ["SurpassEnv"]
-
-Observation = npt.NDArray[Any]
-
 ROUND_SIZE = 64
 """How many instances are drawn at once."""
 
 
-class SurpassEnv(gymnasium.Env[Observation, Any]):
+class SurpassEnv(gymnasium.Env[Array, Any]):
     """A task to act in, one instruction per step. `Options` lists what it can be told.
 
     A step is worth `progress * gain - step_cost`, as the task declares them, plus `shaping * gain`, where `gain` is
@@ -45,9 +41,7 @@ class SurpassEnv(gymnasium.Env[Observation, Any]):
         self._supply = Supply(self.settings, ROUND_SIZE)
         self._labels: tuple[str, ...] = ()
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Observation, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         """Start a new episode and return what it shows; `options={"instance": "5,2,9,1"}` starts it on your own."""
         super().reset(seed=seed)
         if seed is not None:
@@ -64,7 +58,7 @@ class SurpassEnv(gymnasium.Env[Observation, Any]):
             self._episodes.start(row, self._supply.take(1, self.np_random))
         return self._episodes.observe()[0], self._describe()
 
-    def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Execute an action and return what shows then, its reward, and whether and how the episode has ended."""
         episodes = self._episodes
         if episodes.ended[0]:

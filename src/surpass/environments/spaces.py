@@ -5,16 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from gymnasium import spaces
 
+from surpass.arrays import Ints
 from surpass.environments.settings import Settings
 from surpass.errors import SettingError
 from surpass.machine.features import Feature
-
-__all__ = ["action_space", "observation_space", "read_actions"]
-
-Ints = npt.NDArray[np.int64]
 
 
 def action_space(settings: Settings) -> spaces.Space[Any]:

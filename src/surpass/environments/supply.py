@@ -6,16 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Flags
 from surpass.engine.batch import allocate
 from surpass.engine.specialise import specialise
 from surpass.environments.settings import Settings
 from surpass.errors import InstanceError, SettingError
 from surpass.machine.state import Outcome
-from surpass.tasks.task import Instances, Request, Task
-
-__all__ = ["Supply", "pick", "read_instances"]
+from surpass.tasks.task import Instances, Request, Task, join_instances
 
 Labels = tuple[str, ...]
 
@@ -42,7 +40,7 @@ class Supply:
 
     def forget(self) -> None:
         """Drop what was drawn in advance, as a new seed asks for."""
-        self._stock = _blank(self.settings, np.zeros(0, np.int64))
+        self._stock = self.settings.task.allocate(0, self.settings.sizes[1])
         self._taken = 0
 
     def take(self, count: int, stream: np.random.Generator) -> Instances:
@@ -58,74 +56,40 @@ class Supply:
     def _draw(self, count: int, stream: np.random.Generator) -> Instances:
         """Return `count` instances that do not start solved; sizes are uniform among those that have any."""
         low, high = self.settings.sizes
-        drawn = _blank(self.settings, np.zeros(count, np.int64))
-        missing = np.arange(count)
+        settings, task = self.settings, self.settings.task
+
+        def ask(size: int, wanted: int) -> Request:
+            seed = int(stream.integers(1 << 62))
+            return Request(size=size, count=wanted, seed=seed, data=settings.data, queries=settings.queries)
+
+        drawn, missing = task.allocate(count, high), np.arange(count)
         for attempt in range(ATTEMPTS):
             if attempt % ATTEMPTS_PER_SIZE == 0:
                 drawn.sizes[missing] = stream.integers(low, high, len(missing), endpoint=True)
-            self._fill(drawn, missing, stream)
-            missing = missing[self._starts_solved(pick(drawn, missing))]
+            fresh = task.draw_each(drawn.sizes[missing], high, ask)
+            drawn.items[missing], drawn.reals[missing] = fresh.items, fresh.reals
+            missing = missing[self._starts_solved(fresh)]
             if not missing.size:
                 return drawn
         of_size = f"size {low}" if low == high else f"the sizes {low} to {high}"
         raise SettingError(
-            f"data {self.settings.data!r} gives {self.settings.task.name} instances of {of_size} that start solved, "
+            f"data {settings.data!r} gives {task.name} instances of {of_size} that start solved, "
             f"{ATTEMPTS} times in a row; choose other data or a larger size"
         )
 
-    def _fill(self, drawn: Instances, rows: npt.NDArray[np.int64], stream: np.random.Generator) -> None:
-        """Draw `rows` of `drawn` in place, each of the size that stands there."""
-        settings, task = self.settings, self.settings.task
-        for size in np.unique(drawn.sizes[rows]).tolist():
-            chosen = rows[drawn.sizes[rows] == size]
-            request = Request(
-                size=size,
-                count=len(chosen),
-                seed=int(stream.integers(1 << 62)),
-                data=settings.data,
-                queries=settings.queries,
-            )
-            fresh = task.draw(request)
-            items, reals = task.memory.item_width(size), task.memory.real_width(size)
-            drawn.items[chosen], drawn.reals[chosen] = 0, 0
-            drawn.items[chosen, :items] = fresh.items[:, :items]
-            drawn.reals[chosen, :reals] = fresh.reals[:, :reals]
-
-    def _starts_solved(self, instances: Instances) -> npt.NDArray[np.bool_]:
+    def _starts_solved(self, instances: Instances) -> Flags:
         """Tell which instances leave nothing to do."""
         task = self.settings.task
         batch = allocate(task, instances.count, self.settings.sizes[1])
         specialise(task).reset(batch, *instances, np.arange(instances.count))
-        solved: npt.NDArray[np.bool_] = batch.outcomes != Outcome.RUNNING
+        solved: Flags = batch.outcomes != Outcome.RUNNING
         return solved
-
-
-def _blank(settings: Settings, sizes: npt.NDArray[np.int64]) -> Instances:
-    """Return instances of the given sizes, all zero, with the memory that the largest size needs."""
-    task, widest = settings.task, settings.sizes[1]
-    items = np.zeros((len(sizes), task.memory.item_width(widest)), np.int64)
-    return Instances(sizes, items, np.zeros((len(sizes), task.memory.real_width(widest))))
-
-
-def pick(instances: Instances, rows: npt.NDArray[np.int64]) -> Instances:
-    """Return the instances of `rows`."""
-    return Instances(instances.sizes[rows], instances.items[rows], instances.reals[rows])
 
 
 def read_instances(settings: Settings, written: Sequence[Any]) -> tuple[Instances, list[Labels]]:
     """Return a user's own instances, written as texts or as lists of numbers, and the labels of each one's items."""
     read = [_read_instance(settings, one) for one in written]
-    parts = [instances for instances, _ in read]
-    items, reals = (max(array.shape[1] for array in column) for column in list(zip(*parts, strict=True))[1:])
-    together = Instances(
-        np.concatenate([part.sizes for part in parts]),
-        np.zeros((len(parts), items), np.int64),
-        np.zeros((len(parts), reals)),
-    )
-    for row, part in enumerate(parts):
-        together.items[row, : part.items.shape[1]] = part.items[0]
-        together.reals[row, : part.reals.shape[1]] = part.reals[0]
-    return together, [labels for _, labels in read]
+    return join_instances(settings.task, [one for one, _ in read]), [labels for _, labels in read]
 
 
 def _read_instance(settings: Settings, written: Any) -> tuple[Instances, Labels]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 import numpy as np
-import numpy.typing as npt
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from surpass.arrays import Array
 from surpass.environments.episodes import Episodes
 from surpass.environments.screen import draw_episode
 from surpass.environments.settings import RENDER_MODES, Options, read_settings
@@ -16,10 +16,6 @@ from surpass.environments.spaces import action_space, observation_space
 from surpass.environments.supply import Supply, read_instances
 from surpass.errors import SettingError, UnknownNameError
 from surpass.tasks.task import Task
-
-__all__ = ["SurpassVectorEnv"]
-
-Array = npt.NDArray[Any]
 
 MODES = (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP)
 """When an ended episode can start anew."""

@@ -13,8 +13,6 @@ from surpass.printing import Printed, count, show_number, text_table
 from surpass.programs.usage import Usage, steps_by_instruction
 from surpass.programs.words import show_action, show_rule
 
-__all__ = ["Parting", "Partings", "ProgramComparison", "SharedRule", "find_partings", "match_rules"]
-
 MOST_LINES = 20
 """How many lines of each part are printed; all of them are in the plain data."""
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from surpass.agents.teachers import find_teacher
+from surpass.arrays import Reals
 from surpass.bundles import write_atomically
 from surpass.errors import DataFileError, SettingError
 from surpass.evaluation.scores import evaluate
@@ -29,31 +29,14 @@ from surpass.learning.sweeps import Sweep, SweepState
 from surpass.printing import Printed, show_number, text_table
 from surpass.tasks.registry import find_task
 
-__all__ = [
-    "EXPERIMENTS",
-    "Curve",
-    "Curves",
-    "Figure",
-    "best_with_band",
-    "draw_curves",
-    "gather_curves",
-    "make_figure",
-    "mean_with_band",
-    "read_curves",
-    "shipped_curves",
-    "teacher_level",
-    "train_curves",
-    "write_curves",
-]
-
-Reals = npt.NDArray[np.float64]
-
 EXPERIMENTS = {
     "learning-rate": "The learning rate",
     "shaping": "Shaping reward against sparse reward",
     "unroll": "The unroll length",
 }
 """The experiments, each with the recipe `curves-NAME`, and their titles."""
+Band = tuple[Reals, Reals, Reals]
+"""A line and the lower and upper end of its 95 % interval, each [m]."""
 X, Y = "steps", "mean_steps"
 """The columns of a run's curves that are drawn."""
 CHANCE = 0.025
@@ -96,18 +79,12 @@ class Curves:
         return entries
 
 
-class Band(tuple[Reals, Reals, Reals]):
-    """A line and the lower and upper end of its 95 % interval, each [m]."""
-
-    __slots__ = ()
-
-
 def mean_with_band(curve: Curve) -> Band:
     """Return the mean over the seeds, with Student's 95 % interval."""
     means = [mean_of(row[np.isfinite(row)]) for row in curve.values]
     line = np.array([mean.mean for mean in means])
     half = np.array([mean.ci95 if math.isfinite(mean.ci95) else 0.0 for mean in means])
-    return Band((line, line - half, line + half))
+    return line, line - half, line + half
 
 
 def best_with_band(curve: Curve) -> Band:
@@ -123,7 +100,7 @@ def best_with_band(curve: Curve) -> Band:
         k = next(k for k in range(1, count + 1) if ((count - k) / count) ** count <= CHANCE)
         line.append(ordered[0])
         upper.append(ordered[k - 1])
-    return Band((np.array(line), np.array(line), np.array(upper)))
+    return np.array(line), np.array(line), np.array(upper)
 
 
 # Files

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from surpass.evaluation.reproduce import PaperCell, PaperRow, PaperTable
 
-__all__ = ["as_markdown", "as_text"]
-
 MILLION = 1_000_000
 """From here on numbers are given in millions."""
 NOTE = (

@@ -7,8 +7,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["PAPER_INSTANCES", "paper_tables"]
-
 PAPER_INSTANCES = 100
 """How many instances each printed mean is over."""
 

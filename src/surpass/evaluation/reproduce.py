@@ -8,33 +8,19 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from surpass.agents import find_agent
 from surpass.agents.zoo import residents
+from surpass.arrays import Reals
 from surpass.engine.run import AnyAgent, Results
 from surpass.errors import SettingError, UnknownNameError
 from surpass.evaluation.paper import PAPER_INSTANCES
 from surpass.evaluation.scores import runner
 from surpass.evaluation.statistics import mean_of, student_quantile
 from surpass.evaluation.tables import TABLES, Measure, RowPlan, TablePlan
-from surpass.printing import Printed
+from surpass.printing import Printed, finite
 from surpass.table import Agent
 from surpass.tasks.task import Instances, Limit, Request
-
-__all__ = [
-    "NAMES",
-    "CellEffort",
-    "PaperCell",
-    "PaperRow",
-    "PaperTable",
-    "Reproduction",
-    "Saving",
-    "count_verdicts",
-    "learned_agents",
-    "parse_stand_ins",
-    "plans_of",
-]
 
 AGREEMENT = 3.0
 """How many standard errors may lie between a teacher's printed mean and ours: there are some 80 such cells."""
@@ -46,7 +32,6 @@ HALF_A_UNIT = {"steps": 0.05, "reward": 0.005, "solved": 0.005}
 NAMES = ("teachers", *dict.fromkeys(plan.name for plan in TABLES))
 """The tables that can be asked for."""
 
-Reals = npt.NDArray[np.float64]
 Progress = Callable[[str, int, int, int], None]
 """Is called as `progress(row, size, ended, count)` as instances end."""
 
@@ -111,7 +96,7 @@ class PaperTable(Printed):
 
     def as_json(self) -> dict[str, Any]:
         """Return the table as plain data; numbers that do not exist are null."""
-        plain: dict[str, Any] = _finite(asdict(self))
+        plain: dict[str, Any] = finite(asdict(self))
         return plain
 
     def __str__(self) -> str:
@@ -124,14 +109,6 @@ class PaperTable(Printed):
         from surpass.evaluation.layout import as_markdown
 
         return as_markdown(self)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def plans_of(name: str) -> tuple[TablePlan, ...]:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from surpass.agents import AgentLike, Progress, TaskLike, as_agent
 from surpass.engine.run import AnyAgent, Results, run
 from surpass.errors import SettingError
 from surpass.evaluation.statistics import mean_of
-from surpass.printing import Printed, show_number, text_table
+from surpass.printing import Printed, finite, show_number, text_table
 from surpass.table import Agent, Table
 from surpass.tasks.files import read_instances
 from surpass.tasks.task import Instances, Limit, Request, Task
-
-__all__ = ["AnyAgent", "Evaluation", "SizeScores", "evaluate", "runner", "score"]
 
 Run = Callable[[Instances, Limit | None, Callable[[int], None] | None], Results]
 
@@ -119,14 +117,10 @@ class Evaluation(Printed):
         return record
 
     def _row_as_json(self, row: SizeScores) -> dict[str, Any]:
-        plain = {name: _finite(value) for name, value in vars(row).items()}
+        plain: dict[str, Any] = finite(vars(row))
         if self.against is None:
             del plain["difference"], plain["difference_ci95"]
         return plain
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def runner(agent: AnyAgent, threads: int | None = None) -> Run:
@@ -160,50 +154,52 @@ def score(task: Task, results: Results, other: Results | None = None) -> SizeSco
 
 
 def evaluate(
-    agent: AnyAgent,
+    agent: AgentLike,
     *,
+    task: TaskLike | None = None,
     sizes: Sequence[int] | None = None,
     instances: int | None = None,
     seed: int = 0,
     data: str | Path | None = None,
     queries: str | None = None,
     limit: str | None = None,
-    against: AnyAgent | None = None,
+    against: AgentLike | None = None,
     threads: int | None = None,
-    progress: Callable[[int, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Evaluation:
     """Return the scores of an agent for each size, on drawn instances or on those of a file.
 
     `data` is the name of a distribution or a path. `against` runs another agent of the task on the same instances.
-    `progress(size, ended, count)` is called as instances end.
     """
-    task = agent.task
-    if against is not None and against.task is not task:
-        raise SettingError(f"{against.name} works on {against.task.name}, not on {task.name}: they cannot be compared")
-    if queries is not None and not task.inputs.queries:
-        raise SettingError(f"task {task.name} has no queries")
-    steps_limit = Limit.parse(limit or task.limit)
-    runs = [runner(a, threads) for a in (agent, against) if a is not None]
+    agents = [as_agent(agent, task), *([] if against is None else [as_agent(against)])]
+    first, last, of_task = agents[0], agents[-1], agents[0].task
+    if last.task is not of_task:
+        raise SettingError(f"{last.name} works on {last.task.name}, not on {of_task.name}: they cannot be compared")
+    if queries is not None and not of_task.inputs.queries:
+        raise SettingError(f"task {of_task.name} has no queries")
+    steps_limit = Limit.parse(limit or of_task.limit)
+    runs = [runner(one, threads) for one in agents]
     rows = []
-    for size, batch in _instances(task, sizes, instances, seed, data, queries):
+    for size, batch in _instances(of_task, sizes, instances, seed, data, queries):
         total = batch.count * len(runs)
         results = []
         for k, run_one in enumerate(runs):
             done = k * batch.count
-            report = (lambda ended, n=size, d=done, t=total: progress(n, d + ended, t)) if progress else None
+            what = f"{first.name} n={size:,}"
+            report = (lambda ended, w=what, d=done, t=total: progress(w, d + ended, t)) if progress else None
             results.append(run_one(batch, steps_limit, report))
-        rows.append(score(task, *results))
+        rows.append(score(of_task, *results))
     return Evaluation(
-        agent=agent.name,
-        task=task.name,
-        data=str(data or next(iter(task.inputs.draw))),
+        agent=first.name,
+        task=of_task.name,
+        data=str(data or next(iter(of_task.inputs.draw))),
         seed=seed,
         rows=tuple(rows),
-        against=against.name if against else None,
+        against=None if against is None else last.name,
         limit=str(steps_limit),
-        measure=task.measure,
-        queries=(queries or task.inputs.queries[0]) if task.inputs.queries else None,
-        narrow_choices=len(agent.narrow) if hasattr(agent, "narrow") else None,
+        measure=of_task.measure,
+        queries=(queries or of_task.inputs.queries[0]) if of_task.inputs.queries else None,
+        narrow_choices=len(first.narrow) if hasattr(first, "narrow") else None,
     )
 
 

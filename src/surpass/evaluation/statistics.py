@@ -6,10 +6,7 @@ import math
 from statistics import NormalDist
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-__all__ = ["Mean", "mean_of", "student_quantile"]
+from surpass.arrays import Ints, Reals
 
 
 class Mean(NamedTuple):
@@ -21,7 +18,7 @@ class Mean(NamedTuple):
     """The standard deviation of the values."""
 
 
-def mean_of(values: npt.NDArray[np.float64] | npt.NDArray[np.int64]) -> Mean:
+def mean_of(values: Reals | Ints) -> Mean:
     """Return the mean of values [m] with its 95 % interval."""
     count = len(values)
     if count < 2:

@@ -7,18 +7,16 @@ from typing import Any, Literal
 
 from surpass.evaluation.paper import paper_tables
 
-__all__ = ["TABLES", "Measure", "RowPlan", "TablePlan"]
-
 Measure = Literal["steps", "reward", "solved"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class RowPlan:
     """A row to make: what the paper calls it, and the agent that makes ours."""
 
     label: str
     agent: str
-    limit: str
+    limit: str = ""
     paper_row: str | None = ""
     """The paper's row to print beside it; the one named `label` if empty, none if None."""
     against: str = ""
@@ -59,119 +57,102 @@ IMPROVED = "improvement (ours)"
 """The label of what our search over programs made, which is no row of the paper's."""
 
 
-def _learned(label: str, agent: str, *, limit: str, against: str) -> RowPlan:
-    """Return a row of the paper's that only an agent learned by gradients can fill."""
-    return RowPlan(label=label, agent=f"zoo:{agent}", limit=limit, against=against)
+def _plan(
+    name: str, title: str, paper_table: str, *rows: RowPlan, limit: str = "", against: str = "", **more: Any
+) -> TablePlan:
+    """Return a table whose rows have a step limit, and whose learned agents are counted from a teacher's row."""
+    filled = [
+        replace(row, limit=row.limit or limit, against=row.against or ("" if row.is_teacher else against))
+        for row in rows
+    ]
+    return TablePlan(name=name, title=title, paper_table=paper_table, rows=tuple(filled), **more)
 
 
-def _ours(label: str, agent: str, *, limit: str, against: str, paper_row: str | None = None) -> RowPlan:
+def _ours(label: str, agent: str, paper_row: str | None = None) -> RowPlan:
     """Return a row of our own, which is left out if its agent is not in the zoo."""
-    return replace(_learned(label, agent, limit=limit, against=against), paper_row=paper_row, is_optional=True)
+    return RowPlan(label, agent, paper_row=paper_row, is_optional=True)
 
 
-def _budget(factor: int) -> tuple[RowPlan, ...]:
-    limit, label = f"{factor}n", f"rl, budget {factor} x size"
-    teacher = RowPlan(label=f"dfs, budget {factor} x size", agent="teacher:depth_first", limit=limit)
-    more = f"{label}, learned on more items"
-    return (
-        teacher,
-        _learned(label, "knapsack/rl", limit=limit, against=teacher.label),
-        _ours(more, "knapsack/rl-large", limit=limit, against=teacher.label, paper_row=label),
-    )
+def _budget(factor: int) -> list[RowPlan]:
+    teacher, label = f"dfs, budget {factor} x size", f"rl, budget {factor} x size"
+    rows = [
+        RowPlan(teacher, "teacher:depth_first"),
+        RowPlan(label, "zoo:knapsack/rl", against=teacher),
+        replace(_ours(f"{label}, learned on more items", "zoo:knapsack/rl-large", label), against=teacher),
+    ]
+    return [replace(row, limit=f"{factor}n") for row in rows]
 
 
 _SUPERVISED = "zoo:sort-full/imitation-selection_sort"
 
 TABLES = (
-    TablePlan(
-        name="table1",
-        title="Table 1, imitation in two views",
-        paper_table="table1_percent_solved_full_vs_interface",
+    _plan(
+        "table1",
+        "Table 1, imitation in two views",
+        "table1_percent_solved_full_vs_interface",
+        RowPlan("full view", _SUPERVISED, limit="n^2"),
+        RowPlan("interface view", "zoo:sort-bubble/imitation-insertion_sort", limit="10n^2"),
         measure="solved",
-        rows=(
-            RowPlan(label="full view", agent=_SUPERVISED, limit="n^2"),
-            RowPlan(label="interface view", agent="zoo:sort-bubble/imitation-insertion_sort", limit="10n^2"),
-        ),
     ),
-    TablePlan(
-        name="table2",
-        title="Table 2, bubble interface",
-        paper_table="table2_bubble_interface_steps",
-        rows=(
-            RowPlan(label="bubble sort", agent="teacher:bubble_sort", limit="10n^2"),
-            RowPlan(label="insertion sort", agent="teacher:insertion_sort", limit="10n^2"),
-            _learned("rl from scratch", "sort-bubble/rl", limit="10n^2", against="insertion sort"),
-            _learned(
-                "rl + imitation", "sort-bubble/rl+imitation-insertion_sort", limit="10n^2", against="insertion sort"
-            ),
-            _ours(IMPROVED, "sort-bubble/improvement-insertion_sort", limit="10n^2", against="insertion sort"),
-        ),
+    _plan(
+        "table2",
+        "Table 2, bubble interface",
+        "table2_bubble_interface_steps",
+        RowPlan("bubble sort", "teacher:bubble_sort"),
+        RowPlan("insertion sort", "teacher:insertion_sort"),
+        RowPlan("rl from scratch", "zoo:sort-bubble/rl"),
+        RowPlan("rl + imitation", "zoo:sort-bubble/rl+imitation-insertion_sort"),
+        _ours(IMPROVED, "zoo:sort-bubble/improvement-insertion_sort"),
+        limit="10n^2",
+        against="insertion sort",
     ),
-    TablePlan(
-        name="table2",
-        title="Table 2, quick sort interface",
-        paper_table="table2_quick_interface_steps",
-        rows=(
-            RowPlan(label="quick sort", agent="teacher:quick_sort", limit="10n^2"),
-            _learned("rl from scratch", "sort-quick/rl", limit="10n^2", against="quick sort"),
-            _learned("rl + imitation", "sort-quick/rl+imitation-quick_sort", limit="10n^2", against="quick sort"),
-            _ours(IMPROVED, "sort-quick/improvement-quick_sort", limit="10n^2", against="quick sort"),
-            _ours(f"{IMPROVED}, from scratch", "sort-quick/improvement", limit="10n^2", against="quick sort"),
-        ),
+    _plan(
+        "table2",
+        "Table 2, quick sort interface",
+        "table2_quick_interface_steps",
+        RowPlan("quick sort", "teacher:quick_sort"),
+        RowPlan("rl from scratch", "zoo:sort-quick/rl"),
+        RowPlan("rl + imitation", "zoo:sort-quick/rl+imitation-quick_sort"),
+        _ours(IMPROVED, "zoo:sort-quick/improvement-quick_sort"),
+        _ours(f"{IMPROVED}, from scratch", "zoo:sort-quick/improvement"),
+        limit="10n^2",
+        against="quick sort",
     ),
-    TablePlan(
-        name="table3",
-        title="Table 3, search for what is in the list",
-        paper_table="table3_search_steps",
+    _plan(
+        "table3",
+        "Table 3, search for what is in the list",
+        "table3_search_steps",
+        RowPlan("linear search", "teacher:linear_search"),
+        RowPlan("binary search", "teacher:binary_search"),
+        RowPlan("rl from scratch", "zoo:search/rl"),
+        RowPlan("rl + imitation", "zoo:search/rl+imitation-binary_search"),
+        _ours("rl + our own teacher", "zoo:search/rl+imitation-bracket_search", "rl + imitation"),
+        _ours(f"{IMPROVED}, from scratch", "zoo:search/improvement"),
+        limit="20n",
+        against="binary search",
         queries="present",
-        rows=(
-            RowPlan(label="linear search", agent="teacher:linear_search", limit="20n"),
-            RowPlan(label="binary search", agent="teacher:binary_search", limit="20n"),
-            _learned("rl from scratch", "search/rl", limit="20n", against="binary search"),
-            _learned("rl + imitation", "search/rl+imitation-binary_search", limit="20n", against="binary search"),
-            _ours(
-                "rl + our own teacher",
-                "search/rl+imitation-bracket_search",
-                limit="20n",
-                against="binary search",
-                paper_row="rl + imitation",
-            ),
-            _ours(f"{IMPROVED}, from scratch", "search/improvement", limit="20n", against="binary search"),
-        ),
     ),
-    TablePlan(
-        name="table4",
-        title="Table 4, knapsack",
-        paper_table="table4_knapsack_reward",
-        measure="reward",
-        rows=(*_budget(20), *_budget(100)),
+    _plan("table4", "Table 4, knapsack", "table4_knapsack_reward", *_budget(20), *_budget(100), measure="reward"),
+    _plan(
+        "table5",
+        "Table 5, full view",
+        "table5_full_view_steps_and_percent_solved",
+        RowPlan("teacher", "teacher:selection_sort"),
+        RowPlan("supervised", _SUPERVISED),
+        RowPlan("rl", "zoo:sort-full/rl"),
+        _ours("rl + imitation", "zoo:sort-full/rl+imitation-selection_sort", "rl"),
+        limit="n^2",
+        against="teacher",
     ),
-    TablePlan(
-        name="table5",
-        title="Table 5, full view",
-        paper_table="table5_full_view_steps_and_percent_solved",
-        rows=(
-            RowPlan(label="teacher", agent="teacher:selection_sort", limit="n^2"),
-            RowPlan(label="supervised", agent=_SUPERVISED, limit="n^2", against="teacher"),
-            _learned("rl", "sort-full/rl", limit="n^2", against="teacher"),
-            _ours(
-                "rl + imitation",
-                "sort-full/rl+imitation-selection_sort",
-                limit="n^2",
-                against="teacher",
-                paper_row="rl",
-            ),
-        ),
-    ),
-    TablePlan(
-        name="table6",
-        title="Table 6, quick sort interface, large lists",
-        paper_table="table6_quick_interface_large_steps",
-        rows=(
-            RowPlan(label="quick sort", agent="teacher:quick_sort", limit="10n^2"),
-            _learned("rl + imitation", "sort-quick/rl+imitation-quick_sort", limit="10n^2", against="quick sort"),
-            _ours(IMPROVED, "sort-quick/improvement-quick_sort", limit="10n^2", against="quick sort"),
-        ),
+    _plan(
+        "table6",
+        "Table 6, quick sort interface, large lists",
+        "table6_quick_interface_large_steps",
+        RowPlan("quick sort", "teacher:quick_sort"),
+        RowPlan("rl + imitation", "zoo:sort-quick/rl+imitation-quick_sort"),
+        _ours(IMPROVED, "zoo:sort-quick/improvement-quick_sort"),
+        limit="10n^2",
+        against="quick sort",
     ),
 )
 """Every table of the paper, in its order."""

@@ -7,18 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Ints
 from surpass.engine.batch import Batch
 from surpass.engine.specialise import specialise
 from surpass.errors import SettingError
 from surpass.machine.interface import NO_ACTION
 from surpass.machine.state import SIZE, Outcome
 from surpass.tasks.task import Task
-
-__all__ = ["FullViewAgent", "FullViewTeacher"]
-
-Ints = npt.NDArray[np.int64]
 
 
 class FullViewAgent(ABC):

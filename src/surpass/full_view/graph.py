@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from surpass.arrays import Ints
 from surpass.full_view.agent import FullViewAgent
 from surpass.full_view.messages import HIDDEN, hear
 from surpass.tasks.lists import edge_features
 from surpass.tasks.task import Task
-
-__all__ = ["GraphAgent", "GraphPolicy", "GraphValue", "encode_lists"]
 
 WORK = 1 << 19
 """About how many pairs of positions an agent sends through its network at once."""
@@ -26,7 +23,7 @@ def _mlp(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
     return nn.Sequential(nn.Linear(inputs, hidden), nn.ReLU(), nn.Linear(hidden, outputs))
 
 
-def encode_lists(lists: npt.NDArray[np.int64]) -> Tensor:
+def encode_lists(lists: Ints) -> Tensor:
     """Return the edge features [B, n, n, 2] of lists [B, n]."""
     return torch.from_numpy(edge_features(lists)).float()
 
@@ -92,25 +89,12 @@ class GraphPolicy(nn.Module):
         options: Tensor = self.second(torch.stack([torch.ones_like(marks), marks], dim=2), edges)
         return options
 
-    def pair_log_probabilities(self, edges: Tensor, pairs: Tensor) -> Tensor:
-        """Return the log-probability [B] of pairs of positions [B, 2]."""
-        first = self.first_log_probabilities(edges).gather(1, pairs[:, :1])[:, 0]
-        second = self.second_log_probabilities(edges, pairs[:, 0]).gather(1, pairs[:, 1:])[:, 0]
-        return first + second
-
     @torch.no_grad()
     def most_likely(self, edges: Tensor) -> Tensor:
         """Return the pair [B, 2] of the most likely first position and the most likely second one after it."""
         first = self.first_log_probabilities(edges).argmax(dim=1)
         second = self.second_log_probabilities(edges, first).argmax(dim=1)
         return torch.stack([first, second], dim=1)
-
-    @torch.no_grad()
-    def sample(self, edges: Tensor, generator: torch.Generator) -> Tensor:
-        """Return a drawn pair [B, 2]."""
-        first = torch.multinomial(self.first_log_probabilities(edges).exp(), 1, generator=generator)
-        second = torch.multinomial(self.second_log_probabilities(edges, first[:, 0]).exp(), 1, generator=generator)
-        return torch.cat([first, second], dim=1)
 
 
 class GraphValue(nn.Module):
@@ -141,7 +125,7 @@ class GraphAgent(FullViewAgent):
         self.task = task
         self.network = network.eval()
 
-    def pointers(self, lists: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def pointers(self, lists: Ints) -> Ints:
         """Return the operands [m, 2] for lists [m, n] of one size."""
         batch = max(1, WORK // max(1, lists.shape[1]) ** 2)
         parts = [self.network.most_likely(encode_lists(lists[at : at + batch])) for at in range(0, len(lists), batch)]

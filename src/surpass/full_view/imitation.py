@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from surpass.agents.teachers import teacher_of_kind
+from surpass.arrays import Ints
+from surpass.bundles import Tensors
 from surpass.engine.run import run
 from surpass.errors import SettingError
 from surpass.full_view.agent import FullViewTeacher
 from surpass.full_view.graph import GraphAgent, GraphPolicy, encode_lists
-from surpass.learning.state import Tensors, load_random, random_state
+from surpass.learning.state import load_random, random_state
 from surpass.learning.updates import UpdateLearner
 from surpass.tasks.task import Request, Task
-
-__all__ = ["FullViewImitation", "FullViewImitationConfig"]
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +59,7 @@ class FullViewImitationConfig:
 class FullViewImitation(UpdateLearner):
     """A learner that imitates a teacher which sees whole lists."""
 
+    method = "imitation"
     config: FullViewImitationConfig
     network: GraphPolicy
 
@@ -73,11 +71,6 @@ class FullViewImitation(UpdateLearner):
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=config.learning_rate, fused=True)
         self.random = np.random.default_rng([config.seed, 1])
         self.updates = 0
-
-    @property
-    def recipe(self) -> dict[str, Any]:
-        """Everything that this run needs to be made again."""
-        return {"method": "imitation", **asdict(self.config)}
 
     def agent(self, name: str = "imitation") -> GraphAgent:
         """Return the network as an agent."""

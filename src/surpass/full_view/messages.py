@@ -10,13 +10,10 @@ from typing import Any
 
 import numba
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
-__all__ = ["HIDDEN", "hear"]
-
-Floats = npt.NDArray[np.float32]
+from surpass.arrays import Floats
 
 HIDDEN = 32
 """How wide the hidden layer is; a constant, so that loops over it become a few vector instructions."""

@@ -8,29 +8,21 @@ with their summed weights, which is the one over all steps: of short lists a bat
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from surpass.agents.teachers import teacher_of_kind
-from surpass.engine.run import run
-from surpass.errors import DivergedError, SettingError
+from surpass.arrays import Flags, Ints, Reals
+from surpass.bundles import Tensors
+from surpass.errors import SettingError
 from surpass.full_view.agent import FullViewTeacher
 from surpass.full_view.graph import GraphAgent, GraphPolicy, GraphValue, encode_lists
-from surpass.learning.policy_gradient.learner import NEARLY_ALL, PolicyGradientConfig
-from surpass.learning.state import Tensors, load_random, random_state, tensors_under
-from surpass.learning.updates import UpdateLearner
-from surpass.tasks.task import Limit, Request, Task
-
-__all__ = ["FullViewPolicyGradient"]
-
-Ints = npt.NDArray[np.int64]
-Reals = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
+from surpass.learning.policy_gradient.learner import GradientLearner, PolicyGradientConfig
+from surpass.learning.state import load_random, random_state, tensors_under
+from surpass.tasks.task import Request, Task
 
 GRAPH_WORK = 1 << 16
 """About how many pairs of positions go through the networks at once: what they remember must fit in memory."""
@@ -57,84 +49,43 @@ class Steps(NamedTuple):
     """[T, B] how many steps an episode has taken with this one."""
 
 
-class FullViewPolicyGradient(UpdateLearner):
+class FullViewPolicyGradient(GradientLearner):
     """A learner that surpasses its teacher, or learns from nothing, on whole lists."""
 
-    config: PolicyGradientConfig
     network: GraphPolicy
     value: GraphValue
 
     def __init__(self, task: Task, config: PolicyGradientConfig) -> None:
-        torch.set_num_threads(1)
-        self.task, self.config = task, config
+        super().__init__(task, config)
         self.teacher = teacher_of_kind(task, config.teacher, FullViewTeacher) if config.teacher else None
         self.sizes = config.last_sizes(task)
         if min(self.sizes[0], config.first_smallest or self.sizes[0]) < 2:
             raise SettingError(f"sizes begin at 1; {task.name} learns on lists of 2 or more")
-        self.limit = Limit.parse(config.limit or task.limit)
         self.network = GraphPolicy(seed=config.seed)
         self.value = GraphValue(seed=config.seed + 1)
         self.scalar = 0.0
-        parameters = [*self.network.parameters(), *self.value.parameters()]
-        self.optimizer = torch.optim.Adam(parameters, lr=config.learning_rate, fused=True)
+        self.optimizer = self.new_optimizer()
         self.random = np.random.default_rng([config.seed, 1])
         self.lists: dict[int, Ints] = {}
         """[B, n] where the episodes of each size stand."""
         self.ages: dict[int, Ints] = {}
         """[B] how many steps they have taken."""
         self.draws = 0
-        self.updates = 0
-        self.grown = 0
-        """How many times the sizes have grown."""
-
-    @property
-    def recipe(self) -> dict[str, Any]:
-        """Everything that this run needs to be made again."""
-        return {"method": "rl+imitation" if self.config.teacher else "rl", **asdict(self.config)}
 
     def agent(self, name: str = "rl") -> GraphAgent:
         """Return the network as an agent."""
         return GraphAgent(name, self.task, self.network)
 
-    # A round
-
-    def advance(self) -> dict[str, float]:
-        """Make a round of updates and measure the greedy policy on fresh lists."""
+    def _update(self) -> tuple[tuple[int, int, int], dict[str, float]]:
         low, high = self.config.sizes(self.task, self.grown)
-        episodes = solved = taken = 0
-        terms: dict[str, float] = {}
-        for _ in range(min(self.config.updates_per_round, self.config.updates - self.updates)):
-            steps, terms = self._update(int(self.random.integers(low, high + 1)))
-            over = steps.ended | steps.cut
-            episodes += int(over.sum())
-            solved += int(steps.ended.sum())
-            taken += int(steps.ages[over].sum())
-        request = Request(size=high, count=self.config.checked, seed=self.config.seed * 1000 + 1)
-        results = run(self.agent(), self.task.draw(request), limit=self.limit)
-        self.grown += solved >= NEARLY_ALL * max(1, episodes)
-        return {
-            "round": -(-self.updates // self.config.updates_per_round),
-            "updates": self.updates,
-            "steps": self.updates * self.config.unroll * self.config.episodes,
-            "size": high,
-            "sampled_steps": taken / max(1, episodes),
-            "sampled_solved": solved / max(1, episodes),
-            "solved": float(results.solved.mean()),
-            "mean_steps": float(results.steps.mean()),
-            **terms,
-        }
-
-    def _update(self, size: int) -> tuple[Steps, dict[str, float]]:
-        """Let the lists of a size take some steps, make one update, and return the steps and the terms of the loss."""
-        steps = self.sample(size)
+        steps = self.sample(int(self.random.integers(low, high + 1)))
         terms, returns = self.backward(steps)
-        loss = sum(terms.values())
-        if not np.isfinite(loss):
-            raise DivergedError(f"the loss is {loss} at update {self.updates + 1}: try a smaller learning_rate")
+        self.refuse_divergence(sum(terms.values()))
         self.step_down()
         # As in `PolicyGradient`: it approaches the minimum of its squared loss at its own rate.
         self.scalar += 0.1 * (float(returns.mean()) - self.scalar)
-        return steps, terms
+        over = steps.ended | steps.cut
+        return (int(over.sum()), int(steps.ages[over].sum()), int(steps.ended.sum())), terms
 
     # Sampling
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Ints
 from surpass.programs.program import START, Function, Place, Program, Rule, Test, place_features
 from surpass.tasks.task import Task
 
-__all__ = ["Editor", "size_of", "tidy"]
-
-Ints = npt.NDArray[np.int64]
+T = TypeVar("T")
 
 MOST_EDITS = 4
 MOST_CONDITIONS = 4
@@ -31,6 +30,32 @@ class _Draft:
     function: int
     after: list[int]
     rules: list[Rule]
+
+
+@dataclass
+class _Spot:
+    """A place where the program goes, and something that it sees there."""
+
+    program: Program
+    drafts: list[_Draft]
+    draft: _Draft
+    digits: Ints
+
+    @property
+    def rules(self) -> list[Rule]:
+        """The rules of the place."""
+        return self.draft.rules
+
+    @property
+    def fires(self) -> int | None:
+        """The number of the first rule there that fits what is seen."""
+        rules = enumerate(self.draft.rules)
+        return next((k for k, rule in rules if all(self.digits[t.feature] in t.values for t in rule.conditions)), None)
+
+    @property
+    def same_function(self) -> list[_Draft]:
+        """All places of its function."""
+        return [draft for draft in self.drafts if draft.function == self.draft.function]
 
 
 class Editor:
@@ -59,14 +84,17 @@ class Editor:
             for f, function in enumerate(program.functions)
             for place in function.places
         ]
-        kinds: list[Callable[[Program, list[_Draft]], None]] = [
+        kinds: list[Callable[[_Spot], None]] = [
             self._insert, self._insert, self._insert, self._change_action, self._change_action, self._drop,
             self._add_condition, self._drop_condition, self._change_condition, self._swap, self._swap,
         ]  # fmt: skip
         if self.previous is not None:
             kinds += [self._detour, self._detour, self._join_place, self._split_place]
         for _ in range(min(MOST_EDITS, int(self.random.geometric(0.5)))):
-            kinds[int(self.random.integers(len(kinds)))](program, drafts)
+            kind = self._one_of(kinds)
+            spot = self._somewhere(program, drafts)
+            if spot is not None:
+                kind(spot)
         places = [(draft.function, Place(tuple(sorted(draft.after)), tuple(draft.rules))) for draft in drafts]
         functions = tuple(
             Function(function.ids, tuple(place for owner, place in places if owner == f))
@@ -74,181 +102,150 @@ class Editor:
         )
         return tidy(replace(program, functions=functions))
 
+    def _one_of(self, things: Sequence[T]) -> T:
+        return things[int(self.random.integers(len(things)))]
+
     # Where to edit
 
-    def _observation(self) -> Ints:
-        """Return the value numbers of something that the program comes to: often, or ever."""
+    def _somewhere(self, program: Program, drafts: list[_Draft]) -> _Spot | None:
+        """Return a place that the program comes to, and what it sees there often, or ever."""
         if self.random.random() < 0.5:
             at = int(np.searchsorted(self._often, self.random.random(), side="right"))
         else:
             at = int(self.random.integers(len(self._digits)))
         digits: Ints = self._digits[min(at, len(self._digits) - 1)]
-        return digits
-
-    def _place_of(self, program: Program, drafts: list[_Draft], digits: Ints) -> _Draft | None:
         for draft in drafts:
             ids = program.functions[draft.function].ids
             if self.function is not None and ids and int(digits[self.function]) not in ids:
                 continue
             if self.previous is None or int(digits[self.previous]) in draft.after:
-                return draft
+                return _Spot(program, drafts, draft, digits)
         return None
 
-    def _somewhere(self, program: Program, drafts: list[_Draft]) -> tuple[_Draft, Ints] | None:
-        """Return a place where the program goes, and something that it sees there."""
-        digits = self._observation()
-        draft = self._place_of(program, drafts, digits)
-        return None if draft is None else (draft, digits)
-
-    def _some_rule(self, program: Program, drafts: list[_Draft]) -> tuple[_Draft, int, Ints] | None:
-        """Return a rule: the one that fires at something that the program sees, or any at that place."""
-        found = self._somewhere(program, drafts)
-        if found is None or not found[0].rules:
+    def _some_rule(self, spot: _Spot) -> int | None:
+        """Return a rule of a place, if it has any: the one that fires, or any."""
+        if not spot.rules:
             return None
-        draft, digits = found
-        fires = next((k for k, rule in enumerate(draft.rules) if _fits(rule, digits)), None)
-        if fires is None or self.random.random() < 0.3:
-            fires = int(self.random.integers(len(draft.rules)))
-        return draft, fires, digits
+        fires = spot.fires
+        return int(self.random.integers(len(spot.rules))) if fires is None or self.random.random() < 0.3 else fires
 
     # The edits
 
-    def _insert(self, program: Program, drafts: list[_Draft]) -> None:
-        found = self._somewhere(program, drafts)
-        if found is None:
-            return
-        draft, digits = found
-        fires = next((k for k, rule in enumerate(draft.rules) if _fits(rule, digits)), len(draft.rules))
-        old = draft.rules[fires].action if fires < len(draft.rules) else -1
-        count = 1 + int(self.random.integers(min(MOST_CONDITIONS, len(self.features))))
-        chosen = self.random.choice(self.features, count, replace=False).tolist()
-        tests = tuple(self._test_at(feature, int(digits[feature])) for feature in sorted(chosen))
-        rule = Rule(tests, self._other_action(program, old))
+    def _insert(self, spot: _Spot) -> None:
+        fires = spot.fires
+        fires = len(spot.rules) if fires is None else fires
+        old = spot.rules[fires].action if fires < len(spot.rules) else -1
+        rule = Rule(self._some_tests(spot.digits), self._other_action(spot.program, old))
         at = int(self.random.integers(fires + 1)) if self.random.random() < 0.5 else fires
-        draft.rules.insert(at, rule)
-        self._lead_on(drafts, draft, rule.action, old)
+        spot.rules.insert(at, rule)
+        self._lead_on(spot, rule.action, old)
 
-    def _drop(self, program: Program, drafts: list[_Draft]) -> None:
-        found = self._some_rule(program, drafts)
-        if found is not None and len(found[0].rules) > 1:
-            del found[0].rules[found[1]]
+    def _drop(self, spot: _Spot) -> None:
+        k = self._some_rule(spot)
+        if k is not None and len(spot.rules) > 1:
+            del spot.rules[k]
 
-    def _change_action(self, program: Program, drafts: list[_Draft]) -> None:
-        found = self._some_rule(program, drafts)
-        if found is not None:
-            draft, k, _ = found
-            old = draft.rules[k].action
-            draft.rules[k] = replace(draft.rules[k], action=self._other_action(program, old))
-            self._lead_on(drafts, draft, draft.rules[k].action, old)
+    def _change_action(self, spot: _Spot) -> None:
+        k = self._some_rule(spot)
+        if k is not None:
+            old = spot.rules[k].action
+            spot.rules[k] = replace(spot.rules[k], action=self._other_action(spot.program, old))
+            self._lead_on(spot, spot.rules[k].action, old)
 
-    def _add_condition(self, program: Program, drafts: list[_Draft]) -> None:
-        found = self._some_rule(program, drafts)
-        if found is not None:
-            draft, k, digits = found
-            feature = int(self.random.choice(self.features))
-            test = self._test_at(feature, int(digits[feature]))
+    def _add_condition(self, spot: _Spot) -> None:
+        k = self._some_rule(spot)
+        if k is not None:
+            test = self._test_at(int(self.random.choice(self.features)), spot.digits)
             if self.random.random() < 0.5:
                 test = test.negated(self.interface)
-            rule = draft.rules[k]
-            kept = tuple(t for t in rule.conditions if t.feature != feature)
-            draft.rules[k] = replace(rule, conditions=(*kept, test))
+            kept = tuple(t for t in spot.rules[k].conditions if t.feature != test.feature)
+            spot.rules[k] = replace(spot.rules[k], conditions=(*kept, test))
 
-    def _drop_condition(self, program: Program, drafts: list[_Draft]) -> None:
-        found = self._some_rule(program, drafts)
-        if found is not None and found[0].rules[found[1]].conditions:
-            draft, k, _ = found
-            conditions = list(draft.rules[k].conditions)
+    def _drop_condition(self, spot: _Spot) -> None:
+        k = self._some_rule(spot)
+        if k is not None and spot.rules[k].conditions:
+            conditions = list(spot.rules[k].conditions)
             del conditions[int(self.random.integers(len(conditions)))]
-            draft.rules[k] = replace(draft.rules[k], conditions=tuple(conditions))
+            spot.rules[k] = replace(spot.rules[k], conditions=tuple(conditions))
 
-    def _change_condition(self, program: Program, drafts: list[_Draft]) -> None:
-        found = self._some_rule(program, drafts)
-        if found is not None and found[0].rules[found[1]].conditions:
-            draft, k, digits = found
-            conditions = list(draft.rules[k].conditions)
+    def _change_condition(self, spot: _Spot) -> None:
+        k = self._some_rule(spot)
+        if k is not None and spot.rules[k].conditions:
+            conditions = list(spot.rules[k].conditions)
             at = int(self.random.integers(len(conditions)))
             feature = conditions[at].feature
             if self.random.random() < 0.5:
                 feature = int(self.random.choice(self.features))
             if all(t.feature != feature for j, t in enumerate(conditions) if j != at):
-                conditions[at] = self._test_at(feature, int(digits[feature]))
-                draft.rules[k] = replace(draft.rules[k], conditions=tuple(conditions))
+                conditions[at] = self._test_at(feature, spot.digits)
+                spot.rules[k] = replace(spot.rules[k], conditions=tuple(conditions))
 
-    def _swap(self, program: Program, drafts: list[_Draft]) -> None:
-        found = self._somewhere(program, drafts)
-        if found is not None and len(found[0].rules) > 1:
-            rules = found[0].rules
+    def _swap(self, spot: _Spot) -> None:
+        rules = spot.rules
+        if len(rules) > 1:
             i, j = self.random.choice(len(rules), 2, replace=False).tolist()
             if rules[i].conditions and rules[j].conditions:
                 rules[i], rules[j] = rules[j], rules[i]
 
-    def _detour(self, program: Program, drafts: list[_Draft]) -> None:
+    def _detour(self, spot: _Spot) -> None:
         """Do one or two things before an action, which then comes next."""
-        found = self._somewhere(program, drafts)
-        if found is None:
-            return
-        draft, digits = found
-        fires = next((k for k, rule in enumerate(draft.rules) if _fits(rule, digits)), None)
+        fires = spot.fires
         if fires is None:
             return
-        rule, goal = draft.rules[fires], draft.rules[fires].action
-        way = [self._other_action(program, goal) for _ in range(1 + int(self.random.integers(2)))]
-        used = {value for other in drafts if other.function == draft.function for value in other.after}
+        rule, goal = spot.rules[fires], spot.rules[fires].action
+        way = [self._other_action(spot.program, goal) for _ in range(1 + int(self.random.integers(2)))]
+        used = {value for other in spot.same_function for value in other.after}
         if len({*way, goal}) <= len(way) or any(action + 1 in used for action in way):
             return
-        conditions = rule.conditions
         if self.random.random() < 0.5:
-            count = 1 + int(self.random.integers(min(MOST_CONDITIONS, len(self.features))))
-            chosen = self.random.choice(self.features, count, replace=False).tolist()
-            conditions = tuple(self._test_at(feature, int(digits[feature])) for feature in sorted(chosen))
-            draft.rules.insert(fires, Rule(conditions, way[0]))
+            spot.rules.insert(fires, Rule(self._some_tests(spot.digits), way[0]))
         else:
-            draft.rules[fires] = replace(rule, action=way[0])
+            spot.rules[fires] = replace(rule, action=way[0])
         for done, action in zip(way, [*way[1:], goal], strict=True):
-            drafts.append(_Draft(draft.function, [done + 1], [Rule((), action)]))
+            spot.drafts.append(_Draft(spot.draft.function, [done + 1], [Rule((), action)]))
 
-    def _join_place(self, program: Program, drafts: list[_Draft]) -> None:
+    def _join_place(self, spot: _Spot) -> None:
         """Make one place of two: the rules of one of them serve both."""
-        found = self._somewhere(program, drafts)
-        others = [d for d in drafts if found is not None and d.function == found[0].function and d is not found[0]]
-        if found is None or not others:
-            return
-        other = others[int(self.random.integers(len(others)))]
-        keep, drop = (found[0], other) if self.random.random() < 0.5 else (other, found[0])
-        keep.after += drop.after
-        drafts.remove(drop)
+        others = [draft for draft in spot.same_function if draft is not spot.draft]
+        if others:
+            other = self._one_of(others)
+            keep, drop = (spot.draft, other) if self.random.random() < 0.5 else (other, spot.draft)
+            keep.after += drop.after
+            spot.drafts.remove(drop)
 
-    def _split_place(self, program: Program, drafts: list[_Draft]) -> None:
+    def _split_place(self, spot: _Spot) -> None:
         """Give one of the actions that lead to a place a place of its own with the same rules."""
-        found = self._somewhere(program, drafts)
-        if found is not None and len(found[0].after) > 1:
-            draft, digits = found
-            value = int(digits[self.previous])
-            draft.after.remove(value)
-            drafts.append(_Draft(draft.function, [value], list(draft.rules)))
+        if len(spot.draft.after) > 1:
+            value = int(spot.digits[self.previous])
+            spot.draft.after.remove(value)
+            spot.drafts.append(_Draft(spot.draft.function, [value], list(spot.rules)))
 
-    def _lead_on(self, drafts: list[_Draft], draft: _Draft, action: int, instead: int) -> None:
+    def _lead_on(self, spot: _Spot, action: int, instead: int) -> None:
         """Give a new action a place to lead to, if it has none: that of the action it replaces, or this one."""
-        if self.previous is None or action < 0:
+        same = spot.same_function
+        if self.previous is None or action < 0 or any(action + 1 in draft.after for draft in same):
             return
-        same = [d for d in drafts if d.function == draft.function]
-        if any(action + 1 in d.after for d in same):
-            return
-        goal = next((d for d in same if instead + 1 in d.after), draft)
+        goal = next((draft for draft in same if instead + 1 in draft.after), spot.draft)
         kind = self.random.random()
         if kind < 0.3:
-            goal = same[int(self.random.integers(len(same)))]
+            goal = self._one_of(same)
         if kind < 0.6 and instead >= 0:
-            drafts.append(_Draft(draft.function, [action + 1], [Rule((), instead)]))
+            spot.drafts.append(_Draft(spot.draft.function, [action + 1], [Rule((), instead)]))
         else:
             goal.after.append(action + 1)
 
     # Parts
 
-    def _test_at(self, feature: int, value: int) -> Test:
-        """Return a test that holds for a value: for it alone, or for a few more."""
+    def _some_tests(self, digits: Ints) -> tuple[Test, ...]:
+        """Return tests of a few features that hold for what is seen."""
+        count = 1 + int(self.random.integers(min(MOST_CONDITIONS, len(self.features))))
+        chosen = self.random.choice(self.features, count, replace=False).tolist()
+        return tuple(self._test_at(feature, digits) for feature in sorted(chosen))
+
+    def _test_at(self, feature: int, digits: Ints) -> Test:
+        """Return a test of a feature that holds for what is seen: for its value alone, or for a few more."""
         radix = self.interface.radices[feature]
-        values = {value}
+        values = {int(digits[feature])}
         while len(values) < radix - 1 and self.random.random() < 0.3:
             values.add(int(self.random.integers(radix)))
         return Test(feature, frozenset(values))
@@ -264,8 +261,7 @@ class Editor:
                 row[1 + k] = self.random.integers(len(operands[k].values))
             return self._number(row)
         if kind < 0.65:
-            rules = program.rules
-            return rules[int(self.random.integers(len(rules)))].action
+            return self._one_of(program.rules).action
         row = np.zeros(self._rows.shape[1], np.int64)
         row[0] = self.random.integers(len(self.interface.instructions))
         for k, operand in enumerate(self.interface.instructions[row[0]].operands):
@@ -273,18 +269,7 @@ class Editor:
         return self._number(row)
 
     def _number(self, row: Ints) -> int:
-        instruction, *choices = map(int, row)
-        number = self.interface.offsets[instruction]
-        operands = self.interface.instructions[instruction].operands
-        place = 1
-        for operand, choice in reversed(list(zip(operands, choices, strict=False))):
-            number += choice * place
-            place *= len(operand.values)
-        return number
-
-
-def _fits(rule: Rule, digits: Ints) -> bool:
-    return all(int(digits[test.feature]) in test.values for test in rule.conditions)
+        return int(self.interface.offsets[row[0]] + self.interface.operand_weights[row[0]] @ row[1:])
 
 
 def tidy(program: Program) -> Program:

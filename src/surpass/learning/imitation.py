@@ -9,27 +9,25 @@ teacher on every observation that either came to.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.files import fill_network, network_tensors
 from surpass.agents.networks.structured import StructuredPolicy
 from surpass.agents.teachers import teacher_of
+from surpass.arrays import Ints
+from surpass.bundles import Tensors
 from surpass.engine.run import run
 from surpass.errors import SettingError
-from surpass.learning.state import Tensors, load_optimizer, load_random, optimizer_tensors, random_state
+from surpass.learning.state import load_optimizer, load_random, optimizer_tensors, random_state
+from surpass.learning.updates import NetworkLearner
 from surpass.machine.interface import NO_ACTION
 from surpass.table import Agent, Table
 from surpass.tasks.task import Limit, Request, Task
-
-__all__ = ["Imitation", "ImitationConfig"]
-
-Ints = npt.NDArray[np.int64]
 
 CLEARLY = math.log(0.5)
 """The log-probability above which an answer is clear: it is more likely than all others together."""
@@ -71,8 +69,12 @@ class ImitationConfig:
             raise SettingError(f"learning_rate is {self.learning_rate}; it must lie between 0 and 1")
 
 
-class Imitation:
+class Imitation(NetworkLearner):
     """A learner that imitates a teacher of a task with a table."""
+
+    method = "imitation"
+    config: ImitationConfig
+    network: StructuredPolicy
 
     def __init__(self, task: Task, config: ImitationConfig, *, teacher: Agent | None = None) -> None:
         torch.set_num_threads(1)
@@ -89,11 +91,6 @@ class Imitation:
         self._seen_by_teacher = Table(self.task, self.teacher)
 
     @property
-    def has_network(self) -> bool:
-        """Whether there is a network worth keeping."""
-        return True
-
-    @property
     def done(self) -> bool:
         """Whether there is nothing more to do: it is finished, or has had all its rounds."""
         return self.finished or self.rounds >= self.config.most_rounds
@@ -102,11 +99,6 @@ class Imitation:
     def finished(self) -> bool:
         """Whether the network equalled its teacher on everything in the last rounds."""
         return self.calm >= self.config.calm_rounds
-
-    @property
-    def recipe(self) -> dict[str, Any]:
-        """Everything that this run needs to be made again."""
-        return {"method": "imitation", **asdict(self.config)}
 
     def agent(self, name: str = "imitation") -> NetworkAgent:
         """Return the network as an agent."""

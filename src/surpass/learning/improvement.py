@@ -19,12 +19,13 @@ from itertools import chain, islice
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from surpass.agents import find_agent
 from surpass.agents.carried import CarriedAgent
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.structured import StructuredPolicy
+from surpass.arrays import Ints, Reals
+from surpass.bundles import Tensors
 from surpass.engine.explore import Explorer, can_explore
 from surpass.engine.run import Results, run
 from surpass.errors import SettingError
@@ -37,12 +38,6 @@ from surpass.programs.text import parse_program, write_text
 from surpass.table import Agent, Table
 from surpass.tasks.enumeration import enumeration_of
 from surpass.tasks.task import Instances, Limit, Request, Task, join_instances
-
-__all__ = ["Improvement", "ImprovementConfig"]
-
-Ints = npt.NDArray[np.int64]
-Reals = npt.NDArray[np.float64]
-Tensors = dict[str, npt.NDArray[Any]]
 
 FINALISTS = 8
 """How many of the programs that did no worse on few instances are tried on more."""

@@ -18,21 +18,6 @@ from surpass.learning.recipes import Recipe, Variant, find_recipe, setting_text
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Task
 
-__all__ = [
-    "REFUSED",
-    "Ended",
-    "Job",
-    "LocalRunner",
-    "Retrained",
-    "Runner",
-    "Watch",
-    "describe_ending",
-    "is_finished",
-    "learn_words",
-    "retrain",
-    "score_sizes",
-]
-
 LOOK_EVERY = 0.1
 """Seconds between two looks at the processes."""
 LOG = "log.txt"

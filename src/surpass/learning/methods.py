@@ -15,8 +15,6 @@ from surpass.learning.improvement import Improvement, ImprovementConfig
 from surpass.learning.policy_gradient.learner import PolicyGradient, PolicyGradientConfig
 from surpass.tasks.task import Task
 
-__all__ = ["METHODS", "AnyLearner", "default_teacher", "new_learner"]
-
 AnyLearner = Imitation | FullViewImitation | PolicyGradient | FullViewPolicyGradient | Improvement
 
 _WITH_TABLE: dict[str, tuple[Any, Any]] = {

@@ -32,8 +32,6 @@ from typing import Any
 
 from surpass.errors import RecipeError, UnknownNameError
 
-__all__ = ["Recipe", "Variant", "find_recipe", "known_recipes", "only_run", "parse_recipe", "setting_text"]
-
 Value = Any
 """What a setting may be in a recipe: a number, a text, or a list of numbers."""
 

@@ -22,8 +22,6 @@ from surpass.bundles import Tensors, check_interface, interface_fingerprint, loa
 from surpass.errors import SavedFileError, SettingError
 from surpass.tasks.task import Task
 
-__all__ = ["Learner", "RunFolder", "train"]
-
 Curve = dict[str, float]
 
 KEPT = 2
@@ -57,6 +55,22 @@ BEFORE = ("log.txt", "failure.json")
 """What a sweep may have put into the folder of a run before it began."""
 
 
+def write_json(path: Path, record: dict[str, Any]) -> None:
+    """Write a record to a file."""
+    write_atomically(path, (json.dumps(record, indent=1) + "\n").encode())
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the record of a file."""
+    try:
+        record = json.loads(path.read_text())
+    except ValueError:
+        raise SavedFileError(f"{path} is not JSON, or it is cut off") from None
+    if not isinstance(record, dict):
+        raise SavedFileError(f"{path} is not a record of a run or a sweep")
+    return record
+
+
 class RunFolder:
     """The files of a run."""
 
@@ -74,12 +88,7 @@ class RunFolder:
                 raise SettingError(
                     f"{self.path} holds a run already; resume it (--resume, resume=True), or choose another folder"
                 )
-            try:
-                found = json.loads(recipe_path.read_text())
-            except ValueError:
-                raise SavedFileError(f"{recipe_path} is not JSON, or it is cut off") from None
-            if not isinstance(found, dict):
-                raise SavedFileError(f"{recipe_path} is not the recipe of a run")
+            found = read_json(recipe_path)
             wanted = json.loads(json.dumps(recipe))
             for name in sorted({*found, *wanted}, key=lambda name: (name not in FOREMOST, name)):
                 if found.get(name) != wanted.get(name):
@@ -93,7 +102,7 @@ class RunFolder:
                     f"{self.path} holds something that is no run, such as {foreign}; choose a new or empty folder"
                 )
             (self.path / "checkpoints").mkdir(parents=True, exist_ok=True)
-            write_atomically(recipe_path, (json.dumps(recipe, indent=1) + "\n").encode())
+            write_json(recipe_path, recipe)
         except OSError as error:
             raise SettingError(f"{self.path} cannot be written: {error.strerror}") from None
 

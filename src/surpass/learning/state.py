@@ -9,8 +9,6 @@ import torch
 
 from surpass.bundles import Tensors
 
-__all__ = ["Tensors", "load_optimizer", "load_random", "optimizer_tensors", "random_state", "tensors_under"]
-
 
 def tensors_under(prefix: str, tensors: Tensors) -> Tensors:
     """Return copies of the tensors whose name begins with a prefix, by the rest of the name."""

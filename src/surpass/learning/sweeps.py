@@ -21,13 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from surpass.bundles import load_bundle, save_bundle, write_atomically
-from surpass.errors import SavedFileError, SettingError
+from surpass.errors import SettingError
 from surpass.learning.jobs import REFUSED, Ended, Job, Runner, describe_ending, is_finished, learn_words, score_sizes
 from surpass.learning.recipes import Recipe, Variant
+from surpass.learning.runs import read_json, write_json
 from surpass.printing import Printed, show_number, text_table
 from surpass.tasks.task import Task
-
-__all__ = ["FailedRun", "Point", "Ranked", "Ranking", "Sweep", "SweepState"]
 
 MOST_ROWS = 20
 """How many runs of the ranking are printed; all of them are in ranking.json."""
@@ -211,7 +210,7 @@ class Sweep:
             except OSError:
                 raise SettingError(f"{self.folder} is being worked on by another sweep") from None
             self._refuse_other_sweep()
-            write_atomically(self.folder / "sweep.json", _json(self.recipe.as_json()))
+            write_json(self.folder / "sweep.json", self.recipe.as_json())
             yield
 
     def _refuse_other_sweep(self) -> None:
@@ -220,7 +219,7 @@ class Sweep:
             if any(entry.name != ".lock" for entry in self.folder.iterdir()):
                 raise SettingError(f"{self.folder} is not empty and holds no sweep; choose another --out")
             return
-        known, wanted = _fixed(_read_json(path)), _fixed(json.loads(json.dumps(self.recipe.as_json())))
+        known, wanted = _fixed(read_json(path)), _fixed(json.loads(json.dumps(self.recipe.as_json())))
         for key in sorted({*known, *wanted}):
             if known.get(key) != wanted.get(key):
                 raise SettingError(
@@ -237,11 +236,11 @@ class Sweep:
     @staticmethod
     def _note_failure(ending: Ended) -> None:
         record = {"reason": describe_ending(ending), "final": ending.code == REFUSED}
-        write_atomically(ending.job.folder / "failure.json", _json(record))
+        write_json(ending.job.folder / "failure.json", record)
 
     def _write(self, ranking: Ranking) -> None:
         """Write the ranking and the best run's agent."""
-        write_atomically(self.folder / "ranking.json", _json(ranking.as_json()))
+        write_json(self.folder / "ranking.json", ranking.as_json())
         if ranking.runs:
             best = self.folder / "runs" / ranking.runs[0].run / "agent"
             tensors, record = load_bundle(best)
@@ -292,7 +291,7 @@ class Sweep:
         folder = self.run_folder(variant)
         if not is_finished(folder):
             return None
-        rows = _read_json(folder / "scores.json").get("rows", [])
+        rows = read_json(folder / "scores.json").get("rows", [])
         if [(row["size"], row["instances"]) for row in rows] != [(size, INSTANCES) for size in self.sizes]:
             return None
         name = "mean_reward" if self.task.measure == "reward" else "mean_steps"
@@ -303,24 +302,10 @@ class Sweep:
         path = self.run_folder(variant) / "failure.json"
         if not path.exists():
             return None
-        record = _read_json(path)
+        record = read_json(path)
         return FailedRun(variant.name, str(record.get("reason")), bool(record.get("final")))
 
 
 def _fixed(recipe: dict[str, Any]) -> dict[str, Any]:
     """Return what all runs of a sweep share, by name."""
     return {**{key: recipe.get(key) for key in ("task", "method", "teacher")}, **recipe.get("settings", {})}
-
-
-def _json(record: dict[str, Any]) -> bytes:
-    return (json.dumps(record, indent=1) + "\n").encode()
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        record = json.loads(path.read_text())
-    except ValueError:
-        raise SavedFileError(f"{path} is not JSON, or it is cut off") from None
-    if not isinstance(record, dict):
-        raise SavedFileError(f"{path} was not written by a sweep")
-    return record

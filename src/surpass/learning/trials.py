@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Flags, Ints, Reals
 from surpass.engine.advance import Call, advance
 from surpass.engine.batch import Batch, allocate
 from surpass.engine.run import core_count
@@ -18,11 +18,6 @@ from surpass.programs.evaluate import answer_split, split_observations
 from surpass.programs.program import Program
 from surpass.table import EMPTY, Table, put
 from surpass.tasks.task import Instances, Limit, Task
-
-__all__ = ["Seen", "Trial"]
-
-Ints = npt.NDArray[np.int64]
-Reals = npt.NDArray[np.float64]
 
 MOST_ROUNDS = 40
 """How often a program may wait for its actions at observations that none has come to before; then it is stopped."""
@@ -114,10 +109,9 @@ class Trial:
         costs: Reals = reward.step_cost * batch.steps[:used] - reward.progress * (batch.reals[:used, SCORE] - before)
         return costs
 
-    def _find_wrong(self, instances: Instances, rows: Ints) -> npt.NDArray[np.bool_]:
-        chosen = Instances(*(part[rows] for part in instances))
+    def _find_wrong(self, instances: Instances, rows: Ints) -> Flags:
         batch = self._batch
-        return self.task.find_wrong(chosen, batch.registers[rows], batch.items[rows], batch.reals[rows])
+        return self.task.find_wrong(instances.rows(rows), batch.registers[rows], batch.items[rows], batch.reals[rows])
 
     def _finish(self, programs: Sequence[Program], limits: Ints) -> None:
         """Run each program on its own episodes to the end, in place."""
@@ -128,7 +122,7 @@ class Trial:
 
         def calls(batch: Batch) -> list[Call]:
             by_program = batch.outcomes[:used].reshape(len(programs), self.count)
-            is_running: npt.NDArray[np.bool_] = np.any(by_program <= Outcome.RUNNING, axis=1)
+            is_running: Flags = np.any(by_program <= Outcome.RUNNING, axis=1)
             for k in [k for k in tables if not is_running[k]]:
                 del tables[k]
             return [

@@ -1,34 +1,50 @@
-"""What learners share that make a set number of updates to a network."""
+"""What learners of networks share."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import Any
 
 import torch
 from torch import nn
 
 from surpass.agents.networks.files import fill_network, network_tensors
-from surpass.learning.state import Tensors, load_optimizer, optimizer_tensors, tensors_under
+from surpass.bundles import Tensors
+from surpass.learning.state import load_optimizer, optimizer_tensors, tensors_under
+from surpass.tasks.task import Task
 
-__all__ = ["UpdateLearner"]
 
+class NetworkLearner:
+    """A learner whose network is worth keeping at any time."""
 
-class UpdateLearner:
-    """A learner that is done after a number of updates, and whose network is worth keeping at any time."""
-
+    task: Task
     config: Any
-    """Its settings: `updates` in number, and a `learning_rate` that falls to `final_learning_rate` unless this is 0."""
+    """Its settings: a dataclass whose every field is part of the recipe."""
+    method: str
     network: nn.Module
-    value: nn.Module | None = None
-    """A network for the value of a state, if the learner has one."""
-    optimizer: torch.optim.Optimizer
-    updates: int
 
     @property
     def has_network(self) -> bool:
         """Whether there is a network worth keeping."""
         return True
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """Everything that this run needs to be made again."""
+        return {"method": self.method, **asdict(self.config)}
+
+
+class UpdateLearner(NetworkLearner):
+    """A learner that is done after a number of updates, the `updates` of its settings.
+
+    Its `learning_rate` falls to the `final_learning_rate` unless this is 0.
+    """
+
+    value: nn.Module | None = None
+    """A network for the value of a state, if the learner has one."""
+    optimizer: torch.optim.Optimizer
+    updates: int
 
     @property
     def done(self) -> bool:

@@ -14,8 +14,6 @@ from surpass.machine.instructions import Instruction, Operand
 from surpass.machine.kernel import kernel
 from surpass.machine.state import FUNCTION, PREVIOUS
 
-__all__ = ["compare", "join_features", "join_instructions"]
-
 
 @kernel
 def compare(a: float, b: float) -> int:

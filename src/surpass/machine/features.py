@@ -15,18 +15,6 @@ from typing import Any, Literal
 
 from surpass.errors import DeclarationError
 
-__all__ = [
-    "PREVIOUS_ACTION",
-    "Comparison",
-    "CurrentFunction",
-    "Feature",
-    "PreviousAction",
-    "Value",
-    "comparison",
-    "flag",
-    "value",
-]
-
 SIGNS = ("<", "=", ">")
 
 

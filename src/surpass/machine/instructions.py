@@ -8,8 +8,6 @@ from typing import Any, Literal, NamedTuple
 
 from surpass.errors import DeclarationError
 
-__all__ = ["STEPS", "Action", "Instruction", "Operand", "Step", "binary", "integer", "pointer", "variable"]
-
 
 @dataclass(frozen=True)
 class Operand:

@@ -9,15 +9,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Floats, Ints
 from surpass.errors import DeclarationError, ObservationError, UnknownNameError
 from surpass.machine.features import Feature, PreviousAction
 from surpass.machine.instructions import Action, Instruction
-
-__all__ = ["NO_ACTION", "Decision", "Interface", "Slot"]
-
-Ints = npt.NDArray[np.int64]
 
 NO_ACTION = -1
 """The answer of an agent that has no action for an observation."""
@@ -268,6 +264,15 @@ class Interface:
                 at += 1
         return rows
 
+    @cached_property
+    def operand_weights(self) -> Ints:
+        """[I, most operands]: what one step of an operand adds to the number of an action."""
+        weights = np.zeros((len(self.instructions), max(1, self.most_operands)), np.int64)
+        for number, instruction in enumerate(self.instructions):
+            for k in range(len(instruction.operands)):
+                weights[number, k] = math.prod(len(o.values) for o in instruction.operands[k + 1 :])
+        return weights
+
     @property
     def most_operands(self) -> int:
         """The largest number of operands of an instruction."""
@@ -297,7 +302,7 @@ class Interface:
     # Network inputs
 
     @cached_property
-    def encodings(self) -> tuple[npt.NDArray[np.float32], ...]:
+    def encodings(self) -> tuple[Floats, ...]:
         """For each feature, the network inputs [values, width] of each of its values."""
         blocks = []
         for feature in self.features:
@@ -309,7 +314,7 @@ class Interface:
                 blocks.append(np.eye(len(feature.values), dtype=np.float32))
         return tuple(blocks)
 
-    def _encode_actions(self) -> npt.NDArray[np.float32]:
+    def _encode_actions(self) -> Floats:
         """[A + 1, width]: None first; the instruction one-hot, every instruction's operands, and a bit for None."""
         widths = [sum(o.input_size for o in i.operands) for i in self.instructions]
         kinds = len(self.instructions)
@@ -327,7 +332,7 @@ class Interface:
                 at += operand.input_size
         return table
 
-    def encode(self, observations: Ints) -> npt.NDArray[np.float32]:
+    def encode(self, observations: Ints) -> Floats:
         """Return the network inputs [m, input_size] of packed observations [m]."""
         digits = self.digits(observations)
         return np.concatenate([block[digits[:, k]] for k, block in enumerate(self.encodings)], axis=1)

@@ -11,26 +11,8 @@ from collections import namedtuple
 from enum import IntEnum
 from typing import Any, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
+from surpass.arrays import Ints, Reals
 from surpass.errors import DeclarationError
-
-__all__ = [
-    "DEPTH",
-    "FIRST",
-    "FUNCTION",
-    "LOCALS",
-    "PREVIOUS",
-    "RUNNING",
-    "SCORE",
-    "SIZE",
-    "SOLVED",
-    "WRONG",
-    "Outcome",
-    "State",
-    "registers",
-]
 
 SIZE = 0
 """Register: the size n of the instance."""
@@ -52,13 +34,13 @@ SCORE = 0
 class State(NamedTuple):
     """The memory of one episode; kernels change it in place."""
 
-    registers: npt.NDArray[np.int64]
+    registers: Ints
     """[R] the machine's registers, then the task's."""
-    items: npt.NDArray[np.int64]
+    items: Ints
     """[W] the instance's integers (for lists: the ranks of the values), then the task's own."""
-    reals: npt.NDArray[np.float64]
+    reals: Reals
     """[X] the score, then the task's real numbers."""
-    stack: npt.NDArray[np.int64]
+    stack: Ints
     """[S] the open calls' frames, the newest last."""
 
 

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 from surpass.errors import TraceError
 from surpass.printing import Printed
 
-__all__ = ["Change", "Trace", "TraceStep", "read_trace", "write_trace"]
-
 FORMAT = "surpass trace 1"
 COLUMNS = ("step", "depth", "observation", "action", "change")
 

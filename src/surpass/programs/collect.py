@@ -12,8 +12,6 @@ from surpass.table import Agent, Table
 from surpass.tasks.enumeration import enumeration_of
 from surpass.tasks.task import Instances, Request
 
-__all__ = ["Collector", "Progress"]
-
 Progress = Callable[[str, int, int | None], None]
 
 MOST_ENUMERATED = 600_000

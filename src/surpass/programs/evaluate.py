@@ -13,6 +13,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from surpass.arrays import Ints
 from surpass.errors import SettingError
 from surpass.machine.interface import NO_ACTION, Interface
 from surpass.machine.kernel import kernel
@@ -20,9 +21,6 @@ from surpass.machine.kernel import kernel
 if TYPE_CHECKING:
     from surpass.programs.program import Program
 
-__all__ = ["NO_RULE", "CompiledRules", "answer", "answer_split", "compile_rules", "find_rules", "split_observations"]
-
-Ints = npt.NDArray[np.int64]
 Digits = npt.NDArray[np.int16]
 
 NO_RULE = -1

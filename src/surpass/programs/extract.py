@@ -8,8 +8,8 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Ints
 from surpass.engine.run import AnyAgent
 from surpass.errors import SettingError, WrongAnswerError
 from surpass.machine.interface import Interface
@@ -18,10 +18,6 @@ from surpass.programs.program import START, Function, Place, Program, place_feat
 from surpass.programs.rules import SearchEffort, code_size, write_code
 from surpass.programs.tree import Branch, Leaf, Node, as_rules, follow_code, leaves
 from surpass.table import Agent, Table
-
-__all__ = ["Evidence", "Extraction", "Round", "check_program", "extract", "need_table", "write_program"]
-
-Ints = npt.NDArray[np.int64]
 
 QUIET_ROUNDS = 2
 """How many rounds of fresh instances in a row must show nothing that the rules get wrong."""

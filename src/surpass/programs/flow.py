@@ -15,9 +15,6 @@ from surpass.programs.evaluate import NO_RULE
 from surpass.programs.program import Function, Test
 from surpass.programs.tree import Branch, Leaf, Node, as_tree, deep_recursion, leaves
 
-__all__ = ["Act", "Condition", "If", "Jump", "Loop", "Mark", "Statement", "structure"]
-
-
 DEEPEST = 60
 """How many branches deep code may stand where it is reached; deeper, it stands on its own."""
 

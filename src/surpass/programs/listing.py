@@ -12,8 +12,6 @@ from surpass.programs.program import Program
 from surpass.programs.tree import deep_recursion
 from surpass.programs.words import show_action, show_condition, show_function
 
-__all__ = ["ListedLine", "list_program", "write_listing"]
-
 INDENT = "    "
 
 

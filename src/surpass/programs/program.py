@@ -20,17 +20,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Ints
 from surpass.machine.features import CurrentFunction, PreviousAction
 from surpass.machine.interface import Interface
 from surpass.printing import Printed
 from surpass.programs.evaluate import CompiledRules, answer, compile_rules, find_rules
 from surpass.tasks.task import Task
-
-__all__ = ["START", "Function", "Place", "PlacedRule", "Program", "Rule", "Test", "place_features"]
-
-Ints = npt.NDArray[np.int64]
 
 START = 0
 """The value number of the previous action where there is none: on entering a function."""

@@ -15,18 +15,12 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Flags, Ints, Reals
 from surpass.machine.interface import Interface
 from surpass.programs.program import Test
 from surpass.programs.tree import Branch, Leaf, Node, all_hold, leaves
 from surpass.programs.words import vagueness
-
-__all__ = ["SearchEffort", "code_size", "write_code"]
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-Reals = npt.NDArray[np.float64]
 
 BRANCH = 2
 """The size of a branch with one test."""
@@ -101,7 +95,7 @@ class _Rows:
             for values in _subsets(np.unique(digits[:, k]).tolist()):
                 self.tests.append(Test(k, frozenset(values)))
                 self._columns.append(column)
-        self._accepts: Bools = np.zeros((len(self.tests), int(starts[-1])), np.bool_)
+        self._accepts: Flags = np.zeros((len(self.tests), int(starts[-1])), np.bool_)
         """[tests, cells]"""
         for number, (test, column) in enumerate(zip(self.tests, self._columns, strict=True)):
             self._accepts[number, starts[column] + np.array(sorted(test.values))] = True
@@ -110,9 +104,9 @@ class _Rows:
         self._information = counts * np.log2(np.maximum(counts, 1))
         """[m + 1]: n log n for each number of rows."""
 
-    def holds(self, test: int, chosen: Ints) -> Bools:
+    def holds(self, test: int, chosen: Ints) -> Flags:
         """Tell for which of some rows a test holds."""
-        accepted: Bools = self._accepts[test, self._cells[chosen, self._columns[test]]]
+        accepted: Flags = self._accepts[test, self._cells[chosen, self._columns[test]]]
         return accepted
 
     def order(self, chosen: Ints) -> Ints:
@@ -347,7 +341,7 @@ def _exact_meets(wanted: int, around: list[tuple[int, Test]], count: int) -> Ite
             return
 
 
-def _as_bits(holds: Bools) -> int:
+def _as_bits(holds: Flags) -> int:
     return int.from_bytes(np.packbits(holds, bitorder="little").tobytes(), "little")
 
 

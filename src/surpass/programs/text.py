@@ -33,12 +33,11 @@ from typing import NoReturn
 from surpass.bundles import write_atomically
 from surpass.errors import ProgramError, SurpassError
 from surpass.machine.interface import NO_ACTION, Interface
+from surpass.printing import cut
 from surpass.programs.program import START, Function, Place, Program, Rule, Test, place_features
 from surpass.programs.words import show_action, show_after, show_place, show_test
 from surpass.tasks.registry import known_tasks
 from surpass.tasks.task import Task
-
-__all__ = ["SUFFIX", "parse_program", "read_program", "write_program_file", "write_text"]
 
 SUFFIX = ".rules"
 """How the name of a program file ends."""
@@ -156,7 +155,7 @@ class _Reader:
     def _read_task(self, line: str) -> Task:
         word, _, name = line.partition(" ")
         if word != "task" or not name.strip():
-            raise _LineError(f"the first line must name the task, such as 'task sort-bubble', not {_shorten(line)!r}")
+            raise _LineError(f"the first line must name the task, such as 'task sort-bubble', not {cut(line, 60)!r}")
         tasks = {task.name: task for task in known_tasks()}
         task = tasks.get(name.strip())
         if task is None:
@@ -170,7 +169,7 @@ class _Reader:
     def _read_line(self, line: str) -> None:
         when, colon, action = (part.strip() for part in line.rpartition(":"))
         if not colon:
-            raise _LineError(f"{_shorten(line)!r} is no rule and no heading: there is no colon in it")
+            raise _LineError(f"{cut(line, 60)!r} is no rule and no heading: there is no colon in it")
         if not action:
             self._begin_place(*self.vocabulary.read_heading(when), is_heading=True)
             return
@@ -253,11 +252,11 @@ class _Vocabulary:
     def read_heading(self, text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the functions and the values of the previous action that a heading names."""
         if self.previous is None:
-            raise _LineError(f"there is no action behind {_shorten(text)!r}; this task has no places, so no headings")
+            raise _LineError(f"there is no action behind {cut(text, 60)!r}; this task has no places, so no headings")
         names, comma, where = ("", "", text) if self.function is None else text.partition(",")
         if self.function is not None and not comma:
             raise _LineError(
-                f"the heading {_shorten(text)!r} must say a function and a place, such as 'main, at the start'"
+                f"the heading {cut(text, 60)!r} must say a function and a place, such as 'main, at the start'"
             )
         ids = []
         for name in re.split(r"\s+and\s+", names.strip()) if comma else ():
@@ -273,7 +272,7 @@ class _Vocabulary:
             elif part.startswith("after "):
                 after.append(1 + self.read_action(part.removeprefix("after ")))
             else:
-                raise _LineError(f"{_shorten(part)!r} is no place; allowed: at the start, after ACTION, anywhere")
+                raise _LineError(f"{cut(part, 60)!r} is no place; allowed: at the start, after ACTION, anywhere")
         if len({*ids}) < len(ids) or len({*after}) < len(after):
             raise _LineError("this heading names a place twice")
         return tuple(ids), tuple(after)
@@ -304,7 +303,7 @@ class _Vocabulary:
 
     def _read_condition(self, text: str, depth: int = 0) -> Test:
         if depth > DEEPEST_BRACKETS:
-            raise _LineError(f"{_shorten(text)!r} stands in too many brackets, or behind too many a `not`")
+            raise _LineError(f"{cut(text, 60)!r} stands in too many brackets, or behind too many a `not`")
         numbers = re.fullmatch(r"@(\d{1,9}) in \{([\d, ]*)\}", text)
         if numbers and int(numbers[1]) < len(self.interface.radices):
             feature = int(numbers[1])
@@ -319,7 +318,7 @@ class _Vocabulary:
         if text.startswith("(") and text.endswith(")"):
             parts = [self._read_condition(part, depth + 1) for part in _split(text[1:-1], "or")]
             if len({part.feature for part in parts}) > 1:
-                raise _LineError(f"the conditions of {_shorten(text)!r} are not of one feature; write a rule for each")
+                raise _LineError(f"the conditions of {cut(text, 60)!r} are not of one feature; write a rule for each")
             return Test(parts[0].feature, frozenset().union(*(part.values for part in parts)))
         return self._read_values(text)
 
@@ -329,7 +328,7 @@ class _Vocabulary:
         feature = self.interface.feature_index.get(name.strip())
         for k in (self.function, self.previous):
             if k is not None and text.startswith(self.interface.features[k].name):
-                raise _LineError(f"{_shorten(text)!r} belongs into a heading; rules have no such condition")
+                raise _LineError(f"{cut(text, 60)!r} belongs into a heading; rules have no such condition")
         if feature is None or not braces or not values.endswith("}"):
             examples = [one for one in self.interface.conditions if _bare(one) in self.conditions]
             return _refuse("condition", text, examples)
@@ -373,10 +372,6 @@ def _bare(text: str) -> str:
     return "".join(text.split())
 
 
-def _shorten(text: str) -> str:
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
 def _refuse(kind: str, text: str, known: Iterable[str], listed: Iterable[str] = (), more: str = "") -> NoReturn:
     """Raise what is wrong with a name, with near ones and what is known."""
     known = list(known)
@@ -384,4 +379,4 @@ def _refuse(kind: str, text: str, known: Iterable[str], listed: Iterable[str] = 
     perhaps = f", perhaps {' or '.join(near)}" if near else ""
     shown = list(listed) or known
     others = f" and {len(shown) - 12:,} more" if len(shown) > 12 else ""
-    raise _LineError(f"unknown {kind} {_shorten(text)!r}{perhaps}; known: {', '.join(shown[:12])}{others}{more}")
+    raise _LineError(f"unknown {kind} {cut(text, 60)!r}{perhaps}; known: {', '.join(shown[:12])}{others}{more}")

@@ -8,15 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Flags, Ints
 from surpass.machine.interface import NO_ACTION
 from surpass.programs.evaluate import NO_RULE
 from surpass.programs.program import Rule, Test
-
-__all__ = ["Branch", "Leaf", "Node", "all_hold", "as_rules", "as_tree", "deep_recursion", "follow_code", "leaves"]
-
-Ints = npt.NDArray[np.int64]
 
 MOST_DEPTH = 50_000
 
@@ -107,7 +103,7 @@ def follow_code(node: Node, digits: Ints) -> Ints:
     return actions
 
 
-def all_hold(tests: tuple[Test, ...], digits: Ints) -> npt.NDArray[np.bool_]:
+def all_hold(tests: tuple[Test, ...], digits: Ints) -> Flags:
     """Tell for each observation, given as value numbers [m, F], whether every test holds."""
     holds = np.ones(len(digits), np.bool_)
     for test in tests:

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Ints
 from surpass.engine.run import Results
 from surpass.engine.tally import Tally, tally
 from surpass.printing import Printed, count
@@ -18,10 +18,6 @@ from surpass.programs.listing import list_program
 from surpass.programs.program import Program
 from surpass.programs.words import show_action, show_place, show_test
 from surpass.tasks.task import Instances
-
-__all__ = ["TableRow", "Usage", "measure_use", "steps_by_instruction"]
-
-Ints = npt.NDArray[np.int64]
 
 
 class TableRow(NamedTuple):

@@ -5,18 +5,6 @@ from __future__ import annotations
 from surpass.machine.interface import NO_ACTION, Interface
 from surpass.programs.program import START, Function, Place, Program, Test, place_features
 
-__all__ = [
-    "show_action",
-    "show_after",
-    "show_condition",
-    "show_function",
-    "show_place",
-    "show_rule",
-    "show_test",
-    "show_tests",
-    "vagueness",
-]
-
 
 def show_tests(interface: Interface, tests: tuple[Test, ...]) -> str:
     """Return the condition that all of some tests hold."""

@@ -11,8 +11,6 @@ from random import Random
 from surpass.errors import InstanceError
 from surpass.tasks.task import Instances, Number, Task, parse_numbers
 
-__all__ = ["Changer", "Parts", "read_parts", "written_parts"]
-
 Parts = list[list[Number]]
 """A written instance: its lists and single numbers, which colons separate in text."""
 

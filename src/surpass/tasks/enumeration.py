@@ -9,13 +9,10 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
+from surpass.arrays import Ints
 from surpass.errors import InstanceError
 from surpass.tasks.lists import from_lists
 from surpass.tasks.task import Enumeration, Instances, Request, Task
-
-__all__ = ["enumeration_of", "every_list", "ordered_lists", "reads_lists", "weak_order_count", "weak_orders"]
-
-Ints = npt.NDArray[np.int64]
 
 BATCH = 1 << 16
 """About how many lists to yield at once."""

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Flags, Ints, Reals
 from surpass.errors import InstanceError
 from surpass.machine.calls import NO_RECEIVER, enter, leave
 from surpass.machine.features import PREVIOUS_ACTION, Feature, flag
@@ -18,11 +18,6 @@ from surpass.machine.state import RUNNING, SCORE, SIZE, SOLVED, State, registers
 from surpass.tasks.signature import RealInput, Signature
 from surpass.tasks.task import Enumeration, Inputs, Instances, Memory, Number, Request, Reward, Task
 from surpass.tasks.teacher import Do, See, teacher
-
-__all__ = ["KNAPSACK"]
-
-Ints = npt.NDArray[np.int64]
-Reals = npt.NDArray[np.float64]
 
 LARGEST = 1e300
 """The largest weight, value or capacity that is read: a million of them still add up."""
@@ -167,7 +162,7 @@ def give_back(state: State) -> int:
     return SOLVED
 
 
-def find_wrong(before: Instances, registers: Ints, items: Ints, reals: Reals) -> npt.NDArray[np.bool_]:
+def find_wrong(before: Instances, registers: Ints, items: Ints, reals: Reals) -> Flags:
     """Tell which best solutions are too heavy, not worth what they claim or worse than the last one, up to rounding."""
     wrong = np.zeros(before.count, np.bool_)
     for size in np.unique(before.sizes):
@@ -255,12 +250,8 @@ def read(parts: Sequence[Sequence[Number]]) -> tuple[Instances, tuple[str, ...]]
     if any(not 0 <= x <= LARGEST for part in parts for x in part):
         raise InstanceError(f"weights, values and capacity must be numbers from 0 to {LARGEST:g}")
     weights, values = np.array(parts[0], np.float64), np.array(parts[1], np.float64)
-    size = len(weights)
-    instances = KNAPSACK.allocate(1, size)
-    instances.reals[0, CAPACITY] = parts[2][0] if len(parts) == 3 else weights.sum() / 2
-    instances.reals[0, WEIGHTS : WEIGHTS + size] = weights
-    instances.reals[0, WEIGHTS + size : WEIGHTS + 2 * size] = values
-    return instances, ()
+    capacity = parts[2][0] if len(parts) == 3 else weights.sum() / 2
+    return _with_capacity(weights[None], values[None], np.array([capacity], np.float64)), ()
 
 
 def write(instance: Instances) -> str:

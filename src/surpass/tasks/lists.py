@@ -8,12 +8,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from surpass.arrays import Flags, Ints, Reals
 from surpass.errors import InstanceError
 from surpass.tasks.task import Enumeration, Inputs, Instances, Number, Request
-
-__all__ = ["LISTS", "edge_features", "from_lists", "list_inputs", "rank", "wrongly_sorted"]
-
-Ints = npt.NDArray[np.int64]
 
 FEW = 5
 """How many distinct values `few-distinct` draws from."""
@@ -125,19 +122,17 @@ def write_list(instance: Instances) -> str:
     return ",".join(map(str, instance.items[0, : instance.sizes[0]].tolist()))
 
 
-def wrongly_sorted(
-    before: Instances, registers: Ints, items: Ints, reals: npt.NDArray[np.float64]
-) -> npt.NDArray[np.bool_]:
+def wrongly_sorted(before: Instances, registers: Ints, items: Ints, reals: Reals) -> Flags:
     """Tell which lists are not the starting ones in nondecreasing order."""
     right = before.items.copy()
     for size in np.unique(before.sizes):
         rows = before.sizes == size
         right[rows, :size] = np.sort(before.items[rows, :size], axis=1)
-    differs: npt.NDArray[np.bool_] = (items[:, : right.shape[1]] != right).any(axis=1)
+    differs: Flags = (items[:, : right.shape[1]] != right).any(axis=1)
     return differs
 
 
-def edge_features(lists: npt.NDArray[np.int64]) -> npt.NDArray[np.int8]:
+def edge_features(lists: Ints) -> npt.NDArray[np.int8]:
     """Return the graph of each list [B, n] as edge features [B, n, n, 2]: sign(i - j) and sign(A[i] - A[j])."""
     positions = np.arange(lists.shape[1])
     places = np.broadcast_to(np.sign(positions[:, None] - positions[None, :]), (*lists.shape, lists.shape[1]))

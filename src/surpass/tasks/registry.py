@@ -10,8 +10,6 @@ from surpass.tasks.sort_full import SORT_FULL
 from surpass.tasks.sort_quick import SORT_QUICK
 from surpass.tasks.task import Task
 
-__all__ = ["PAPER_TASKS", "find_task", "known_tasks", "register_task"]
-
 PAPER_TASKS = (SORT_FULL, SORT_BUBBLE, SORT_QUICK, SEARCH, KNAPSACK)
 
 _TASKS = {task.name: task for task in PAPER_TASKS}

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Flags, Ints, Reals
 from surpass.errors import InstanceError
 from surpass.machine.features import PREVIOUS_ACTION, comparison, value
 from surpass.machine.instructions import Action, Instruction
@@ -20,10 +20,6 @@ from surpass.tasks.signature import Signature
 from surpass.tasks.task import Enumeration, Inputs, Instances, Memory, Number, Request, Reward, Task
 from surpass.tasks.teacher import Do, See, teacher
 from surpass.tasks.variables import ASSIGN_VAR, MOVE_VAR, NAMES, V, item, one_of, variable_features
-
-__all__ = ["SEARCH"]
-
-Ints = npt.NDArray[np.int64]
 
 R = registers(*NAMES, "answer", "is_present")
 """Beside the variables the reported position, or -1, and whether the query is in the list, which no agent sees."""
@@ -88,9 +84,7 @@ FOUND = Instruction("Found", one_of[0], does=report)
 NOT_FOUND = Instruction("NotFound", does=report_absent)
 
 
-def find_wrong(
-    before: Instances, registers: Ints, items: Ints, reals: npt.NDArray[np.float64]
-) -> npt.NDArray[np.bool_]:
+def find_wrong(before: Instances, registers: Ints, items: Ints, reals: Reals) -> Flags:
     """Tell which reports are wrong: a position without the query, or none although the query is in the list."""
     rows, answers = np.arange(before.count), registers[:, R.answer]
     queries = before.items[rows, before.sizes]
@@ -99,7 +93,7 @@ def find_wrong(
         same = slice(None) if (before.sizes == size).all() else before.sizes == size
         is_present[same] = (before.items[same, :size] == queries[same, None]).any(axis=1)
     is_there = (before.items[rows, answers] == queries) & (answers < before.sizes)
-    wrong: npt.NDArray[np.bool_] = np.where(answers >= 0, ~is_there, is_present)
+    wrong: Flags = np.where(answers >= 0, ~is_there, is_present)
     return wrong
 
 

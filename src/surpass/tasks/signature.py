@@ -8,8 +8,6 @@ from typing import Literal
 
 from surpass.errors import DeclarationError
 
-__all__ = ["RealInput", "Signature"]
-
 
 @dataclass(frozen=True)
 class RealInput:

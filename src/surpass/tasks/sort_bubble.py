@@ -10,8 +10,6 @@ from surpass.tasks.task import Memory, Task
 from surpass.tasks.teacher import Do, See, teacher
 from surpass.tasks.variables import ASSIGN_VAR, MOVE_VAR, V, variable_features
 
-__all__ = ["SORT_BUBBLE"]
-
 SORT_BUBBLE = Task(
     name="sort-bubble",
     summary="sort a list by swapping neighbours",

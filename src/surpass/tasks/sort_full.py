@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Ints
 from surpass.machine.instructions import Instruction, pointer
 from surpass.machine.interface import Interface
 from surpass.tasks.enumeration import every_list
@@ -12,8 +12,6 @@ from surpass.tasks.lists import list_inputs, wrongly_sorted
 from surpass.tasks.sorting import start_sorting, swap
 from surpass.tasks.task import Memory, Task
 from surpass.tasks.teacher import teacher
-
-__all__ = ["SORT_FULL"]
 
 SORT_FULL = Task(
     name="sort-full",
@@ -32,7 +30,7 @@ SORT_FULL = Task(
 
 
 @teacher(SORT_FULL)
-def selection_sort(lists: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def selection_sort(lists: Ints) -> Ints:
     """Swap the smallest value that is not in its place into it."""
     right = np.sort(lists, axis=1)
     misplaced = lists != right

@@ -14,8 +14,6 @@ from surpass.tasks.task import Memory, Task
 from surpass.tasks.teacher import Do, See, teacher
 from surpass.tasks.variables import ASSIGN_VAR, MOVE_VAR, V, one_of, variable_features
 
-__all__ = ["SORT_QUICK"]
-
 FUNCTIONS = (1, 2)
 
 

@@ -8,8 +8,6 @@ from surpass.machine.state import RUNNING, SCORE, SIZE, SOLVED, State
 from surpass.tasks.signature import Signature
 from surpass.tasks.variables import V, one_of
 
-__all__ = ["FROM_SMALL_LISTS", "SORT", "SWAP_WITH_NEXT", "start_sorting", "start_variables", "swap"]
-
 FROM_SMALL_LISTS = {
     "data": "repeats",
     "step_cost": 0.01,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Array, Flags, Ints, Reals
 from surpass.errors import DeclarationError, InstanceError, SettingError, UnknownNameError
 from surpass.machine.calls import FRAME
 from surpass.machine.dispatch import join_features, join_instructions
@@ -20,10 +20,6 @@ from surpass.machine.interface import Interface
 from surpass.machine.state import FIRST
 from surpass.tasks.signature import Signature
 
-__all__ = ["Enumeration", "Inputs", "Instances", "Limit", "Memory", "Request", "Reward", "Task", "join_instances"]
-
-Ints = npt.NDArray[np.int64]
-Reals = npt.NDArray[np.float64]
 Number = int | float
 
 
@@ -38,7 +34,7 @@ class Instances:
     reals: Reals
     """[B, X] the real numbers of each."""
 
-    def __iter__(self) -> Iterator[npt.NDArray[Any]]:
+    def __iter__(self) -> Iterator[Array]:
         yield from (self.sizes, self.items, self.reals)
 
     @property
@@ -48,22 +44,24 @@ class Instances:
 
     def part(self, first: int, last: int) -> Instances:
         """Return the instances `first` to `last - 1`."""
-        return Instances(self.sizes[first:last], self.items[first:last], self.reals[first:last])
+        return self.rows(slice(first, last))
+
+    def rows(self, rows: Ints | slice) -> Instances:
+        """Return the instances of some rows."""
+        return Instances(self.sizes[rows], self.items[rows], self.reals[rows])
 
 
 def join_instances(task: Task, parts: Sequence[Instances]) -> Instances:
     """Return all instances of some batches together, whatever their sizes."""
     sizes = np.concatenate([part.sizes for part in parts])
-    widest = int(sizes.max())
-    items = np.zeros((len(sizes), task.memory.item_width(widest)), np.int64)
-    reals = np.zeros((len(sizes), task.memory.real_width(widest)))
+    joined = replace(task.allocate(len(sizes), int(sizes.max())), sizes=sizes)
     at = 0
     for part in parts:
-        for whole, own in ((items, part.items), (reals, part.reals)):
+        for whole, own in ((joined.items, part.items), (joined.reals, part.reals)):
             width = min(whole.shape[1], own.shape[1])
             whole[at : at + part.count, :width] = own[:, :width]
         at += part.count
-    return Instances(sizes, items, reals)
+    return joined
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,7 +214,7 @@ class Task:
     nothing to do."""
     memory: Memory = Memory()
     inputs: Inputs
-    find_wrong: Callable[[Instances, Ints, Ints, Reals], npt.NDArray[np.bool_]]
+    find_wrong: Callable[[Instances, Ints, Ints, Reals], Flags]
     """Tells for each instance, from the final registers, items and reals, whether a claimed solution is wrong."""
     limit: str = "10n^2"
     """The default step limit."""
@@ -283,6 +281,17 @@ class Task:
             np.zeros((count, self.memory.item_width(size)), np.int64),
             np.zeros((count, self.memory.real_width(size))),
         )
+
+    def draw_each(self, sizes: Ints, widest: int, ask: Callable[[int, int], Request]) -> Instances:
+        """Return an instance of each of some sizes [B], with room for `widest`; `ask(size, count)` says which."""
+        drawn = replace(self.allocate(len(sizes), widest), sizes=sizes)
+        for size in np.unique(sizes).tolist():
+            rows = np.flatnonzero(sizes == size)
+            fresh = self.draw(ask(size, len(rows)))
+            items, reals = self.memory.item_width(size), self.memory.real_width(size)
+            drawn.items[rows, :items] = fresh.items[:, :items]
+            drawn.reals[rows, :reals] = fresh.reals[:, :reals]
+        return drawn
 
     def parse_instance(self, text: str) -> tuple[Instances, tuple[str, ...]]:
         """Return one instance written as text, parts separated by colons, and the texts of its items."""

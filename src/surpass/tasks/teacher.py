@@ -7,17 +7,13 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Ints
 from surpass.errors import DeclarationError, UnknownNameError
 from surpass.machine.features import PreviousAction
 from surpass.machine.instructions import Action
 from surpass.machine.interface import NO_ACTION, Interface
 from surpass.tasks.task import Task
-
-__all__ = ["Do", "See", "Teacher", "declared_teachers", "teacher"]
-
-Ints = npt.NDArray[np.int64]
 
 
 class See:

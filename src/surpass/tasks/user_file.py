@@ -10,8 +10,6 @@ from surpass.errors import DeclarationError, SurpassError
 from surpass.tasks.registry import known_tasks
 from surpass.tasks.task import Task
 
-__all__ = ["load_task_file"]
-
 
 def load_task_file(path: Path) -> tuple[Task, ...]:
     """Run a Python file that registers tasks, and return those it made known. The file is the user's own program."""

@@ -13,8 +13,6 @@ from surpass.machine.instructions import STEPS, Instruction, binary, variable
 from surpass.machine.kernel import kernel
 from surpass.machine.state import RUNNING, SIZE, State, registers
 
-__all__ = ["ASSIGN_VAR", "MOVE_VAR", "NAMES", "V", "item", "one_of", "position", "variable_features"]
-
 V = registers("v1", "v2", "v3", "v4")
 NAMES: tuple[str, ...] = V._fields
 

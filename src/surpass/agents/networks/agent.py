@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from surpass.agents.networks.structured import StructuredPolicy
+from surpass.arrays import Ints
 from surpass.full_view.graph import GraphAgent, GraphPolicy
 from surpass.tasks.task import Task
-
-__all__ = ["SAFE_MARGIN", "NetworkAgent", "new_agent"]
-
-Ints = npt.NDArray[np.int64]
 
 SAFE_MARGIN = 1e-4
 """A choice that leads by less could come out otherwise in another batch, where one value can differ by 1e-5."""

@@ -15,9 +15,6 @@ from surpass.full_view.graph import GraphAgent
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Task
 
-__all__ = ["fill_network", "load_agent", "network_tensors", "save_agent"]
-
-
 PREFIX = "network."
 
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from surpass.arrays import Ints
 from surpass.machine.interface import Interface
-
-__all__ = ["HIDDEN", "StructuredPolicy"]
-
-Ints = npt.NDArray[np.int64]
 
 HIDDEN = (64, 64, 64)
 PRUNE = 0.01
@@ -92,39 +87,6 @@ class StructuredPolicy(nn.Module):
                 total = total.index_add(0, member, options.gather(1, chosen[:, None])[:, 0])
         return total
 
-    def all_log_probabilities(self, inputs: Tensor) -> Tensor:
-        """Return the log-probability [m, A] of every action, by walking through every prefix."""
-        interface = self.interface
-        kinds = self.log_probabilities(0, inputs, _no_prefix(inputs))
-        columns = []
-        for number, instruction in enumerate(interface.instructions):
-            # [m, prefixes so far]: each slot multiplies the number of prefixes by its choices.
-            so_far = kinds[:, number : number + 1]
-            for k, operand in enumerate(instruction.operands):
-                slot = self._slot_of[number, k]
-                prefixes = _all_prefixes([len(o.values) for o in instruction.operands[:k]])
-                options = self.log_probabilities(
-                    slot, inputs.repeat_interleave(len(prefixes), 0), prefixes.repeat(len(inputs), 1)
-                )
-                options = options.view(len(inputs), len(prefixes), len(operand.values))
-                so_far = (so_far[:, :, None] + options).flatten(1)
-            columns.append(so_far)
-        return torch.cat(columns, dim=1)
-
-    def entropies(self, inputs: Tensor) -> Tensor:
-        """Return the entropy [m] of the distribution over actions."""
-        options = self.all_log_probabilities(inputs)
-        return -(options.exp() * options).sum(dim=1)
-
-    def sample(self, inputs: Tensor, generator: torch.Generator) -> Tensor:
-        """Return one action [m] drawn for each observation."""
-
-        def draw(options: Tensor) -> Tensor:
-            return torch.multinomial(options.exp(), 1, generator=generator)[:, 0]
-
-        rows, _, _ = self._descend(inputs, draw)
-        return self._number(rows)
-
     @torch.no_grad()
     def most_likely(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         """Return the most likely action [m] for each observation, and by how much [m] its log-probability leads.
@@ -134,7 +96,7 @@ class StructuredPolicy(nn.Module):
         The best choice at each slot in turn gives an action; it is the most likely one if it is at least as likely as
         each of the prefixes it left aside. Where that does not settle it, those prefixes are followed.
         """
-        rows, total, runner_up = self._descend(inputs, lambda options: options.argmax(dim=1))
+        rows, total, runner_up = self._descend(inputs)
         margins = total - runner_up
         unsettled = torch.nonzero(margins < 0)[:, 0]
         if len(unsettled):
@@ -191,8 +153,8 @@ class StructuredPolicy(nn.Module):
             elif score > second[m]:
                 second[m] = score
 
-    def _descend(self, inputs: Tensor, choose: Callable[[Tensor], Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the action rows [m, 1 + operands] that `choose` makes slot by slot, and their log-probabilities [m].
+    def _descend(self, inputs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the action rows [m, 1 + operands] of the best choice at each slot, and their log-probabilities [m].
 
         The third array [m] is the largest log-probability of a prefix that was left aside.
         """
@@ -206,7 +168,7 @@ class StructuredPolicy(nn.Module):
                 continue
             prefix = rows[member, 1 : 1 + max(0, slot.operand)]
             options = self.log_probabilities(number, inputs[member], prefix)
-            chosen = choose(options)
+            chosen = options.argmax(dim=1)
             others = options.scatter(1, chosen[:, None], -torch.inf).amax(dim=1)
             runner_up[member] = torch.maximum(runner_up[member], total[member] + others)
             total[member] += options.gather(1, chosen[:, None])[:, 0]
@@ -215,23 +177,10 @@ class StructuredPolicy(nn.Module):
 
     def _number(self, rows: Tensor) -> Tensor:
         """Return the action numbers [m] of action rows [m, 1 + operands]."""
-        interface = self.interface
-        weights = np.zeros((len(interface.instructions), rows.shape[1] - 1), np.int64)
-        for number, instruction in enumerate(interface.instructions):
-            weight = 1
-            for k in reversed(range(len(instruction.operands))):
-                weights[number, k] = weight
-                weight *= len(instruction.operands[k].values)
-        kinds = rows[:, 0]
-        return torch.tensor(interface.offsets)[kinds] + (torch.from_numpy(weights)[kinds] * rows[:, 1:]).sum(dim=1)
+        kinds, operands = rows[:, 0], rows[:, 1:]
+        weights = torch.from_numpy(self.interface.operand_weights)[kinds]
+        return torch.tensor(self.interface.offsets)[kinds] + (weights * operands).sum(dim=1)
 
 
 def _no_prefix(inputs: Tensor) -> Tensor:
     return torch.zeros((len(inputs), 0), dtype=torch.int64)
-
-
-def _all_prefixes(shape: list[int]) -> Tensor:
-    """Return every combination of choices [product, len(shape)], the first slowest."""
-    if not shape:
-        return torch.zeros((1, 0), dtype=torch.int64)
-    return torch.cartesian_prod(*(torch.arange(size) for size in shape)).view(-1, len(shape))

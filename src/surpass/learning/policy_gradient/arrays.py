@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-__all__ = ["DecisionPlan", "Pool", "Record", "Sums", "Tree"]
-
-Ints = npt.NDArray[np.int64]
-Reals = npt.NDArray[np.float64]
-Floats = npt.NDArray[np.float32]
+from surpass.arrays import Floats, Ints, Reals
 
 
 class Tree(NamedTuple):

@@ -10,8 +10,6 @@ from surpass.engine.specialise import BATCH, Template
 from surpass.learning.policy_gradient import arrays, forward, kernels
 from surpass.learning.policy_gradient.arrays import DecisionPlan, Pool, Record, Sums, Tree
 
-__all__ = ["TEMPLATE"]
-
 _TYPES = {
     "i": int64,
     "i1": int64[::1],

@@ -12,18 +12,10 @@ from typing import NamedTuple
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Floats, Ints, Reals
 from surpass.learning.policy_gradient.arrays import DecisionPlan, Tree
 from surpass.machine.kernel import UNCOUNTED, kernel
-
-__all__ = ["HIDDEN_LAYERS", "ONE", "WIDTH", "ZERO", "Workspace", "add_row", "fill_row", "new_workspace", "write_tables"]
-
-Ints = npt.NDArray[np.int64]
-Reals = npt.NDArray[np.float64]
-Floats = npt.NDArray[np.float32]
-Floats2 = npt.NDArray[np.float32]
-Floats3 = npt.NDArray[np.float32]
 
 HIDDEN_LAYERS = 3
 WIDTH = 64
@@ -54,14 +46,14 @@ def new_workspace(tree: Tree) -> Workspace:
 
 
 @kernel
-def add_row(totals: Floats2, row: int, scale: np.float32, terms: Floats2, k: int) -> None:
+def add_row(totals: Floats, row: int, scale: np.float32, terms: Floats, k: int) -> None:
     """Add `scale` times row `k` of `terms` [_, WIDTH] to a row of `totals` [_, WIDTH], in place."""
     for j in range(WIDTH):
         totals[row, j] += scale * terms[k, j]
 
 
 @numba.njit(nogil=True)
-def write_tables(tree: Tree, parameters: Floats2) -> None:
+def write_tables(tree: Tree, parameters: Floats) -> None:
     """Write the tables of sums that come after the parameters, in place."""
     row = tree.parameter_count
     for slot in range(len(tree.parameter_starts)):
@@ -88,7 +80,7 @@ def list_inputs(work: Workspace, count: int, tree: Tree, first: int, value: int)
 
 
 @kernel
-def add_listed(work: Workspace, count: int, parameters: Floats2, bias: int) -> None:
+def add_listed(work: Workspace, count: int, parameters: Floats, bias: int) -> None:
     """Set the total to a row of biases plus the rows of parameters that are listed, in place.
 
     Four at a time: to read and write the total costs as much as to add one. The biases come with the first four: a loop
@@ -134,7 +126,7 @@ def list_outputs(work: Workspace, first: int) -> int:
 
 
 @kernel
-def multiply(work: Workspace, layers: Floats3, row: int, parameters: Floats2, k: int) -> float:
+def multiply(work: Workspace, layers: Floats, row: int, parameters: Floats, k: int) -> float:
     """Return the product of a row's last hidden layer with row `k` of the parameters."""
     products = work.products
     for j in range(WIDTH):
@@ -154,7 +146,7 @@ def multiply(work: Workspace, layers: Floats3, row: int, parameters: Floats2, k:
 
 @numba.njit(nogil=True, **UNCOUNTED)  # type: ignore[untyped-decorator]
 def fill_row(
-    tree: Tree, parameters: Floats2, groups: tuple[int, ...], node: int, work: Workspace, plan: DecisionPlan, row: int
+    tree: Tree, parameters: Floats, groups: tuple[int, ...], node: int, work: Workspace, plan: DecisionPlan, row: int
 ) -> None:
     """Evaluate the network of a node, and write what it gives into a row of a plan, in place.
 

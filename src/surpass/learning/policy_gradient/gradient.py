@@ -5,25 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from surpass.agents.networks.structured import StructuredPolicy
+from surpass.arrays import Floats, Ints, Reals
 from surpass.learning.policy_gradient.arrays import Sums
 from surpass.learning.policy_gradient.forward import HIDDEN_LAYERS, WIDTH
 from surpass.learning.policy_gradient.sampler import Sampler
-
-__all__ = ["decision_losses", "parameter_rows"]
-
-Ints = npt.NDArray[np.int64]
 
 CHUNK = 1024
 """How many decisions go through a network at once: so many that their layers stay in the processor's cache."""
 
 
 @torch.no_grad()
-def parameter_rows(network: StructuredPolicy) -> npt.NDArray[np.float32]:
+def parameter_rows(network: StructuredPolicy) -> Floats:
     """Return all parameters of a policy as rows [R, WIDTH], laid out as `forward` says."""
     rows = []
     for slot in network.slots:
@@ -76,7 +72,7 @@ def _slot_gradient(
     sampler: Sampler,
     sums: Sums,
     taught: Ints,
-    scales: npt.NDArray[np.float64],
+    scales: Reals,
     rows: Ints,
 ) -> list[Tensor]:
     """Return the gradient of the weights and biases of one slot's layers, first to last, over all of its rows."""

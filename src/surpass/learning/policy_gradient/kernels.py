@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Floats, Ints, Reals
 from surpass.engine.batch import Batch
 from surpass.learning.policy_gradient.arrays import DecisionPlan, Pool, Record, Sums, Tree
 from surpass.learning.policy_gradient.forward import ONE, WIDTH, ZERO, add_row, fill_row, new_workspace, write_tables
@@ -23,10 +23,6 @@ if TYPE_CHECKING:  # ---------------------------------------------------------- 
     from surpass.engine.declared import act, in_range, observe, operands_of, pack, unpack
     from surpass.engine.kernels import check_stack, start_one
 
-Ints = npt.NDArray[np.int64]
-Reals = npt.NDArray[np.float64]
-RealList = npt.NDArray[np.float64]
-Floats = npt.NDArray[np.float32]
 
 RUNNING, SOLVED, WRONG_ANSWER = int(Outcome.RUNNING), int(Outcome.SOLVED), int(Outcome.WRONG_ANSWER)
 STEP_LIMIT, STACK_LIMIT = int(Outcome.STEP_LIMIT), int(Outcome.STACK_LIMIT)
@@ -241,9 +237,9 @@ def accumulate(
     tree: Tree,
     plan: DecisionPlan,
     record: Record,
-    values: RealList,
+    values: Reals,
     afters: Reals,
-    settings: RealList,
+    settings: Reals,
     sums: Sums,
     first: int,
     last: int,
@@ -290,7 +286,7 @@ def accumulate(
 
 
 @numba.njit(nogil=True, cache=True)
-def lose(tree: Tree, plan: DecisionPlan, sums: Sums, taught: Ints, losses: RealList) -> None:
+def lose(tree: Tree, plan: DecisionPlan, sums: Sums, taught: Ints, losses: Reals) -> None:
     """Add the losses of all rows to `losses` [3], in place.
 
     `taught` [R] is the choice that a teacher makes at each row, or -1.
@@ -313,7 +309,7 @@ def slope(
     plan: DecisionPlan,
     sums: Sums,
     taught: Ints,
-    scales: RealList,
+    scales: Reals,
     rows: Ints,
     slopes: Floats,
     layers: Floats,

@@ -7,32 +7,29 @@ exactly the gradient over all steps.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.structured import StructuredPolicy
 from surpass.agents.teachers import teacher_of
-from surpass.engine.run import run
+from surpass.arrays import Ints, Reals
+from surpass.bundles import Tensors
+from surpass.engine.run import AnyAgent, Results, run
 from surpass.errors import DivergedError, SettingError, UnknownNameError
 from surpass.learning.policy_gradient.arrays import Record, Sums
 from surpass.learning.policy_gradient.gradient import decision_losses, parameter_rows
 from surpass.learning.policy_gradient.sampler import InstanceSource, Sampler
-from surpass.learning.state import Tensors
 from surpass.learning.updates import UpdateLearner
 from surpass.machine.interface import NO_ACTION
 from surpass.table import Agent, Table
 from surpass.tasks.task import Limit, Request, Task
-
-__all__ = ["PolicyGradient", "PolicyGradientConfig"]
-
-Ints = npt.NDArray[np.int64]
-Reals = npt.NDArray[np.float64]
 
 BASELINES = ("scalar", "network")
 NEARLY_ALL = 0.98
@@ -143,34 +140,84 @@ class PolicyGradientConfig:
         return self.imitation_weight * max(0.0, 1 - updates / self.imitation_updates)
 
 
-class PolicyGradient(UpdateLearner):
-    """A learner that surpasses its teacher, or learns from nothing, on a task with a table."""
+class GradientLearner(UpdateLearner):
+    """What the policy gradient has in common for tasks with a table and for the full view."""
 
     config: PolicyGradientConfig
-    network: StructuredPolicy
-    value: nn.Sequential
+    value: nn.Module
 
     def __init__(self, task: Task, config: PolicyGradientConfig) -> None:
         torch.set_num_threads(1)
         self.task, self.config = task, config
+        self.method = "rl+imitation" if config.teacher else "rl"
+        self.queries = task.inputs.queries[0] if task.inputs.queries else "mixed"
+        self.limit = Limit.parse(config.limit or task.limit)
+        self.updates = 0
+        self.grown = 0
+        """How many times the sizes have grown."""
+
+    def new_optimizer(self) -> torch.optim.Optimizer:
+        """Return the optimizer of the network and the value network."""
+        parameters = [*self.network.parameters(), *self.value.parameters()]
+        return torch.optim.Adam(parameters, lr=self.config.learning_rate, fused=True)
+
+    @abstractmethod
+    def agent(self, name: str = "rl") -> AnyAgent:
+        """Return the network as an agent."""
+
+    @abstractmethod
+    def _update(self) -> tuple[tuple[int, int, int], dict[str, float]]:
+        """Make one update; return how many episodes ended, their steps, how many were solved, and the loss's terms."""
+
+    def advance(self) -> dict[str, float]:
+        """Make a round of updates and measure the greedy policy on fresh instances."""
+        config, size = self.config, self.config.sizes(self.task, self.grown)[1]
+        episodes = taken = solved = 0
+        terms: dict[str, float] = {}
+        for _ in range(min(config.updates_per_round, config.updates - self.updates)):
+            counts, terms = self._update()
+            episodes, taken, solved = episodes + counts[0], taken + counts[1], solved + counts[2]
+        request = Request(size=size, count=config.checked, seed=config.seed * 1000 + 1, queries=self.queries)
+        results = run(self.agent(), self.task.draw(request), limit=self.limit)
+        self.grown += solved >= NEARLY_ALL * max(1, episodes)
+        return {
+            "round": -(-self.updates // config.updates_per_round),
+            "updates": self.updates,
+            "steps": self.updates * config.unroll * config.episodes,
+            "size": size,
+            "sampled_steps": taken / max(1, episodes),
+            "sampled_solved": solved / max(1, episodes),
+            "solved": float(results.solved.mean()),
+            "mean_steps": float(results.steps.mean()),
+            **self.more_columns(results),
+            **terms,
+        }
+
+    def more_columns(self, results: Results) -> dict[str, float]:
+        """Return what else a line of the curves says, given what became of the fresh instances."""
+        return {}
+
+    def refuse_divergence(self, loss: float) -> None:
+        """Raise `DivergedError` unless the loss of an update is a number."""
+        if not math.isfinite(loss):
+            raise DivergedError(f"the loss is {loss} at update {self.updates + 1}: try a smaller learning_rate")
+
+
+class PolicyGradient(GradientLearner):
+    """A learner that surpasses its teacher, or learns from nothing, on a task with a table."""
+
+    network: StructuredPolicy
+
+    def __init__(self, task: Task, config: PolicyGradientConfig) -> None:
+        super().__init__(task, config)
         self.teacher: Agent | None = teacher_of(task, config.teacher) if config.teacher else None
         self.answers = Table.of(self.teacher) if self.teacher else None
         self.network = StructuredPolicy(task.interface, seed=config.seed)
         self.scalar = nn.Parameter(torch.zeros(()))
         self.value = _value_network(task, config.seed)
-        parameters = [*self.network.parameters(), *self.value.parameters()]
-        self.optimizer = torch.optim.Adam(parameters, lr=config.learning_rate, fused=True)
-        queries = task.inputs.queries[0] if task.inputs.queries else "mixed"
-        self.source = InstanceSource(*config.last_sizes(task), config.data, queries, config.limit or task.limit)
+        self.optimizer = self.new_optimizer()
+        self.source = InstanceSource(*config.last_sizes(task), config.data, self.queries, config.limit or task.limit)
         self.sampler = Sampler(task, self.source, episodes=config.episodes, steps=config.unroll, seed=config.seed)
-        self.updates = 0
-        self.grown = 0
-        """How many times the sizes have grown."""
-
-    @property
-    def recipe(self) -> dict[str, Any]:
-        """Everything that this run needs to be made again."""
-        return {"method": "rl+imitation" if self.config.teacher else "rl", **asdict(self.config)}
 
     def agent(self, name: str = "rl") -> NetworkAgent:
         """Return the network as an agent."""
@@ -178,43 +225,16 @@ class PolicyGradient(UpdateLearner):
 
     # A round
 
-    def advance(self) -> dict[str, float]:
-        """Make a round of updates and measure the greedy policy on fresh instances."""
-        episodes = taken = solved = 0
-        losses: dict[str, float] = {}
-        for _ in range(min(self.config.updates_per_round, self.config.updates - self.updates)):
-            record, losses = self._update()
-            episodes += int(record.episodes.sum())
-            taken += int(record.episode_steps.sum())
-            solved += int(record.solved.sum())
-        size = self.config.sizes(self.task, self.grown)[1]
-        request = Request(
-            size=size, count=self.config.checked, seed=self.config.seed * 1000 + 1, queries=self.source.queries
-        )
-        results = run(self.agent(), self.task.draw(request), limit=Limit.parse(self.source.limit))
-        self.grown += solved >= NEARLY_ALL * max(1, episodes)
-        return {
-            "round": -(-self.updates // self.config.updates_per_round),
-            "updates": self.updates,
-            "steps": self.updates * self.config.unroll * self.config.episodes,
-            "size": size,
-            "sampled_steps": taken / max(1, episodes),
-            "sampled_solved": solved / max(1, episodes),
-            "solved": float(results.solved.mean()),
-            "mean_steps": float(results.steps.mean()),
-            "mean_reward": float(results.rewards.mean()),
-            "decisions": self.sampler.count,
-            **losses,
-        }
+    def more_columns(self, results: Results) -> dict[str, float]:
+        """Return the mean reward, and how many distinct decisions the last batch held."""
+        return {"mean_reward": float(results.rewards.mean()), "decisions": self.sampler.count}
 
-    def _update(self) -> tuple[Record, dict[str, float]]:
-        """Sample, make one update, and return the record and the terms of the loss."""
+    def _update(self) -> tuple[tuple[int, int, int], dict[str, float]]:
         self.sampler.sizes = self.config.sizes(self.task, self.grown)
         record = self.sampler.sample(parameter_rows(self.network))
         terms, sums = self.loss_terms(record)
         loss = torch.stack(list(terms.values())).sum()
-        if not torch.isfinite(loss):
-            raise DivergedError(f"the loss is {loss.item()} at update {self.updates + 1}: try a smaller learning_rate")
+        self.refuse_divergence(loss.item())
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         self.step_down()
@@ -223,7 +243,8 @@ class PolicyGradient(UpdateLearner):
             mean = sums.returns[self.sampler.first].sum() / record.rows.size
             with torch.no_grad():
                 self.scalar.add_(0.1 * (float(mean) - self.scalar))
-        return record, {name: term.item() for name, term in terms.items()}
+        counts = (int(record.episodes.sum()), int(record.episode_steps.sum()), int(record.solved.sum()))
+        return counts, {name: term.item() for name, term in terms.items()}
 
     def loss_terms(self, record: Record) -> tuple[dict[str, Tensor], Sums]:
         """Return the terms of the loss, each a mean over all steps of a batch, and the sums they are made of."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Array, Floats, Ints, Reals
+from surpass.bundles import Tensors
 from surpass.engine.advance import Call, advance
 from surpass.engine.batch import Batch, allocate
 from surpass.engine.run import core_count
@@ -21,12 +21,6 @@ from surpass.learning.policy_gradient.tree import grow_tree
 from surpass.machine.state import Outcome
 from surpass.table import EMPTY, put
 from surpass.tasks.task import Limit, Request, Task
-
-__all__ = ["InstanceSource", "Sampler"]
-
-Ints = npt.NDArray[np.int64]
-Reals = npt.NDArray[np.float64]
-Floats = npt.NDArray[np.float32]
 
 ROWS = 1024
 """How many rows a plan has room for at least."""
@@ -81,13 +75,13 @@ class Sampler:
 
     # State
 
-    def save(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, int]]:
+    def save(self) -> tuple[Tensors, dict[str, int]]:
         """Return everything that `load` needs to go on exactly from here."""
         tensors = {f"batch.{name}": array for name, array in self.batch._asdict().items()}
         counters = {"batches": self.batches, "instances": self._instances_per_episode}
         return {**tensors, "random": self.random, "limits": self.limits}, counters
 
-    def load(self, tensors: dict[str, npt.NDArray[Any]], counters: dict[str, int]) -> None:
+    def load(self, tensors: Tensors, counters: dict[str, int]) -> None:
         """Go back to a saved state in place."""
         self.batch = Batch(*(tensors[f"batch.{name}"].copy() for name in Batch._fields))
         self.random, self.limits = tensors["random"].copy(), tensors["limits"].copy()
@@ -159,7 +153,7 @@ class Sampler:
             return plan
         larger, count = _new_plan(rows, self.width), int(plan.used[0])
         larger.used[0] = count
-        arrays: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]] = list(zip(larger[3:], plan[3:], strict=True))
+        arrays: list[tuple[Array, Array]] = list(zip(larger[3:], plan[3:], strict=True))
         for new, old in arrays:
             new[:count] = old[:count]
         first = np.flatnonzero(plan.origins[:count] < 0)
@@ -177,25 +171,17 @@ class Sampler:
 
     def _draw(self) -> Pool:
         """Return the instances of this batch, some for each episode."""
-        count = self._instances_per_episode * self.episodes
-        sizes = np.arange(self.sizes[0], self.sizes[1] + 1)
+        count, (low, high) = self._instances_per_episode * self.episodes, self.sizes
         random = np.random.default_rng([self.seed, 3, self.batches])
-        wanted = random.integers(0, len(sizes), count)
-        task, widest = self.task, self.source.largest
-        pool_sizes = sizes[wanted]
-        items = np.zeros((count, task.memory.item_width(widest)), np.int64)
-        reals = np.zeros((count, task.memory.real_width(widest)))
+        sizes = random.integers(0, high - low + 1, count) + low
         names = self.source.data.split(",")
-        for k, size in enumerate(sizes.tolist()):
-            places = np.flatnonzero(wanted == k)
-            if len(places):
-                seed = self.seed * 10_000_000 + self.batches
-                data = names[(k + self.batches) % len(names)]
-                request = Request(size=size, count=len(places), seed=seed, data=data, queries=self.source.queries)
-                drawn = task.draw(request)
-                items[places, : drawn.items.shape[1]] = drawn.items
-                reals[places, : drawn.reals.shape[1]] = drawn.reals
-        return Pool(pool_sizes, items, reals, Limit.parse(self.source.limit).steps(pool_sizes))
+
+        def ask(size: int, wanted: int) -> Request:
+            data, seed = names[(size - low + self.batches) % len(names)], self.seed * 10_000_000 + self.batches
+            return Request(size=size, count=wanted, seed=seed, data=data, queries=self.source.queries)
+
+        drawn = self.task.draw_each(sizes, self.source.largest, ask)
+        return Pool(sizes, drawn.items, drawn.reals, Limit.parse(self.source.limit).steps(sizes))
 
     def final_observations(self) -> Ints:
         """Return what each episode shows now, packed; of an ended one it has no meaning."""

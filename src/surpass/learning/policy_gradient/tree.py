@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from itertools import product
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Ints
 from surpass.engine.groups import MOST_VALUES, group_features
 from surpass.learning.policy_gradient.arrays import Tree
 from surpass.learning.policy_gradient.forward import HIDDEN_LAYERS, WIDTH
 from surpass.machine.interface import Interface
 
-__all__ = ["grow_tree"]
-
-Ints = npt.NDArray[np.int64]
 Encoding = list[tuple[int, float]]
 """The inputs that are not 0, with what they are set to."""
 
@@ -27,12 +23,10 @@ def grow_tree(interface: Interface) -> Tree:
     nodes: list[tuple[int, tuple[int, ...]]] = []
     children: list[int] = []
     first_nodes: list[int] = []
-    weights = np.zeros((len(interface.instructions), most), np.int64)
     for number, instruction in enumerate(interface.instructions):
         first_nodes.append(len(nodes))
         level: list[tuple[int, ...]] = [()] if instruction.operands else []
         for k, operand in enumerate(instruction.operands):
-            weights[number, k] = math.prod(len(o.values) for o in instruction.operands[k + 1 :])
             after = len(nodes) + len(level)
             following: list[tuple[int, ...]] = []
             for prefix in level:
@@ -58,7 +52,7 @@ def grow_tree(interface: Interface) -> Tree:
         action_rows=interface.action_rows,
         offsets=np.array(interface.offsets, np.int64),
         operand_counts=np.array([len(i.operands) for i in interface.instructions], np.int64),
-        weights=weights,
+        weights=interface.operand_weights,
         first_nodes=np.array(first_nodes, np.int64),
         children=np.array(children, np.int64),
         slots=np.array([slot for slot, _ in nodes], np.int64),

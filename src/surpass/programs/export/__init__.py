@@ -10,8 +10,6 @@ from surpass.programs.export.python import write_python
 from surpass.programs.program import Program
 from surpass.programs.tree import deep_recursion
 
-__all__ = ["LANGUAGES", "export_program"]
-
 LANGUAGES = ("python", "c")
 
 

@@ -6,18 +6,14 @@ import ast
 import math
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from surpass.programs.export import syntax
 from surpass.programs.export.c_entry import Written, write_file
-from surpass.programs.export.heading import WIDTH, plain_text
+from surpass.programs.export.heading import INDENT, WIDTH, Lines, indent, plain_text
 from surpass.programs.export.kinds import Kind, Kinds, VariableKinds
 from surpass.programs.export.plan import Plan
 
-__all__ = ["write_c"]
-
-INDENT = "    "
-Lines = Iterator[str]
 CHOICE, OR, AND, COMPARISON, SUM, PRODUCT, SIGN, ATOM = 1, 2, 3, 5, 9, 10, 11, 20
 """How tightly operators bind."""
 _INFIX: dict[type[ast.AST], tuple[str, int]] = {
@@ -179,7 +175,7 @@ class _CWriter:
         yield f"static {kind} {found.name}_{self.suffix}({', '.join(given) or 'void'})"
         yield "{"
         self.declared = set(found.parameters)
-        yield from _indent(self._block(found.body))
+        yield from indent(self._block(found.body))
         yield "}"
         self.pointers = set()
 
@@ -223,16 +219,16 @@ class _CWriter:
 
     def _places(self) -> Lines:
         self.scope, self.declared = self.kinds.blocks[0], {"outcome"}
-        yield from _indent(self._block(self.plan.start))
+        yield from indent(self._block(self.plan.start))
         for (number, place), scope in zip(self.plan.places.items(), self.kinds.blocks[1:], strict=True):
             self.scope, self.declared = scope, {"outcome"}
-            inside = list(_indent(self._block(place.code)))
-            yield from ("", f"place_{number}:", *_indent(comment_lines(place.title)))
+            inside = list(indent(self._block(place.code)))
+            yield from ("", f"place_{number}:", *indent(comment_lines(place.title)))
             if self.declared != {"outcome"}:
-                inside = [f"{INDENT}{{", *_indent(inside), f"{INDENT}}}"]
+                inside = [f"{INDENT}{{", *indent(inside), f"{INDENT}}}"]
             yield from inside
         if any(isinstance(line, syntax.CloseCall) for block in self.plan.blocks for line in syntax.statements(block)):
-            yield from ("", "back:", f"{INDENT}/* Back to the caller. */", *_indent(self._back()))
+            yield from ("", "back:", f"{INDENT}/* Back to the caller. */", *indent(self._back()))
 
     def _back(self) -> Lines:
         """Yield the code that goes back to the caller."""
@@ -251,7 +247,7 @@ class _CWriter:
             code += [_jump(site.place)]
             if many:
                 yield f"case {number}:" if number + 1 < len(plan.sites) else "default:"
-            yield from _indent(code) if many else code
+            yield from indent(code) if many else code
         if many:
             yield "}"
 
@@ -264,7 +260,7 @@ class _CWriter:
             ("step_limit", ["left = 0;", "outcome = SURPASS_STEP_LIMIT;"]),
         ):
             if f"goto {label};" in text or (label == "step_limit" and ("goto no_p" in text or "goto too_d" in text)):
-                yield from ("", f"{label}:", *_indent(code))
+                yield from ("", f"{label}:", *indent(code))
         yield from ("", "end:") if "goto end;" in text or "goto no_p" in text or "goto too_d" in text else ()
 
     # Statements
@@ -285,7 +281,7 @@ class _CWriter:
     def _inside(self, block: Sequence[ast.stmt]) -> Lines:
         """Yield the code of an inner block; what it declares is known in it alone."""
         outside = set(self.declared)
-        lines = list(_indent(self._block(block)))
+        lines = list(indent(self._block(block)))
         self.declared = outside | ({"{"} if self.declared != outside else set())
         yield from lines
 
@@ -383,7 +379,3 @@ def _ends(block: Sequence[ast.stmt]) -> bool:
     if isinstance(last, ast.If):
         return _ends(last.body) and _ends(last.orelse)
     return isinstance(last, syntax.Finish | syntax.GoTo | syntax.CloseCall | ast.Return)
-
-
-def _indent(lines: Sequence[str] | Lines) -> Lines:
-    return (INDENT + line for line in lines)

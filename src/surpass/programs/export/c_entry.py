@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from surpass.programs.export import syntax
-from surpass.programs.export.heading import describe, scaled, show_widths
+from surpass.programs.export.heading import Lines, describe, scaled, show_widths
 from surpass.programs.export.plan import Plan
 from surpass.tasks.task import Limit
-
-__all__ = ["Written", "write_file"]
-
-Lines = Iterator[str]
 
 
 @dataclass(frozen=True)

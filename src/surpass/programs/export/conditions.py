@@ -9,8 +9,6 @@ from surpass.machine.state import FUNCTION, PREVIOUS
 from surpass.programs.export import syntax
 from surpass.programs.export.kernels import Translator
 
-__all__ = ["is_one_of", "write_condition"]
-
 _SIGNS = {"<": "<", "=": "==", ">": ">", "<=": "<=", "=>": ">=", "<>": "!="}
 
 

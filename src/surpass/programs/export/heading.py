@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 
 from surpass.errors import ExportError
+from surpass.printing import count
 from surpass.programs.export.plan import Plan
 from surpass.tasks.task import Task
 
-__all__ = ["WIDTH", "describe", "number_of", "plain_text", "scaled", "show_widths"]
-
 WIDTH = 112
+INDENT = "    "
+Lines = Iterator[str]
 
 
 def describe(plan: Plan, calls: list[str], unsolved: str) -> list[str]:
@@ -21,7 +23,7 @@ def describe(plan: Plan, calls: list[str], unsolved: str) -> list[str]:
     paragraphs = [
         f"To {task.summary}: {program.name}, written out by surpass {version('surpass')}.",
         *calls,
-        f"The program has {number_of(rules, 'rule')} at {number_of(places, 'place')}. A step is one executed"
+        f"The program has {count(rules, 'rule')} at {count(places, 'place')}. A step is one executed"
         " instruction; a comment above each names it. A place in the program is a place in the code: it stands for the"
         f" function and the instruction before. {plan.signature.note}".rstrip(),
         "What the program does with an observation that never came up while its rules were made: it follows them as"
@@ -33,14 +35,14 @@ def describe(plan: Plan, calls: list[str], unsolved: str) -> list[str]:
     return lines
 
 
+def indent(lines: Iterable[str]) -> Lines:
+    """Yield lines one step further to the right."""
+    return (INDENT + line for line in lines)
+
+
 def plain_text(text: str) -> str:
     """Return a text on one line, with nothing in it that cannot be seen."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
-
-
-def number_of(number: int, what: str) -> str:
-    """Return a number of things in words."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def scaled(times: int, size: str) -> str:

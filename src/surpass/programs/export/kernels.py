@@ -22,8 +22,6 @@ from surpass.machine.state import FIRST, SIZE, Outcome, State
 from surpass.programs.export import syntax
 from surpass.programs.export.source import KernelSource, is_kernel, opens_calls, read_source
 
-__all__ = ["OUTCOMES", "WAS_OPEN", "Translator"]
-
 WAS_OPEN = "was open"
 """Stands for what `leave` returns; no name that a kernel could use itself."""
 OUTCOMES = tuple(outcome.name for outcome in (Outcome.RUNNING, Outcome.SOLVED, Outcome.WRONG_ANSWER))

@@ -13,8 +13,6 @@ from typing import Literal
 from surpass.programs.export import syntax
 from surpass.programs.export.plan import Plan
 
-__all__ = ["Kind", "Kinds", "VariableKinds"]
-
 Kind = Literal["int", "real", "item"]
 VariableKinds = dict[str, Kind]
 

@@ -31,8 +31,6 @@ from surpass.tasks.enumeration import reads_lists
 from surpass.tasks.signature import Signature
 from surpass.tasks.task import Task
 
-__all__ = ["CodePlace", "Plan", "Site", "list_signature", "memory_signature", "plan_program"]
-
 _C_WORDS = (
     "auto break case char const continue default do double else enum extern float for goto if inline int long register"
     " restrict return short signed sizeof static struct switch typedef union unsigned void volatile while int64_t"

@@ -5,17 +5,12 @@ from __future__ import annotations
 import ast
 import math
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from surpass.programs.export import syntax
-from surpass.programs.export.heading import WIDTH, describe, plain_text, scaled, show_widths
+from surpass.programs.export.heading import INDENT, WIDTH, Lines, describe, indent, plain_text, scaled, show_widths
 from surpass.programs.export.plan import Plan
 from surpass.tasks.task import Limit
-
-__all__ = ["write_python"]
-
-INDENT = "    "
-Lines = Iterator[str]
 
 _COMMON = '''
 RUNNING, SOLVED, WRONG_ANSWER, STEP_LIMIT, STACK_LIMIT, NO_RULE = range(6)
@@ -115,8 +110,8 @@ def _entry(plan: Plan) -> Lines:
         yield from (f'Result = namedtuple("Result", ({fields}))', "", "")
     yield f"def {signature.name}({', '.join(_parameters(plan))}):"
     summary = plain_text(signature.summary)
-    yield from _indent([f'"""{_quoted(summary[:1].upper() + summary[1:])}; return {_describe_result(plan)}."""'])
-    yield from _indent([*_take_input(plan), *_give_result(plan)])
+    yield from indent([f'"""{_quoted(summary[:1].upper() + summary[1:])}; return {_describe_result(plan)}."""'])
+    yield from indent([*_take_input(plan), *_give_result(plan)])
 
 
 def _take_input(plan: Plan) -> Lines:
@@ -227,7 +222,7 @@ class _PythonWriter:
         if found.summary:
             yield f"{INDENT}# {plain_text(found.summary)}"
         self.returned = self._changed(found.name)
-        yield from _indent(self._block(found.body))
+        yield from indent(self._block(found.body))
         if self.returned and not any(isinstance(line, ast.Return) for line in found.body[-1:]):
             yield f"{INDENT}return {', '.join(self.returned)}"
 
@@ -259,11 +254,11 @@ class _PythonWriter:
         used = syntax.names_in(*(line for block in plan.blocks for line in block))
         body += ["stack = []"] if plan.stack_limit is not None or "depth" in used else []
         body += [f"stack_limit = {self.text(plan.stack_limit)}"] if plan.stack_limit is not None else []
-        yield from _indent([*body, *self._block(plan.start)])
+        yield from indent([*body, *self._block(plan.start)])
         if plan.places:
             yield f"{INDENT}while True:"
             numbers = [*self.numbers.values(), *([self.back] if self.has_back else [])]
-            yield from _indent(_indent(self._choose(numbers)))
+            yield from indent(indent(self._choose(numbers)))
 
     def _choose(self, numbers: list[int]) -> Lines:
         """Yield the code that goes to the present place by halves."""
@@ -273,7 +268,7 @@ class _PythonWriter:
         half = len(numbers) // 2
         for test, part in ((f"if place < {numbers[half]}:", numbers[:half]), ("else:", numbers[half:])):
             yield test
-            yield from _indent(self._choose(part))
+            yield from indent(self._choose(part))
 
     def _place(self, number: int) -> Lines:
         if number == self.back:
@@ -289,7 +284,7 @@ class _PythonWriter:
         # A place that leads back to itself stays there without being looked for again.
         self.inside = number
         yield "while True:"
-        yield from _indent(self._block(place.code))
+        yield from indent(self._block(place.code))
         self.inside = None
 
     def _back(self) -> Lines:
@@ -305,7 +300,7 @@ class _PythonWriter:
             if many:
                 word = "if" if number == 0 else "elif"
                 yield f"{word} site == {number}:" if number + 1 < len(plan.sites) else "else:"
-            yield from _indent(code) if many else code
+            yield from indent(code) if many else code
 
     def _jump(self, place: int | None) -> Lines:
         if place is None:
@@ -330,12 +325,12 @@ class _PythonWriter:
                 yield from self._branch(line)
             case ast.While():
                 yield f"while {self.text(line.test)}:"
-                yield from _indent(self._block(line.body))
+                yield from indent(self._block(line.body))
             case ast.For(iter=ast.Call(args=bounds)):
                 shown = bounds[:2] if syntax.number(bounds[2]) == 1 else bounds
                 shown = shown[1:] if len(shown) == 2 and syntax.number(shown[0]) == 0 else shown
                 yield f"for {self.text(line.target)} in range({', '.join(map(self.text, shown))}):"
-                yield from _indent(self._block(line.body))
+                yield from indent(self._block(line.body))
             case ast.Assign(targets=[target]):
                 yield self._call(self.text(target), line.value) or self._set(target, line.value)
             case ast.Expr():
@@ -381,7 +376,7 @@ class _PythonWriter:
             if then == ["pass"] and rest:
                 test, then, rest = syntax.negate(test), list(self._block(rest)), []
             yield f"{word} {self.text(test)}:"
-            yield from _indent(then)
+            yield from indent(then)
             all_end = all_end and _ends(line.body)
             if all_end:
                 yield from (text for inner in rest for text in self._statement(inner))
@@ -391,7 +386,7 @@ class _PythonWriter:
             word, line = "elif", rest[0]
         if rest:
             yield "else:"
-            yield from _indent(self._block(rest))
+            yield from indent(self._block(rest))
 
 
 def _as_number(expr: ast.expr) -> ast.expr:
@@ -407,7 +402,3 @@ def _ends(block: syntax.Block | Sequence[ast.stmt]) -> bool:
     if isinstance(last, ast.If):
         return _ends(last.body) and _ends(last.orelse)
     return isinstance(last, syntax.Finish | ast.Return) or (isinstance(last, syntax.GoTo) and last.place is None)
-
-
-def _indent(lines: Sequence[str] | Lines) -> Lines:
-    return (INDENT + line for line in lines)

@@ -10,8 +10,6 @@ from functools import partial
 
 from surpass.programs.export import syntax
 
-__all__ = ["drop_needless_limits", "drop_unneeded", "shorten"]
-
 Changes = Mapping[str, Set[str]]
 """For each subroutine, the registers, reals and arrays that it changes."""
 

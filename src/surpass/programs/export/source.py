@@ -15,8 +15,6 @@ from typing import Any
 from surpass.errors import ExportError
 from surpass.machine.calls import enter, leave
 
-__all__ = ["KernelSource", "is_kernel", "opens_calls", "read_source"]
-
 LARGE = 8
 """A kernel with more statements is not written out where it is called."""
 Loops = ast.For | ast.While
