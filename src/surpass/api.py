@@ -19,7 +19,7 @@ from surpass.agents import AgentLike, Progress, TaskLike, as_agent, as_task
 from surpass.agents.teachers import known_teachers
 from surpass.checks.certificate import Certificate
 from surpass.checks.check import check as check_agent
-from surpass.engine.record import record
+from surpass.engine.record import check_traced, record
 from surpass.engine.run import AnyAgent
 from surpass.errors import SettingError
 from surpass.evaluation.comparison import ProgramComparison
@@ -30,6 +30,7 @@ from surpass.programs.export import export_program
 from surpass.programs.extract import extract
 from surpass.programs.program import Program
 from surpass.programs.usage import Usage, measure_use
+from surpass.reading import COUNT, MINUTES, SIZE, as_path, check_range
 from surpass.tasks.task import Limit, Request, Task
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def trace(
     """Return every step of an agent on one instance: a text such as `5,2,9,1`, a list of numbers, or a drawn one."""
     found = as_agent(agent, task)
     if instance is None:
+        check_traced(size)
         instance = found.task.write_instance(found.task.draw(Request(size=size, count=1, seed=seed)))
     elif not isinstance(instance, str):
         instance = ",".join(map(str, instance))
@@ -276,11 +278,12 @@ def learn(
     """
     from surpass.learning import runs
 
-    if minutes is not None and not minutes > 0:
-        raise SettingError(f"minutes is {minutes:g}; it must be above 0")
-    if score_instances < 1:
-        raise SettingError(f"the number of instances is {score_instances}; it must be 1 or more")
-    if task is None and recipe is None and resume and out is not None and (Path(out) / "recipe.json").exists():
+    if minutes is not None:
+        check_range("minutes", minutes, MINUTES)
+    check_range("the number of instances", score_instances, COUNT)
+    for size in score_sizes or ():
+        check_range("size", size, SIZE)
+    if task is None and recipe is None and resume and out is not None and (as_path(out) / "recipe.json").exists():
         recipe = out
     chosen = {**(settings or {}), **more_settings}
     learner = new_learner(task, method, teacher=teacher, seed=seed, recipe=recipe, settings=chosen)

@@ -17,14 +17,19 @@ import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from surpass.errors import SavedFileError
+from surpass.errors import SavedFileError, SettingError, SurpassError
 from surpass.machine.interface import Interface
-
-__all__ = ["Tensors", "check_interface", "interface_fingerprint", "load_bundle", "save_bundle", "write_atomically"]
+from surpass.reading import conform, parse_json, read_bytes
 
 FORMAT = "surpass bundle 1"
+MOST_TENSORS = 1 << 31
+"""How many bytes the tensors of a bundle may have."""
 
 Tensors = dict[str, npt.NDArray[Any]]
+
+
+CONTENT = {"record": dict[str, Any], "tensors_sha256?": str}
+"""What the JSON file of a bundle holds beside its format and checksum."""
 
 
 def save_bundle(stem: Path, tensors: Tensors | None, record: dict[str, Any]) -> None:
@@ -32,29 +37,45 @@ def save_bundle(stem: Path, tensors: Tensors | None, record: dict[str, Any]) -> 
     content: dict[str, Any] = {"format": FORMAT, "record": record}
     if tensors is not None:
         data = save({name: np.asarray(tensor, order="C") for name, tensor in tensors.items()})
-        content["tensors_sha256"] = _digest(data)
+        content["tensors_sha256"] = digest(data)
         write_atomically(stem.with_name(stem.name + ".safetensors"), data)
-    content["sha256"] = _digest(_canonical(content))
+    content["sha256"] = digest(_canonical(content))
     write_atomically(stem.with_name(stem.name + ".json"), (json.dumps(content, indent=1) + "\n").encode())
 
 
 def load_bundle(stem: Path) -> tuple[Tensors, dict[str, Any]]:
     """Return the tensors, if it has any, and the record of a bundle, once both are known to be whole."""
     record_path, tensors_path = stem.with_name(stem.name + ".json"), stem.with_name(stem.name + ".safetensors")
-    content = _read_record(record_path)
-    record: dict[str, Any] = content["record"]
+    content = _read_content(record_path)
     if "tensors_sha256" not in content:
-        return {}, record
-    data = _read(tensors_path)
-    if _digest(data) != content["tensors_sha256"]:
+        return {}, content["record"]
+    data = read_bytes(tensors_path, most=MOST_TENSORS)
+    if digest(data) != content["tensors_sha256"]:
         raise SavedFileError(
             f"{tensors_path} has changed since it was written, or is cut off: its checksum does not match"
         )
     try:
         tensors = load(data)
-    except (SafetensorError, ValueError, KeyError) as error:
-        raise SavedFileError(f"{tensors_path} is not a safetensors file: {error}") from None
-    return tensors, record
+    except (SafetensorError, AttributeError, TypeError, ValueError, KeyError) as error:
+        # Beside what safetensors refuses itself: types of numbers that NumPy does not have.
+        raise SavedFileError(f"{tensors_path} is not a safetensors file of numbers: {error}") from None
+    return tensors, content["record"]
+
+
+def take(
+    tensors: Tensors, name: str, like: npt.NDArray[Any], source: object, *, finite: bool = True
+) -> npt.NDArray[Any]:
+    """Return a copy of a tensor, once it is known to be there with the type and shape of another, and to be finite."""
+    if name not in tensors:
+        raise SavedFileError(f"{source} does not hold {name!r}")
+    found = tensors[name]
+    if (found.dtype, found.shape) != (like.dtype, like.shape):
+        raise SavedFileError(
+            f"{source} holds {name!r} as {found.dtype} of shape {found.shape}, not {like.dtype} of shape {like.shape}"
+        )
+    if finite and found.dtype.kind == "f" and not np.isfinite(found).all():
+        raise SavedFileError(f"{source} holds {name!r} with numbers that are not finite")
+    return found.copy()
 
 
 def interface_fingerprint(interface: Interface) -> str:
@@ -63,36 +84,27 @@ def interface_fingerprint(interface: Interface) -> str:
         *(f"{f.name}:{getattr(f, 'values', 'previous')}" for f in interface.features),
         *(f"{i.name}({','.join(f'{o.name}:{o.kind}:{o.values}' for o in i.operands)})" for i in interface.instructions),
     ]
-    return _digest("\n".join(parts).encode())[:16]
+    return digest("\n".join(parts).encode())[:16]
 
 
-def check_interface(stem: Path, record: dict[str, Any], interface: Interface, task: str) -> None:
-    """Raise `SavedFileError` unless a record was made for this interface of a task."""
-    if record.get("interface") != interface_fingerprint(interface):
+def check_interface(stem: Path, fingerprint: str, interface: Interface, task: str) -> None:
+    """Raise `SavedFileError` unless something with a fingerprint was made for this interface of a task."""
+    if fingerprint != interface_fingerprint(interface):
         raise SavedFileError(f"{stem} was made for another version of the interface of {task}")
 
 
-def _read_record(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(_read(path))
-    except (json.JSONDecodeError, UnicodeDecodeError):
-        raise SavedFileError(f"{path} is not JSON, or it is cut off") from None
+def _read_content(path: Path) -> dict[str, Any]:
+    content = parse_json(read_bytes(path), path)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise SavedFileError(f"{path} was not written by surpass: it does not say {FORMAT!r}")
     checksum = content.pop("sha256", None)
-    if checksum != _digest(_canonical(content)):
+    if checksum != digest(_canonical(content)):
         raise SavedFileError(f"{path} has changed since it was written: its checksum does not match")
-    return content
+    return conform(CONTENT, content, path)  # type: ignore[no-any-return]
 
 
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise SavedFileError(f"{path} cannot be read: {error.strerror}") from None
-
-
-def _digest(data: bytes) -> str:
+def digest(data: bytes) -> str:
+    """Return the SHA-256 of some bytes as text."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -100,11 +112,21 @@ def _canonical(content: dict[str, Any]) -> bytes:
     return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that at any moment it is either as before or complete."""
+def write_atomically(path: Path, data: bytes, refusal: type[SurpassError] = SettingError) -> None:
+    """Write a file so that at any moment it is either as before or complete; a device or a pipe is just written to."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    with fresh.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
+    try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            path.write_bytes(data)
+            return
+        try:
+            with fresh.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.replace(path)
+        except OSError:
+            fresh.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise refusal(f"{path} cannot be written: {error.strerror}") from None

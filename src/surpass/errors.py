@@ -45,8 +45,8 @@ class UnknownNameError(SurpassError):
     """A name that is not in a registry; the message lists the known ones."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
-        listing = ", ".join(known) or "none"
-        super().__init__(f"unknown {kind} {name!r}; known: {listing}")
+        listing, shown = ", ".join(known) or "none", repr(name)
+        super().__init__(f"unknown {kind} {shown if len(shown) < 80 else shown[:77] + '...'}; known: {listing}")
 
 
 class InstanceError(SurpassError):

@@ -8,6 +8,7 @@ from pathlib import Path
 from surpass.agents.teachers import find_teacher, known_teachers
 from surpass.engine.run import AnyAgent
 from surpass.errors import SavedFileError, SettingError
+from surpass.reading import as_path
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Task
 from surpass.tasks.user_file import load_task_file
@@ -26,7 +27,7 @@ def as_task(task: TaskLike) -> Task:
         return task
     if not str(task).endswith(".py"):
         return find_task(str(task))
-    tasks = load_task_file(Path(task))
+    tasks = load_task_file(as_path(task))
     if len(tasks) > 1:
         names = ", ".join(one.name for one in tasks)
         raise SettingError(f"{task} registers several tasks ({names}); put each into its own file")
@@ -60,11 +61,11 @@ def find_agent(text: str) -> AnyAgent:
     if text.endswith(".safetensors"):
         from surpass.agents.networks.files import load_agent
 
-        return load_agent(Path(text).with_suffix(""), text)[0]
-    if Path(text).exists() or text.endswith(".json"):
+        return load_agent(as_path(text).with_suffix(""), text)[0]
+    if (path := as_path(text)).exists() or text.endswith(".json"):
         from surpass.agents.saved import load_saved
 
-        return load_saved(_bundle_of(Path(text)), text)
+        return load_saved(_bundle_of(path), text)
     names = ", ".join(t.name for t in known_teachers())
     raise SettingError(
         f"unknown agent {text!r}; known: {names}, zoo:NAME (see surpass zoo), a run's folder, a checkpoint or a program"

@@ -17,7 +17,15 @@ from surpass.agents.saved import load_saved
 from surpass.bundles import load_bundle
 from surpass.engine.run import AnyAgent
 from surpass.errors import UnknownNameError
+from surpass.reading import Count, Setting, Share, Weight, conform
 from surpass.tasks.registry import find_task
+
+SCORE = {"size": Count, "instances": Count, "solved": Share, "mean_steps": float, "mean_reward": float}
+RECORD = {
+    **{"method": str, "teacher": str | None, "recipe": dict[str, Setting], "seconds": Weight, "date": str},
+    **{"scores": [SCORE], "rules": Count | None, "about?": str},
+}
+"""What the record of every agent says."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +67,7 @@ def residents() -> tuple[Resident, ...]:
     found = []
     for path in sorted(zoo_folder().glob("*/*.json")):
         stem = path.with_suffix("")
-        _, record = load_bundle(stem)
+        record = conform(RECORD, load_bundle(stem)[1], f"{stem}.json")
         found.append(Resident(f"{path.parent.name}/{path.stem}", stem, record))
     return tuple(found)
 

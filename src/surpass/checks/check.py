@@ -28,6 +28,7 @@ from surpass.engine.explore import Explorer, can_explore, find_slowest
 from surpass.engine.run import AnyAgent, Results, run
 from surpass.errors import SettingError
 from surpass.machine.state import Outcome
+from surpass.reading import ANY_SEED, MINUTES, Range, check_range
 from surpass.table import Agent, Table
 from surpass.tasks.enumeration import enumeration_of
 from surpass.tasks.task import Enumeration, Instances, Limit, Request, Task
@@ -37,6 +38,8 @@ Report = Callable[..., None]
 
 MOST_INSTANCES = 10**10
 """More are not enumerated: it would take many hours."""
+UP_TO, MANY = Range(0, 10**6), Range(0, 10**12)
+"""What may be asked for."""
 BATCH_WORDS = 1 << 22
 """About how many 8-byte words of memory the episodes of one run may take: 32 MB."""
 BETWEEN = tuple(range(9, 17))
@@ -45,8 +48,7 @@ QUICK = 10**5
 """Runs that will take fewer steps in all, going by the size before, are left to one thread."""
 EFFORT = 200_000
 """How many changed instances in a row must lead to nothing new before the search for such ends."""
-MOST_MINUTES = 100_000
-MINUTES = 1.0
+MOST_TIME = 1.0
 """How long it may take at most."""
 SLOWEST_SIZES = (10, 20, 50)
 """The sizes of which the slowest instance is searched for."""
@@ -80,15 +82,14 @@ def check(
     `must_end` the enumerated runs must also end by themselves. `progress(what, done, total)` is called as runs end.
     """
     task = agent.task
-    if instances < 0:
-        raise SettingError(f"the number of instances is {instances}; it must be 0 or more")
-    effort, minutes = EFFORT if effort is None else effort, MINUTES if minutes is None else minutes
-    if effort < 0:
-        raise SettingError(f"the effort is {effort}; it must be 0 or more")
-    if not 0 < minutes <= MOST_MINUTES:
-        raise SettingError(f"the minutes are {minutes:g}; they must be more than 0 and at most {MOST_MINUTES:,}")
+    effort, minutes = EFFORT if effort is None else effort, MOST_TIME if minutes is None else minutes
     enumeration = enumeration_of(task)
     largest = enumeration.largest if up_to is None else up_to
+    check_range("the number of instances", instances, MANY)
+    check_range("the effort", effort, MANY)
+    check_range("the size to check up to", largest, UP_TO)
+    check_range("minutes", minutes, MINUTES)
+    check_range("seed", seed, ANY_SEED)
     total = _count(enumeration, largest)
     checker = _Checker(agent, Limit.parse(limit or task.limit), must_end, threads, progress or (lambda *_: None))
     small = checker.check_enumerated(enumeration, largest, total)
@@ -121,8 +122,6 @@ def check(
 
 def _count(enumeration: Enumeration, largest: int) -> int:
     """Return how many instances there are up to a size, once they are known not to be too many."""
-    if largest < 0:
-        raise SettingError(f"the size to check up to is {largest}; it must be 0 or more")
     total = 0
     for size in range(largest + 1):
         total += enumeration.count(size)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -19,6 +20,11 @@ from surpass.cli.tasks import tasks_command
 from surpass.cli.trace import trace_command
 from surpass.cli.zoo import zoo_command
 from surpass.errors import SurpassError
+
+BUG = 70
+"""The exit code for what should never happen."""
+LONGEST_LINE = 2000
+"""How long a message may be before its middle is left out."""
 
 app = typer.Typer(
     name="surpass",
@@ -70,17 +76,32 @@ def main() -> None:
     """Run the command line; what surpass refuses is one sentence on the error stream and exit code 2."""
     _tell_on_error_stream()
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except SurpassError as error:
-        print(f"surpass: {error}", file=sys.stderr)
-        sys.exit(2)
+        _refuse(str(error))
     except MemoryError as error:
-        print(f"surpass: not enough memory: {str(error) or 'choose smaller sizes'}", file=sys.stderr)
-        sys.exit(2)
+        _refuse(f"not enough memory: {str(error) or 'choose smaller sizes'}")
     except BrokenPipeError:
         # The reader of a pipe, such as `head`, has seen enough.
         sys.stderr.close()
         sys.exit(0)
     except KeyboardInterrupt:
-        print("surpass: interrupted", file=sys.stderr)
-        sys.exit(130)
+        _refuse("interrupted", 130)
+    except Exception as error:
+        if os.environ.get("SURPASS_DEBUG"):
+            raise
+        _refuse(
+            f"this is a bug of surpass: {type(error).__name__}: {error}; please report what SURPASS_DEBUG=1 shows", BUG
+        )
+
+
+def _refuse(message: str, code: int = 2) -> NoReturn:
+    """Print one line on the error stream and end."""
+    line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in message)
+    if len(line) > LONGEST_LINE:
+        line = f"{line[: LONGEST_LINE // 2]} ... {line[-LONGEST_LINE // 2 :]}"
+    print(f"surpass: {line}", file=sys.stderr)
+    sys.exit(code)

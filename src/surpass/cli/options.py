@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from surpass.errors import SettingError
+from surpass.reading import SEED, SIZE, Range, as_path, check_range, show
 
 AgentName = Annotated[
     str,
@@ -30,38 +31,33 @@ Seed = Annotated[int, typer.Option(help="Draws other instances.")]
 
 def parse_sizes(text: str | None) -> list[int] | None:
     """Return the sizes of a text such as `5,10,20`."""
-    if text is None:
-        return None
-    sizes = []
-    for word in text.replace(",", " ").split():
-        try:
-            size = int(word)
-        except ValueError:
-            raise SettingError(f"size {word!r} is not a whole number; give sizes such as 5,10,20") from None
-        if size < 1:
-            raise SettingError(f"size {size} is below 1; sizes are whole numbers from 1 on")
-        sizes.append(size)
-    if not sizes:
-        raise SettingError("no sizes are given; give sizes such as 5,10,20")
-    return sizes
+    return None if text is None else _parse_numbers("size", text, SIZE, "5,10,20")
 
 
 def parse_seeds(text: str) -> list[int]:
     """Return the seeds of a text such as `0,1,2`."""
+    return _parse_numbers("seed", text, SEED, "0,1,2")
+
+
+def _parse_numbers(what: str, text: str, allowed: Range, such: str) -> list[int]:
     words = text.replace(",", " ").split()
-    for word in words:
-        if not word.isdecimal():
-            raise SettingError(f"seed {word!r} is not a whole number of 0 or more; give seeds such as 0,1,2")
     if not words:
-        raise SettingError("no seeds are given; give seeds such as 0,1,2")
-    return [int(word) for word in words]
+        raise SettingError(f"no {what}s are given; give {what}s such as {such}")
+    numbers = []
+    for word in words:
+        try:
+            numbers.append(int(word))
+        except ValueError:
+            raise SettingError(f"{what} {show(word)} is not a whole number; give {what}s such as {such}") from None
+        check_range(what, numbers[-1], allowed)
+    return numbers
 
 
 class OutputFile:
     """A file for results that is known to be writable before the work starts, and is then written in one piece."""
 
     def __init__(self, path: Path | None) -> None:
-        self._path = None if path is None or str(path) == "-" else path
+        self._path = None if path is None or str(path) == "-" else as_path(path)
         self.is_stdout = str(path) == "-"
         if self._path is None:
             return
@@ -81,10 +77,6 @@ class OutputFile:
         if self.is_stdout:
             sys.stdout.write(text)
         elif self._path is not None:
-            fresh = self._path.with_name(f".{self._path.name}.{os.getpid()}")
-            try:
-                fresh.write_text(text)
-                fresh.replace(self._path)
-            except OSError as error:
-                fresh.unlink(missing_ok=True)
-                raise SettingError(f"{self._path} cannot be written: {error.strerror}") from None
+            from surpass.bundles import write_atomically
+
+            write_atomically(self._path, text.encode())

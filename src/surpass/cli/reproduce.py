@@ -13,6 +13,7 @@ from surpass.cli.options import Json, OutputFile, Seed
 from surpass.cli.progress import show_progress
 from surpass.cli.sweep import show_sweep
 from surpass.errors import SettingError, UnknownNameError
+from surpass.reading import ANY_SEED, Range, as_path, check_range
 
 if TYPE_CHECKING:
     from surpass.evaluation.reproduce import PaperTable
@@ -61,10 +62,10 @@ def reproduce_command(
 
     if table not in (*NAMES, "curves", "all"):
         raise UnknownNameError("table", table, (*NAMES, "curves", "all"))
-    if instances is not None and instances < 2:
-        raise SettingError(f"instances is {instances}; a mean with an interval needs 2 or more")
-    if seed < 0:
-        raise SettingError(f"seed is {seed}; it must be 0 or more")
+    if instances is not None:
+        check_range("instances", instances, Range(2, 10**6))  # a mean with an interval needs 2
+    check_range("seed", seed, ANY_SEED)
+    as_path(out)
     output, page = OutputFile(json), OutputFile(markdown)
     if output.is_stdout and page.is_stdout:
         raise SettingError("--json and --markdown cannot both go to the output")

@@ -146,9 +146,12 @@ def _last_curve(folder: Path) -> dict[str, str]:
     try:
         with (folder / "curves.csv").open(newline="") as file:
             return list(csv.DictReader(file))[-1]
-    except (OSError, IndexError):
+    except (OSError, ValueError, IndexError, csv.Error):
         return {}
 
 
 def _reformat(text: str | None, style: str) -> str:
-    return style.format(float(text)) if text else "-"
+    try:
+        return style.format(float(text or "-"))
+    except ValueError:
+        return "-"

@@ -15,6 +15,7 @@ from surpass.engine.batch import Batch, allocate
 from surpass.engine.specialise import specialise
 from surpass.errors import InstanceError, SettingError
 from surpass.machine.state import SCORE, Outcome
+from surpass.reading import THREADS, check_range, show
 from surpass.table import EMPTY, Agent, Table
 from surpass.tasks.task import Instances, Limit, Task
 
@@ -88,8 +89,7 @@ def run(
     if not isinstance(agent, Agent):
         return run_by(agent.finish, agent.task, instances, limit, progress)
     threads = core_count() if threads is None else threads
-    if threads < 1:
-        raise SettingError(f"threads is {threads}; it must be 1 or more")
+    check_range("threads", threads, THREADS)
     player = Player(Table.of(agent), find_loops=find_loops, threads=threads)
     return run_by(player.finish, agent.task, instances, limit, progress)
 
@@ -152,6 +152,6 @@ def core_count() -> int:
     named = os.environ.get("SURPASS_THREADS")
     if named is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if not named.isdigit() or int(named) < 1:
-        raise SettingError(f"SURPASS_THREADS is {named!r}; it must be a number of 1 or more")
+    if not named.isdecimal() or len(named) > 4 or int(named) not in THREADS:
+        raise SettingError(f"SURPASS_THREADS is {show(named)}; it must be a number {THREADS}")
     return int(named)

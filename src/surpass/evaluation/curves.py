@@ -24,9 +24,11 @@ from surpass.bundles import write_atomically
 from surpass.errors import DataFileError, SettingError
 from surpass.evaluation.scores import evaluate
 from surpass.evaluation.statistics import mean_of
+from surpass.learning.jobs import score_sizes
 from surpass.learning.recipes import find_recipe
 from surpass.learning.sweeps import Sweep, SweepState
 from surpass.printing import Printed, show_number, text_table
+from surpass.reading import as_path, read_bytes
 from surpass.tasks.registry import find_task
 
 EXPERIMENTS = {
@@ -114,15 +116,13 @@ def shipped_curves(name: str) -> Curves:
 
 def read_curves(path: Path) -> Curves:
     """Return the curves of a file."""
+    content = read_bytes(path, DataFileError)
     try:
-        rows = list(csv.reader(io.StringIO(path.read_text())))
-    except OSError as error:
-        raise DataFileError(f"{path} cannot be read: {error.strerror}") from None
-    try:
+        rows = list(csv.reader(io.StringIO(content.decode())))
         header, table = rows[0], np.array([[float(cell or "nan") for cell in row] for row in rows[1:]])
         if header[0] != X or table.shape != (len(table), len(header)) or not len(table):
             raise ValueError
-    except (IndexError, ValueError):
+    except (IndexError, ValueError, csv.Error):
         raise DataFileError(
             f"{path} is not a file of curves: a column {X}, and one for each setting and seed"
         ) from None
@@ -142,8 +142,11 @@ def gather_curves(sweep: Sweep) -> dict[str, dict[int, float]]:
     for variant in sweep.recipe.variants:
         path = sweep.run_folder(variant) / "curves.csv"
         if path.exists():
-            with path.open(newline="") as file:
-                points = {int(row[X]): float(row[Y]) for row in csv.DictReader(file)}
+            try:
+                text = io.StringIO(read_bytes(path, DataFileError).decode())
+                points = {int(row[X]): float(row[Y]) for row in csv.DictReader(text)}
+            except (KeyError, TypeError, ValueError, csv.Error):
+                raise DataFileError(f"{path} is not a file of a run's curves, or it is cut off") from None
             found[f"{variant.label} seed={variant.seed}"] = points
     return found
 
@@ -162,7 +165,7 @@ def teacher_level(name: str) -> tuple[str, float]:
     """Return the teacher of an experiment, and its mean episode length where the curves are measured."""
     recipe = find_recipe(f"curves-{name}")
     teacher = find_teacher(recipe.teacher)
-    size = int(recipe.settings.get("largest") or teacher.task.training_sizes[1])
+    size = score_sizes(recipe, teacher.task)[-1]
     return recipe.teacher, evaluate(teacher, sizes=[size], instances=1000).rows[0].mean_steps
 
 
@@ -234,7 +237,7 @@ class Figure(Printed):
 def make_figure(curves: Curves, folder: Path) -> Figure:
     """Draw curves in a folder, beside the level of their teacher."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        as_path(folder).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SettingError(f"{folder} cannot be written: {error.strerror}") from None
     teacher = teacher_level(curves.name)

@@ -12,6 +12,7 @@ from surpass.engine.run import AnyAgent, Results, run
 from surpass.errors import SettingError
 from surpass.evaluation.statistics import mean_of
 from surpass.printing import Printed, finite, show_number, text_table
+from surpass.reading import ANY_SEED, COUNT, as_path, check_range
 from surpass.table import Agent, Table
 from surpass.tasks.files import read_instances
 from surpass.tasks.task import Instances, Limit, Request, Task
@@ -216,8 +217,9 @@ def _instances(
     if _is_file(task, data):
         if sizes is not None:
             raise SettingError("sizes do not go with a file: its rows are reported by their length")
-        if count is not None and count < 1:
-            raise SettingError(f"the number of instances is {count}; it must be 1 or more")
+        if count is not None:
+            check_range("the number of instances", count, COUNT)
+        check_range("seed", seed, ANY_SEED)
         for size, batch in read_instances(task, Path(str(data)), queries=kind, seed=seed).items():
             yield size, batch if count is None else batch.part(0, count)
         return
@@ -235,4 +237,4 @@ def _is_file(task: Task, data: str | Path | None) -> bool:
     if data is None or data in task.inputs.draw:
         return False
     text = str(data)
-    return isinstance(data, Path) or "/" in text or "." in text or Path(text).exists()
+    return isinstance(data, Path) or "/" in text or "." in text or as_path(text).exists()

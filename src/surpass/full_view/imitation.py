@@ -16,8 +16,9 @@ from surpass.engine.run import run
 from surpass.errors import SettingError
 from surpass.full_view.agent import FullViewTeacher
 from surpass.full_view.graph import GraphAgent, GraphPolicy, encode_lists
-from surpass.learning.state import load_random, random_state
+from surpass.learning.state import RANDOM, SOURCE, load_random, random_state
 from surpass.learning.updates import UpdateLearner
+from surpass.reading import Batch, Count, Many, Rate, Seed, Share, Size, check_fields, conform
 from surpass.tasks.task import Request, Task
 
 
@@ -27,33 +28,26 @@ class FullViewImitationConfig:
 
     task: str
     teacher: str
-    seed: int = 0
-    smallest: int = 10
-    largest: int = 20
+    seed: Seed = 0
+    smallest: Size = 10
+    largest: Size = 20
     """The sizes of the lists to learn on."""
-    lists: int = 12
+    lists: Batch = 12
     """Lists per update; every list that the run on them passes through is learned from."""
-    own: float = 0.5
+    own: Share = 0.5
     """The share of runs in which the learner moves, not the teacher."""
-    learning_rate: float = 1e-3
-    final_learning_rate: float = 5e-5
+    learning_rate: Rate = 1e-3
+    final_learning_rate: Rate = 5e-5
     """The learning rate falls to this along a half cosine."""
-    updates: int = 800
-    updates_per_round: int = 50
-    checked: int = 200
+    updates: Many = 800
+    updates_per_round: Many = 50
+    checked: Batch = 200
     """Fresh lists on which the solve rate is measured at the end of each round."""
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not 2 <= self.smallest <= self.largest:
             raise SettingError(f"sizes go from {self.smallest} to {self.largest}; they must be 2 or more, in order")
-        for name in ("lists", "updates", "updates_per_round", "checked"):
-            if getattr(self, name) < 1:
-                raise SettingError(f"{name} is {getattr(self, name)}; it must be 1 or more")
-        for name in ("learning_rate", "final_learning_rate"):
-            if not 0 < getattr(self, name) < 1:
-                raise SettingError(f"{name} is {getattr(self, name)}; it must lie between 0 and 1")
-        if not 0 <= self.own <= 1:
-            raise SettingError(f"own is {self.own}; it must lie between 0 and 1")
 
 
 class FullViewImitation(UpdateLearner):
@@ -141,6 +135,7 @@ class FullViewImitation(UpdateLearner):
 
     def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
         """Go back to a saved state in place."""
+        state = conform({"updates": Count, "random": RANDOM}, record, SOURCE)
         self.load_network_state(tensors)
-        self.updates = record["updates"]
-        load_random(self.random, record["random"])
+        self.updates = state["updates"]
+        load_random(self.random, state["random"])

@@ -16,16 +16,19 @@ from torch import Tensor
 
 from surpass.agents.teachers import teacher_of_kind
 from surpass.arrays import Flags, Ints, Reals
-from surpass.bundles import Tensors
+from surpass.bundles import Tensors, take
 from surpass.errors import SettingError
 from surpass.full_view.agent import FullViewTeacher
 from surpass.full_view.graph import GraphAgent, GraphPolicy, GraphValue, encode_lists
 from surpass.learning.policy_gradient.learner import GradientLearner, PolicyGradientConfig
-from surpass.learning.state import load_random, random_state, tensors_under
+from surpass.learning.state import RANDOM, SOURCE, load_random, random_state
+from surpass.reading import Count, conform
 from surpass.tasks.task import Request, Task
 
 GRAPH_WORK = 1 << 16
 """About how many pairs of positions go through the networks at once: what they remember must fit in memory."""
+STATE = {"updates": Count, "grown": Count, "draws": Count, "scalar": float, "random": RANDOM}
+"""What a checkpoint says beside its tensors."""
 ATTEMPTS = 100
 """How often lists are drawn anew before all of their kind are taken to be sorted already."""
 
@@ -255,12 +258,16 @@ class FullViewPolicyGradient(GradientLearner):
 
     def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
         """Go back to a saved state in place."""
+        state, episodes = conform(STATE, record, SOURCE), self.config.episodes
         self.load_network_state(tensors)
-        self.lists = {int(size): lists for size, lists in tensors_under("lists.", tensors).items()}
-        self.ages = {int(size): ages for size, ages in tensors_under("ages.", tensors).items()}
-        self.updates, self.grown, self.draws = record["updates"], record["grown"], record["draws"]
-        self.scalar = record["scalar"]
-        load_random(self.random, record["random"])
+        sizes = [size for size in range(2, self.sizes[1] + 1) if f"lists.{size}" in tensors]
+        self.lists = {
+            size: take(tensors, f"lists.{size}", np.zeros((episodes, size), np.int64), SOURCE) for size in sizes
+        }
+        self.ages = {size: take(tensors, f"ages.{size}", np.zeros(episodes, np.int64), SOURCE) for size in sizes}
+        self.updates, self.grown, self.draws = state["updates"], state["grown"], state["draws"]
+        self.scalar = state["scalar"]
+        load_random(self.random, state["random"])
 
 
 def _count_in_order(lists: Ints) -> Ints:

@@ -22,13 +22,24 @@ from surpass.agents.teachers import teacher_of
 from surpass.arrays import Ints
 from surpass.bundles import Tensors
 from surpass.engine.run import run
-from surpass.errors import SettingError
-from surpass.learning.state import load_optimizer, load_random, optimizer_tensors, random_state
+from surpass.errors import SavedFileError, SettingError
+from surpass.learning.state import (
+    RANDOM,
+    SOURCE,
+    load_optimizer,
+    load_random,
+    optimizer_tensors,
+    random_state,
+    take_numbers,
+)
 from surpass.learning.updates import NetworkLearner
 from surpass.machine.interface import NO_ACTION
+from surpass.reading import Batch, Count, Many, Rate, Seed, Size, check_fields, conform
 from surpass.table import Agent, Table
 from surpass.tasks.task import Limit, Request, Task
 
+STATE = {"rounds": Count, "calm": Count, "random": RANDOM}
+"""What a checkpoint says beside its tensors."""
 CLEARLY = math.log(0.5)
 """The log-probability above which an answer is clear: it is more likely than all others together."""
 
@@ -39,34 +50,30 @@ class ImitationConfig:
 
     task: str
     teacher: str
-    seed: int = 0
-    sizes: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7, 8, 10, 13, 16, 20, 30, 50, 100, 300, 1000)
+    seed: Seed = 0
+    sizes: tuple[Size, ...] = (1, 2, 3, 4, 5, 6, 7, 8, 10, 13, 16, 20, 30, 50, 100, 300, 1000)
     """The sizes of the instances that teacher and learner are run on."""
-    items: int = 1500
+    items: Batch = 1500
     """How many items all instances of one size and distribution have together in a round; at least 2 instances."""
     limit: str = ""
     """The step limit of those runs; the task's if empty."""
-    own_sizes: int = 20
+    own_sizes: Size = 20
     """The largest size that the learner itself is run on before it has learned to imitate."""
-    learning_rate: float = 2e-3
-    batch: int = 512
+    learning_rate: Rate = 2e-3
+    batch: Batch = 512
     """Distinct observations per update."""
-    epochs: int = 20
+    epochs: Many = 20
     """How many times at most a round goes through all observations kept; it stops once all answers are clear."""
-    calm_rounds: int = 3
+    calm_rounds: Many = 3
     """How many rounds in a row in which all answers were clear from the start end the learning."""
-    most_rounds: int = 400
+    most_rounds: Many = 400
 
     def __post_init__(self) -> None:
-        if not self.sizes or min(self.sizes) < 1:
-            raise SettingError(f"sizes are {self.sizes}; they must be numbers from 1 on")
-        for name in ("items", "batch", "epochs", "calm_rounds", "most_rounds", "own_sizes"):
-            if getattr(self, name) < 1:
-                raise SettingError(f"{name} is {getattr(self, name)}; it must be 1 or more")
+        check_fields(self)
+        if not self.sizes:
+            raise SettingError("sizes is empty; it must list at least one")
         if self.limit:
             Limit.parse(self.limit)
-        if not 0 < self.learning_rate < 1:
-            raise SettingError(f"learning_rate is {self.learning_rate}; it must lie between 0 and 1")
 
 
 class Imitation(NetworkLearner):
@@ -197,10 +204,14 @@ class Imitation(NetworkLearner):
 
     def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
         """Go back to a saved state in place."""
-        fill_network(self.network, tensors, "the checkpoint")
+        state, interface = conform(STATE, record, SOURCE), self.task.interface
+        fill_network(self.network, tensors, SOURCE)
         load_optimizer(self.optimizer, tensors)
-        self.observations, self.answers = tensors["observations"], tensors["answers"]
+        self.observations = take_numbers(tensors, "observations", interface.observation_count)
+        self.answers = take_numbers(tensors, "answers", interface.action_count)
+        if len(self.answers) != len(self.observations):
+            raise SavedFileError(f"{SOURCE} has {len(self.answers)} answers to {len(self.observations)} observations")
         self._seen_by_teacher = Table(self.task, self.teacher)
-        self._seen_by_teacher.extend(tensors["teacher"])
-        self.rounds, self.calm = record["rounds"], record["calm"]
-        load_random(self.random, record["random"])
+        self._seen_by_teacher.extend(take_numbers(tensors, "teacher", interface.observation_count))
+        self.rounds, self.calm = state["rounds"], state["calm"]
+        load_random(self.random, state["random"])

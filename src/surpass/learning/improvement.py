@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import chain, islice
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -28,13 +28,15 @@ from surpass.arrays import Ints, Reals
 from surpass.bundles import Tensors
 from surpass.engine.explore import Explorer, can_explore
 from surpass.engine.run import Results, run
-from surpass.errors import SettingError
+from surpass.errors import SavedFileError, SettingError
 from surpass.learning.edits import Editor, size_of, without
 from surpass.learning.imitation import Imitation, ImitationConfig
+from surpass.learning.state import SOURCE
 from surpass.learning.trials import Seen, Trial
 from surpass.programs.extract import extract
 from surpass.programs.program import Program
 from surpass.programs.text import parse_program, write_text
+from surpass.reading import MOST, Batch, Count, Fraction, Many, Range, Seed, Size, Weight, check_fields, conform
 from surpass.table import Agent, Table
 from surpass.tasks.enumeration import enumeration_of
 from surpass.tasks.task import Instances, Limit, Request, Task, join_instances
@@ -51,8 +53,10 @@ MOST_CHECKED, CHECKED_ITEMS = 200, 4000
 """At most how many instances of a size and distribution it is checked on, and about how many items these have."""
 CHANGED_ROUNDS = 12
 """How many rounds of a search for new observations it is checked on; at the end, twelve times as many."""
-KEPT = ("rounds", "tried", "reference", "is_sound", "hard")
+KEPT = {"rounds": Count, "tried": Count, "reference": list[Weight], "is_sound": bool, "hard": list[str]}
 """What a checkpoint keeps as it is."""
+STATE = {**KEPT, "program": str, "best": str, "best_cost": Weight | None, "pupil": dict[str, Any] | None}
+"""What a checkpoint says beside its tensors; before the first round there are no programs, written as empty."""
 MOST_HARD = 200
 """How many of the instances that programs failed on are kept."""
 
@@ -64,53 +68,43 @@ class ImprovementConfig:
     task: str
     teacher: str
     """The agent to start from."""
-    seed: int = 0
-    sizes: tuple[int, ...] = ()
+    seed: Seed = 0
+    sizes: tuple[Size, ...] = ()
     """The sizes that the program is made shorter on, all of equal weight; if empty, some up to those to train on."""
-    large_sizes: tuple[int, ...] = (100, 300)
+    large_sizes: tuple[Size, ...] = (100, 300)
     """Sizes at which it must still solve what it solved before, at the end of each round."""
     data: str = ""
     """The distribution that the program is made shorter on; the task's first if empty."""
     queries: str = ""
     """The kind of queries, for a task that has several; the task's first if empty."""
-    rounds: int = 100
-    generations: int = 20
+    rounds: Many = 100
+    generations: Many = 20
     """Sets of candidates in a round."""
-    candidates: int = 64
+    candidates: Batch = 64
     """Edited programs in a set."""
-    screened: int = 6
+    screened: Batch = 6
     """Instances of each size that all candidates are tried on."""
-    tested: int = 60
+    tested: Batch = 60
     """Instances of each size for the best of those that did no worse."""
-    confirmed: int = 600
+    confirmed: Batch = 600
     """Instances of each size for the best of those."""
-    errors: float = 1.0
+    errors: Weight = 1.0
     """How many standard errors the gain on the last must lie above nothing."""
-    others: float = 0.15
+    others: Fraction = 0.15
     """The share of the instances that come from the other distributions."""
-    rule_cost: float = 4e-4
+    rule_cost: Fraction = 4e-4
     """The share of the steps that a rule must save to be worth keeping."""
-    condition_cost: float = 1.2e-4
+    condition_cost: Fraction = 1.2e-4
     """The share of the steps that a condition must save."""
-    drift: float = 0.2
+    drift: Fraction = 0.2
     """The share of sets in which an edit that makes no difference at all may be kept."""
-    temperature: float = 0.002
+    temperature: Fraction = 0.002
     """What share of the cost an edit may add at first, about, and still be kept; it falls to nothing by the end."""
-    slack: float = 1.25
+    slack: Annotated[float, Range(1, MOST)] = 1.25
     """How many times the program's own steps a candidate may take before it is stopped."""
 
     def __post_init__(self) -> None:
-        for name in ("rounds", "generations", "candidates", "screened", "tested", "confirmed"):
-            if getattr(self, name) < 1:
-                raise SettingError(f"{name} is {getattr(self, name)}; it must be 1 or more")
-        for name in ("sizes", "large_sizes"):
-            if min(getattr(self, name), default=1) < 1:
-                raise SettingError(f"{name} are {getattr(self, name)}; they must be numbers from 1 on")
-        for name in ("drift", "others", "temperature", "rule_cost", "condition_cost"):
-            if not 0 <= getattr(self, name) < 1:
-                raise SettingError(f"{name} is {getattr(self, name)}; it must be 0 or more, and below 1")
-        if not self.errors >= 0 or not self.slack >= 1:
-            raise SettingError(f"errors is {self.errors} and slack {self.slack}; they must be 0 and 1 or more")
+        check_fields(self)
 
 
 class Improvement:
@@ -318,21 +312,26 @@ class Improvement:
 
     def save_state(self) -> tuple[Tensors, dict[str, Any]]:
         """Return everything that `load_state` needs to go on exactly from here."""
-        tensors: Tensors = {}
+        tensors, pupil = ({}, None) if self.is_improving else self.pupil.save_state()
         record: dict[str, Any] = {
             "program": _written(self.current),
             "best": _written(self.best),
             "best_cost": self.best_cost if np.isfinite(self.best_cost) else None,
+            "pupil": pupil,
             **{name: getattr(self, name) for name in KEPT},
         }
-        if not self.is_improving:
-            tensors, record["pupil"] = self.pupil.save_state()
         return tensors, record
 
     def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
         """Go back to a saved state in place."""
+        record = conform(STATE, record, SOURCE)
         for name in KEPT:
             setattr(self, name, record[name])
+        has_begun = (bool(record["program"]), bool(record["best"]), len(self.reference) == len(self.sizes))
+        if has_begun != (self.rounds > 0,) * 3:
+            raise SavedFileError(f"{SOURCE} is after round {self.rounds} and has not what belongs to it")
+        for text in self.hard:
+            self.task.parse_instance(text)
         self.current, self.best = (
             parse_program(record[name], "checkpoint", self.task) if record[name] else None
             for name in ("program", "best")

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from surpass.errors import SettingError
+from surpass.errors import RecipeError, SettingError
 from surpass.learning.recipes import Recipe, Variant, find_recipe, setting_text
+from surpass.reading import THREADS, check_range, conform
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Task
 
@@ -64,8 +65,7 @@ class LocalRunner:
     """Runs jobs as processes of this machine, each on one core."""
 
     def __init__(self, processes: int) -> None:
-        if processes < 1:
-            raise SettingError(f"processes is {processes}; it must be 1 or more")
+        check_range("processes", processes, THREADS)
         self.processes = processes
 
     def run(self, jobs: Sequence[Job], watch: Watch | None = None) -> Generator[Ended]:
@@ -148,7 +148,7 @@ def learn_words(
 def score_sizes(recipe: Recipe, task: Task) -> tuple[int, ...]:
     """Return the sizes that runs are scored on: the smallest, middle and largest of those to learn on."""
     low, high = (
-        int(recipe.settings.get(name) or size)
+        conform(int, recipe.settings.get(name) or size, f"recipe {recipe.name}: {name}", RecipeError)
         for name, size in zip(("smallest", "largest"), task.training_sizes, strict=True)
     )
     return tuple(sorted({low, (low + high) // 2, high}))

@@ -13,6 +13,7 @@ from surpass.full_view.policy_gradient import FullViewPolicyGradient
 from surpass.learning.imitation import Imitation, ImitationConfig
 from surpass.learning.improvement import Improvement, ImprovementConfig
 from surpass.learning.policy_gradient.learner import PolicyGradient, PolicyGradientConfig
+from surpass.reading import SEED, check_range, show
 from surpass.tasks.task import Task
 
 AnyLearner = Imitation | FullViewImitation | PolicyGradient | FullViewPolicyGradient | Improvement
@@ -37,8 +38,7 @@ def new_learner(
     """Return a fresh learner of a task; `settings` change fields of its configuration, given as text."""
     if method not in METHODS:
         raise UnknownNameError("method", method, METHODS)
-    if not 0 <= seed < 2**32:
-        raise SettingError(f"seed is {seed}; it must be from 0 to {2**32 - 1}")
+    check_range("seed", seed, SEED)
     if method == "rl" and teacher is not None:
         raise SettingError("method rl learns from nothing; with a teacher it is rl+imitation")
     kinds = _FULL_VIEW if task.interface.is_full_view else _WITH_TABLE
@@ -76,4 +76,4 @@ def _parse_setting(config: Any, name: str, text: str) -> Any:
         kind: Any = type(default)
         return kind(text)
     except ValueError:
-        raise SettingError(f"setting {name} is {text!r}; it must be like {default!r}") from None
+        raise SettingError(f"setting {name} is {show(text)}; it must be like {default!r}") from None

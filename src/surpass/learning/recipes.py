@@ -20,9 +20,10 @@ The recipe that a run or an agent of the zoo records is one too. Reading a recip
 from __future__ import annotations
 
 import hashlib
-import json
+import math
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
@@ -31,12 +32,11 @@ from pathlib import Path
 from typing import Any
 
 from surpass.errors import RecipeError, UnknownNameError
-
-Value = Any
-"""What a setting may be in a recipe: a number, a text, or a list of numbers."""
+from surpass.reading import Seed, Setting, as_path, check_fields, conform, is_deep, parse_json, read_bytes
 
 KEYS = ("about", "task", "method", "teacher", "seeds", "settings", "grid")
-MOST_SEEDS = 2**32
+MOST_RUNS = 100_000
+"""How many runs a sweep may have."""
 LONGEST_NAME = 120
 """How long the name of a run's folder may be before it is cut and told apart by a checksum."""
 
@@ -50,45 +50,32 @@ class Recipe:
     method: str
     teacher: str = ""
     """Whom to learn from; the method's own choice if empty."""
-    seeds: tuple[int, ...] = (0,)
-    settings: Mapping[str, Value] = field(default_factory=dict)
+    seeds: tuple[Seed, ...] = (0,)
+    settings: Mapping[str, Setting] = field(default_factory=dict)
     """What is fixed for every run."""
-    grid: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+    grid: Mapping[str, tuple[Setting, ...]] = field(default_factory=dict)
     """The values of what is varied."""
     about: str = ""
 
     def __post_init__(self) -> None:
+        check_fields(self, f"recipe {self.name}", RecipeError)
         if self.task.endswith(".py"):
             # To run a file because a recipe names it would be to run code from the recipe.
             raise RecipeError(f"recipe {self.name}: task {self.task!r} is a file; it must be the name of a task")
-        if not self.seeds:
-            raise RecipeError(f"recipe {self.name}: seeds is empty; it must list at least one")
-        for seed in self.seeds:
-            if not _is_whole(seed) or not 0 <= seed < MOST_SEEDS:
-                raise RecipeError(f"recipe {self.name}: seed {seed!r} is not a whole number from 0 to {MOST_SEEDS - 1}")
-        self._refuse_repeated("seeds", self.seeds)
-        for key, value in self.settings.items():
-            self._check_value(key, value)
-        for key, values in self.grid.items():
-            if key in self.settings:
-                raise RecipeError(f"recipe {self.name}: {key} stands in settings and in grid; it can be in one only")
+        for key, values in {
+            "seeds": self.seeds,
+            **{f"grid {key}": values for key, values in self.grid.items()},
+        }.items():
             if not values:
-                raise RecipeError(f"recipe {self.name}: grid {key} is empty; it must list at least one value")
-            for value in values:
-                self._check_value(key, value)
-            self._refuse_repeated(f"grid {key}", values)
-
-    def _check_value(self, key: str, value: Value) -> None:
-        numbers = value if isinstance(value, list | tuple) else [value]
-        if isinstance(value, str) or all(isinstance(number, int | float) for number in numbers):
-            return
-        raise RecipeError(f"recipe {self.name}: {key} is {value!r}; it must be a number, a text or a list of numbers")
-
-    def _refuse_repeated(self, what: str, values: Sequence[Value]) -> None:
-        texts = [setting_text(value) for value in values]
-        for text in texts:
-            if texts.count(text) > 1:
-                raise RecipeError(f"recipe {self.name}: {what} lists {text} twice")
+                raise RecipeError(f"recipe {self.name}: {key} is empty; it must list at least one value")
+            text, times = Counter(map(setting_text, values)).most_common(1)[0]
+            if times > 1:
+                raise RecipeError(f"recipe {self.name}: {key} lists {text} twice")
+        for key in {*self.grid} & {*self.settings}:
+            raise RecipeError(f"recipe {self.name}: {key} stands in settings and in grid; it can be in one only")
+        runs = len(self.seeds) * math.prod(map(len, self.grid.values()))
+        if runs > MOST_RUNS:
+            raise RecipeError(f"recipe {self.name} has {runs:,} runs; a sweep has at most {MOST_RUNS:,}")
 
     @property
     def variants(self) -> tuple[Variant, ...]:
@@ -119,7 +106,7 @@ class Variant:
     """One run of a recipe: a point of its grid, and a seed."""
 
     recipe: Recipe
-    point: Mapping[str, Value]
+    point: Mapping[str, Setting]
     seed: int
 
     @property
@@ -142,13 +129,9 @@ class Variant:
         return f"{safe[:LONGEST_NAME]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
-def setting_text(value: Value) -> str:
+def setting_text(value: Setting | Sequence[float]) -> str:
     """Return a value of a setting as it is written on the command line."""
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-
-
-def _is_whole(value: Value) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 # Where recipes come from
@@ -168,7 +151,7 @@ def find_recipe(text: str) -> Recipe:
 
         resident = find_resident(name)
         return _from_record(f"zoo:{resident.name}", resident.record["recipe"])
-    path = Path(text)
+    path = as_path(text)
     if path.is_dir() and (path / "recipe.json").exists():
         path = path / "recipe.json"
     if path.suffix in (".toml", ".json"):
@@ -192,22 +175,16 @@ def only_run(text: str, seed: int | None = None) -> Variant:
 
 
 def _read(path: Path) -> Recipe:
+    content = read_bytes(path, RecipeError)
+    if path.suffix == ".json":
+        return _from_record(str(path), parse_json(content, f"recipe {path}", RecipeError))
     try:
-        text = path.read_text()
-    except OSError as error:
-        raise RecipeError(f"recipe {path} cannot be read: {error.strerror}") from None
+        plain = tomllib.loads(content.decode())
     except UnicodeDecodeError:
         raise RecipeError(f"recipe {path} is not a text in UTF-8") from None
-    if path.suffix == ".json":
-        try:
-            return _from_record(str(path), json.loads(text))
-        except ValueError:
-            raise RecipeError(f"recipe {path} is not JSON, or it is cut off") from None
-    try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise RecipeError(f"recipe {path} is not TOML: {error}") from None
-    return parse_recipe(path.stem, content)
+    return parse_recipe(path.stem, plain)
 
 
 def parse_recipe(name: str, content: Mapping[str, Any]) -> Recipe:
@@ -215,42 +192,22 @@ def parse_recipe(name: str, content: Mapping[str, Any]) -> Recipe:
     for key in content:
         if key not in KEYS:
             raise UnknownNameError(f"key in recipe {name}:", key, KEYS)
-    for key in ("task", "method"):
-        if key not in content:
-            raise RecipeError(f"recipe {name} does not say its {key}")
-    for key in ("about", "task", "method", "teacher"):
-        if not isinstance(content.get(key, ""), str):
-            raise RecipeError(f"recipe {name}: {key} is {content[key]!r}; it must be a text")
-    for key in ("settings", "grid"):
-        if not isinstance(content.get(key, {}), dict):
-            raise RecipeError(f"recipe {name}: {key} is {content[key]!r}; it must be a table such as [{key}]")
-    for key, values in {"seeds": content.get("seeds", [0]), **content.get("grid", {})}.items():
-        if not isinstance(values, list):
-            raise RecipeError(f"recipe {name}: {key} is {values!r}; it must be a list of values")
-    if "grid" in content and not content["grid"]:
+    if is_deep(content):
+        raise RecipeError(f"recipe {name} is nested too deep")
+    if content.get("grid") == {}:
         raise RecipeError(f"recipe {name}: grid is empty; it must vary at least one setting, or be left out")
-    return Recipe(
-        name=name,
-        about=content.get("about", ""),
-        task=content["task"],
-        method=content["method"],
-        teacher=content.get("teacher", ""),
-        seeds=tuple(content.get("seeds", [0])),
-        settings=content.get("settings", {}),
-        grid={key: tuple(values) for key, values in content.get("grid", {}).items()},
-    )
+    recipe: Recipe = conform(Recipe, {"name": name, **content}, f"recipe {name}", RecipeError)
+    return recipe
+
+
+RUN = {"task": str, "method": str, "seed": Seed, "teacher?": str | None}
+"""What the recipe of a run says beside its settings, as its folder and the zoo keep it."""
 
 
 def _from_record(name: str, record: Any) -> Recipe:
-    """Return the recipe of a run as its folder and the zoo keep it: all settings beside task, method and seed."""
-    if not isinstance(record, dict) or not {"task", "method", "seed"} <= set(record):
-        raise RecipeError(f"{name} is not the recipe of a run: it must give task, method and seed")
-    apart = ("task", "method", "teacher", "seed")
-    return Recipe(
-        name=name,
-        task=str(record["task"]),
-        method=str(record["method"]),
-        teacher=str(record.get("teacher") or ""),
-        seeds=(record["seed"],),
-        settings={key: value for key, value in record.items() if key not in apart},
-    )
+    """Return the recipe of a run: all settings stand beside task, method and seed."""
+    settings = dict(conform(RUN, record, f"recipe {name}", RecipeError))
+    about = {key: settings.pop(key) for key in ("task", "method")}
+    about |= {"name": name, "teacher": settings.pop("teacher", None) or "", "seeds": [settings.pop("seed")]}
+    recipe: Recipe = conform(Recipe, {**about, "settings": settings}, f"recipe {name}", RecipeError)
+    return recipe

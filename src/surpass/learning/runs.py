@@ -18,8 +18,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
-from surpass.bundles import Tensors, check_interface, interface_fingerprint, load_bundle, save_bundle, write_atomically
-from surpass.errors import SavedFileError, SettingError
+from surpass.bundles import (
+    Tensors,
+    check_interface,
+    digest,
+    interface_fingerprint,
+    load_bundle,
+    save_bundle,
+    write_atomically,
+)
+from surpass.errors import SavedFileError, SettingError, SurpassError
+from surpass.reading import Setting, Weight, as_path, conform, read_record
 from surpass.tasks.task import Task
 
 Curve = dict[str, float]
@@ -34,6 +43,10 @@ class Learner(Protocol):
     @property
     def task(self) -> Task:
         """What it learns."""
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """Everything that it needs to be made again."""
 
     @property
     def done(self) -> bool:
@@ -60,22 +73,20 @@ def write_json(path: Path, record: dict[str, Any]) -> None:
     write_atomically(path, (json.dumps(record, indent=1) + "\n").encode())
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """Return the record of a file."""
-    try:
-        record = json.loads(path.read_text())
-    except ValueError:
-        raise SavedFileError(f"{path} is not JSON, or it is cut off") from None
-    if not isinstance(record, dict):
-        raise SavedFileError(f"{path} is not a record of a run or a sweep")
-    return record
+CHECKPOINT = {"task": str, "interface": str, "recipe": str, "state": dict[str, Any], "curves": list[Curve]}
+"""What a checkpoint says beside its tensors; the recipe by its checksum, the state for the learner."""
+
+
+def recipe_digest(recipe: dict[str, Any]) -> str:
+    """Return a short text that tells recipes apart."""
+    return digest(json.dumps(recipe, sort_keys=True).encode())[:16]
 
 
 class RunFolder:
     """The files of a run."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = as_path(path)
         self.curves: list[Curve] = []
         self.warnings: list[str] = []
         self.seconds = 0.0
@@ -88,7 +99,7 @@ class RunFolder:
                 raise SettingError(
                     f"{self.path} holds a run already; resume it (--resume, resume=True), or choose another folder"
                 )
-            found = read_json(recipe_path)
+            found = read_record(recipe_path, dict[str, Setting])
             wanted = json.loads(json.dumps(recipe))
             for name in sorted({*found, *wanted}, key=lambda name: (name not in FOREMOST, name)):
                 if found.get(name) != wanted.get(name):
@@ -122,46 +133,50 @@ class RunFolder:
     def save(self, learner: Learner) -> None:
         """Write a checkpoint and the curves, and drop all but the last checkpoints."""
         tensors, state = learner.save_state()
-        (self.path / "checkpoints").mkdir(exist_ok=True)
+        try:
+            (self.path / "checkpoints").mkdir(exist_ok=True)
+        except OSError as error:
+            raise SettingError(f"{self.path / 'checkpoints'} cannot be written: {error.strerror}") from None
         stem = self.path / "checkpoints" / f"{len(self.curves):08d}"
         about = {"task": learner.task.name, "interface": interface_fingerprint(learner.task.interface)}
+        about["recipe"] = recipe_digest(learner.recipe)
         save_bundle(stem, tensors, {**about, "state": state, "curves": self.curves})
         self.write_curves()
         write_atomically(self.path / "time.json", json.dumps({"seconds": round(self.seconds, 1)}).encode())
-        kept = {stem.name for stem in self.checkpoints()[:KEPT]}
+        kept = {name for name in (found.name for found in self.checkpoints()) if name <= stem.name}
+        kept = set(sorted(kept)[-KEPT:])
         for path in (self.path / "checkpoints").iterdir():
             # Also what a kill left behind: tensors without their record, and files that were never finished.
-            if path.stem not in kept or path.suffix not in (".json", ".safetensors"):
+            if (path.stem not in kept or path.suffix not in (".json", ".safetensors")) and not path.is_dir():
                 path.unlink(missing_ok=True)
 
     def restore(self, learner: Learner) -> None:
         """Set a learner back to the newest checkpoint that is whole, in place; note the damaged ones in `warnings`."""
+        tensors, fresh = learner.save_state()
         for stem in self.checkpoints():
             try:
-                tensors, record = load_bundle(stem)
-                self._check(stem, record, learner.task)
-                learner.load_state(tensors, record["state"])
-            except SavedFileError as error:
-                self.warnings.append(str(error))
+                self._load(stem, learner)
+            except SurpassError as error:
+                self.warnings.append(f"{stem.name}: {error}")
+                learner.load_state(tensors, fresh)
                 continue
-            self.curves = record["curves"]
-            self.seconds = self._read_seconds()
+            try:
+                self.seconds = read_record(self.path / "time.json", {"seconds": Weight})["seconds"]
+            except SavedFileError:
+                self.seconds = 0.0
             return
 
-    @staticmethod
-    def _check(stem: Path, record: dict[str, Any], task: Task) -> None:
-        """Raise `SavedFileError` unless a record is that of a checkpoint of `task` as it is now."""
-        if not {"task", "interface", "state", "curves"} <= set(record):
-            raise SavedFileError(f"{stem} is not a checkpoint of a run")
+    def _load(self, stem: Path, learner: Learner) -> None:
+        """Set a learner back to a checkpoint in place, which must be of its task as it is now, and of its recipe."""
+        tensors, found = load_bundle(stem)
+        record, task = conform(CHECKPOINT, found, f"{stem}.json"), learner.task
         if record["task"] != task.name:
             raise SavedFileError(f"{stem} is a checkpoint of {record['task']}, not of {task.name}")
-        check_interface(stem, record, task.interface, task.name)
-
-    def _read_seconds(self) -> float:
-        try:
-            return float(json.loads((self.path / "time.json").read_text())["seconds"])
-        except (OSError, ValueError, KeyError):
-            return 0.0
+        check_interface(stem, record["interface"], task.interface, task.name)
+        if record["recipe"] != recipe_digest(learner.recipe):
+            raise SavedFileError(f"{stem} is a checkpoint of another recipe")
+        learner.load_state(tensors, record["state"])
+        self.curves = record["curves"]
 
     def write_curves(self) -> None:
         """Write the lines of the curves."""

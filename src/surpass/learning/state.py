@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
 
-from surpass.bundles import Tensors
+from surpass.arrays import Ints
+from surpass.bundles import Tensors, take
+from surpass.errors import SavedFileError
+from surpass.reading import Range
+
+SOURCE = "the checkpoint"
+"""What is named in a refusal of a state."""
+STEP = np.zeros((), np.float32)
+"""How an optimizer counts its updates."""
 
 
 def tensors_under(prefix: str, tensors: Tensors) -> Tensors:
     """Return copies of the tensors whose name begins with a prefix, by the rest of the name."""
     return {name.removeprefix(prefix): t.copy() for name, t in tensors.items() if name.startswith(prefix)}
+
+
+def take_numbers(tensors: Tensors, name: str, most: int) -> Ints:
+    """Return a copy of a tensor [m] of whole numbers from 0 to `most - 1`."""
+    found = take(tensors, name, np.zeros(tensors[name].size if name in tensors else 0, np.int64), SOURCE)
+    if found.size and not 0 <= int(found.min()) <= int(found.max()) < most:
+        raise SavedFileError(f"{SOURCE} holds {name!r} with numbers that are not from 0 to {most - 1:,}")
+    return found
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> Tensors:
@@ -25,12 +41,26 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer) -> Tensors:
 
 
 def load_optimizer(optimizer: torch.optim.Optimizer, tensors: Tensors) -> None:
-    """Set the state of an optimizer in place."""
-    state: dict[int, dict[str, torch.Tensor]] = {}
-    for key, value in tensors_under("optimizer.", tensors).items():
-        index, name = key.split(".")
-        state.setdefault(int(index), {})[name] = torch.from_numpy(value)
+    """Set the state of an optimizer in place; each parameter has all of it or, before its first update, nothing."""
+    given, state = tensors_under("optimizer.", tensors), {}
+    for index, parameter in enumerate(p for group in optimizer.param_groups for p in group["params"]):
+        like = parameter.detach().numpy()
+        wanted = {f"{index}.exp_avg": like, f"{index}.exp_avg_sq": like, f"{index}.step": STEP}
+        if wanted.keys() & given.keys():
+            filled = {name: torch.from_numpy(take(given, name, wanted[name], SOURCE)) for name in wanted}
+            state[index] = {name.partition(".")[2]: tensor for name, tensor in filled.items()}
+            given = {name: tensor for name, tensor in given.items() if name not in wanted}
+    if given:
+        raise SavedFileError(f"{SOURCE} holds {min(given)!r} for the optimizer, which has no such parameter")
     optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
+
+
+_LARGE = Annotated[int, Range(0, 2**128 - 1)]
+RANDOM = {
+    **{"bit_generator": str, "state": {"state": _LARGE, "inc": _LARGE}},
+    **{"has_uint32": Annotated[int, Range(0, 1)], "uinteger": Annotated[int, Range(0, 2**32 - 1)]},
+}
+"""The state of a random number generator as plain data."""
 
 
 def random_state(generator: np.random.Generator) -> dict[str, Any]:
@@ -41,4 +71,6 @@ def random_state(generator: np.random.Generator) -> dict[str, Any]:
 
 def load_random(generator: np.random.Generator, state: dict[str, Any]) -> None:
     """Set the state of a random number generator in place."""
+    if state["bit_generator"] != random_state(generator)["bit_generator"] or state["state"]["inc"] % 2 == 0:
+        raise SavedFileError(f"{SOURCE} holds the state of another generator of random numbers")
     generator.bit_generator.state = state

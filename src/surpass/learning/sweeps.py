@@ -24,14 +24,22 @@ from surpass.bundles import load_bundle, save_bundle, write_atomically
 from surpass.errors import SettingError
 from surpass.learning.jobs import REFUSED, Ended, Job, Runner, describe_ending, is_finished, learn_words, score_sizes
 from surpass.learning.recipes import Recipe, Variant
-from surpass.learning.runs import read_json, write_json
+from surpass.learning.runs import write_json
 from surpass.printing import Printed, show_number, text_table
+from surpass.reading import Count, Setting, Share, as_path, read_record
 from surpass.tasks.task import Task
 
 MOST_ROWS = 20
 """How many runs of the ranking are printed; all of them are in ranking.json."""
 INSTANCES = 200
 """How many instances of each training size a run is scored on."""
+
+
+FIXED = {"task": str, "method": str, "teacher": str, "settings": dict[str, Setting]}
+"""What all runs of a sweep share."""
+FAILURE = {"reason": str, "final": bool}
+ROW = {"size": Count, "instances": Count, "solved": Share}
+"""What the scores of a run say of each size, beside the mean of what the task is measured by."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +148,7 @@ class Sweep:
 
     def __init__(self, recipe: Recipe, task: Task, folder: Path, *, task_text: str = "") -> None:
         """Plan a sweep; `task_text` is how to name the task on a command line, if not by its name."""
-        self.recipe, self.task, self.folder = recipe, task, folder
+        self.recipe, self.task, self.folder = recipe, task, as_path(folder)
         self.task_text = task_text or task.name
         self.sizes = score_sizes(recipe, task)
 
@@ -219,7 +227,7 @@ class Sweep:
             if any(entry.name != ".lock" for entry in self.folder.iterdir()):
                 raise SettingError(f"{self.folder} is not empty and holds no sweep; choose another --out")
             return
-        known, wanted = _fixed(read_json(path)), _fixed(json.loads(json.dumps(self.recipe.as_json())))
+        known, wanted = _fixed(read_record(path, FIXED)), _fixed(json.loads(json.dumps(self.recipe.as_json())))
         for key in sorted({*known, *wanted}):
             if known.get(key) != wanted.get(key):
                 raise SettingError(
@@ -291,10 +299,10 @@ class Sweep:
         folder = self.run_folder(variant)
         if not is_finished(folder):
             return None
-        rows = read_json(folder / "scores.json").get("rows", [])
+        name = "mean_reward" if self.task.measure == "reward" else "mean_steps"
+        rows = read_record(folder / "scores.json", {"rows": [{**ROW, name: float}]})["rows"]
         if [(row["size"], row["instances"]) for row in rows] != [(size, INSTANCES) for size in self.sizes]:
             return None
-        name = "mean_reward" if self.task.measure == "reward" else "mean_steps"
         solved, score = (statistics.mean(row[key] for row in rows) for key in ("solved", name))
         return Ranked(variant.name, dict(variant.point), variant.seed, solved, score)
 
@@ -302,10 +310,10 @@ class Sweep:
         path = self.run_folder(variant) / "failure.json"
         if not path.exists():
             return None
-        record = read_json(path)
-        return FailedRun(variant.name, str(record.get("reason")), bool(record.get("final")))
+        record = read_record(path, FAILURE)
+        return FailedRun(variant.name, record["reason"], record["final"])
 
 
 def _fixed(recipe: dict[str, Any]) -> dict[str, Any]:
     """Return what all runs of a sweep share, by name."""
-    return {**{key: recipe.get(key) for key in ("task", "method", "teacher")}, **recipe.get("settings", {})}
+    return {**{key: recipe[key] for key in ("task", "method", "teacher")}, **recipe["settings"]}

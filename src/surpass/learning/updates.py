@@ -11,7 +11,7 @@ from torch import nn
 
 from surpass.agents.networks.files import fill_network, network_tensors
 from surpass.bundles import Tensors
-from surpass.learning.state import load_optimizer, optimizer_tensors, tensors_under
+from surpass.learning.state import SOURCE, load_optimizer, optimizer_tensors
 from surpass.tasks.task import Task
 
 
@@ -82,8 +82,7 @@ class UpdateLearner(NetworkLearner):
 
     def load_network_state(self, tensors: Tensors) -> None:
         """Set the networks and the optimizer in place."""
-        fill_network(self.network, tensors, "the checkpoint")
+        fill_network(self.network, tensors, SOURCE)
         if self.value is not None:
-            given = tensors_under("value.", tensors)
-            self.value.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in given.items()})
+            fill_network(self.value, tensors, SOURCE, "value.")
         load_optimizer(self.optimizer, tensors)

@@ -36,6 +36,7 @@ from surpass.machine.interface import NO_ACTION, Interface
 from surpass.printing import cut
 from surpass.programs.program import START, Function, Place, Program, Rule, Test, place_features
 from surpass.programs.words import show_action, show_after, show_place, show_test
+from surpass.reading import as_path, read_bytes
 from surpass.tasks.registry import known_tasks
 from surpass.tasks.task import Task
 
@@ -74,10 +75,7 @@ def write_program_file(program: Program, path: Path) -> None:
             raise ProgramError(f"{path}: it would be read back as another program")
     except ProgramError as error:
         raise ProgramError(f"{program.name} cannot be written to a file: {error}") from None
-    try:
-        write_atomically(path, text.encode())
-    except OSError as error:
-        raise ProgramError(f"{path} cannot be written: {error.strerror}") from None
+    write_atomically(path, text.encode(), ProgramError)
 
 
 def read_program(path: Path | str, name: str = "", task: Task | None = None) -> Program:
@@ -85,13 +83,7 @@ def read_program(path: Path | str, name: str = "", task: Task | None = None) -> 
 
     Its first line that is no comment names the task. A task of one's own must have been registered before.
     """
-    try:
-        with Path(path).open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise ProgramError(f"{path} cannot be read: {error.strerror}") from None
-    if len(content) > MOST_BYTES:
-        raise ProgramError(f"{path} is too large for a program: it has more than {MOST_BYTES:,} bytes")
+    content = read_bytes(as_path(path), ProgramError, MOST_BYTES)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

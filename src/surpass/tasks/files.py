@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from surpass.errors import DataFileError, InstanceError, UnknownNameError
+from surpass.reading import as_path, read_bytes
 from surpass.tasks.task import Instances, Number, Task, parse_numbers
 
 __all__ = ["read_instances"]
+
+MOST_BYTES = 1 << 30
+"""How large a file of lists may be."""
 
 
 def read_instances(task: Task, path: Path, *, queries: str = "mixed", seed: int = 0) -> dict[int, Instances]:
@@ -29,9 +34,9 @@ def read_instances(task: Task, path: Path, *, queries: str = "mixed", seed: int 
         try:
             if task.inputs.complete is not None and len(parts) == 1:
                 # Read as it stands first, so that a list out of order is refused before a query is added to it.
-                task.inputs.read([parts[0], parts[0][:1]])
+                task.read_parts([parts[0], parts[0][:1]])
                 parts = task.inputs.complete(parts[0], queries, random)
-            instance, _ = task.inputs.read(parts)
+            instance, _ = task.read_parts(parts)
         except InstanceError as error:
             raise DataFileError(f"{path}, {place}: {error}") from None
         found.setdefault(int(instance.sizes[0]), []).append(instance)
@@ -46,20 +51,15 @@ def _join(instances: list[Instances]) -> Instances:
 
 def _read_parts(path: Path) -> Iterator[tuple[str, Sequence[Sequence[Number]]]]:
     """Yield where each instance stands and its parts."""
-    if not path.exists():
+    if not as_path(path).exists():
         raise DataFileError(f"there is no file {path}")
-    try:
-        if path.suffix == ".npy":
-            yield from _read_array(path)
-        else:
-            yield from _read_text(path)
-    except OSError as error:
-        raise DataFileError(f"{path} cannot be read: {error.strerror or error}") from None
+    content = read_bytes(path, DataFileError, MOST_BYTES)
+    yield from (_read_array if path.suffix == ".npy" else _read_text)(path, content)
 
 
-def _read_text(path: Path) -> Iterator[tuple[str, Sequence[Sequence[Number]]]]:
+def _read_text(path: Path, content: bytes) -> Iterator[tuple[str, Sequence[Sequence[Number]]]]:
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = content.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
         raise DataFileError(f"{path} is not text with one list per line, nor a .npy file") from None
     for number, line in enumerate(lines, 1):
@@ -70,12 +70,12 @@ def _read_text(path: Path) -> Iterator[tuple[str, Sequence[Sequence[Number]]]]:
                 raise DataFileError(f"{path}, line {number}: {error}") from None
 
 
-def _read_array(path: Path) -> Iterator[tuple[str, Sequence[Sequence[Number]]]]:
+def _read_array(path: Path, content: bytes) -> Iterator[tuple[str, Sequence[Sequence[Number]]]]:
     try:
-        array = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise DataFileError(f"{path} is not an array file of numbers: {error}") from None
-    if not isinstance(array, np.ndarray) or array.ndim != 2 or array.dtype.kind not in "iuf":
+        array = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+    except Exception:  # the heading is read as Python, so that almost anything can go wrong with it
+        raise DataFileError(f"{path} is not a .npy file of numbers, or it is cut off") from None
+    if array.ndim != 2 or array.dtype.kind not in "iuf" or not array.shape[1]:
         raise DataFileError(f"{path} must hold a 2-D array of numbers, one list per row")
     if array.dtype.kind == "f" and np.isnan(array).any():
         row = int(np.flatnonzero(np.isnan(array).any(axis=1))[0])

@@ -18,9 +18,15 @@ from surpass.machine.dispatch import join_features, join_instructions
 from surpass.machine.features import Feature
 from surpass.machine.interface import Interface
 from surpass.machine.state import FIRST
+from surpass.reading import ANY_SEED, COUNT, SIZE, check_range, show
 from surpass.tasks.signature import Signature
 
 Number = int | float
+
+MOST_ITEMS = 10**9
+"""How many items all instances that are drawn at once may have: 8 GB."""
+MOST_STEPS = 10**15
+"""The largest number that a limit may be written with; no run comes that far."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,12 +81,14 @@ class Request:
     queries: str = "mixed"
 
     def __post_init__(self) -> None:
-        if self.size < 1:
-            raise SettingError(f"size is {self.size}; it must be 1 or more")
-        if self.count < 1:
-            raise SettingError(f"the number of instances is {self.count}; it must be 1 or more")
-        if self.seed < 0:
-            raise SettingError(f"seed is {self.seed}; it must be 0 or more")
+        check_range("size", self.size, SIZE)
+        check_range("the number of instances", self.count, COUNT)
+        check_range("seed", self.seed, ANY_SEED)
+        if self.size * self.count > MOST_ITEMS:
+            raise SettingError(
+                f"{self.count:,} instances of size {self.size:,} are too many: together they have up to {MOST_ITEMS:,}"
+                " items"
+            )
 
     def stream(self, purpose: str) -> np.random.Generator:
         """Return the random numbers of this seed and size for one purpose.
@@ -104,13 +112,16 @@ class Limit:
     def parse(cls, text: str) -> Limit:
         """Return the limit written as a number, `Kn` or `Kn^2` (K may be left out)."""
         match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)?\s*(?:(n)(\^2)?)?\s*", str(text))
-        if not match or not (match[1] or match[2]) or (match[1] and float(match[1]) <= 0):
-            raise SettingError(f"the limit {text!r} is not a number above 0, Kn or Kn^2 (such as 5000 or 10n^2)")
+        if not match or not (match[1] or match[2]) or (match[1] and not 0 < float(match[1]) <= MOST_STEPS):
+            raise SettingError(
+                f"the limit {show(text)} is not a number above 0 and up to {MOST_STEPS:,}, Kn or Kn^2 (such as 5000 or"
+                " 10n^2)"
+            )
         return cls(float(match[1] or 1), (2 if match[3] else 1) if match[2] else 0)
 
     def steps(self, sizes: Ints) -> Ints:
-        """Return the limit for each size, at least 1 step."""
-        steps: Ints = np.maximum(1, self.factor * np.asarray(sizes, np.int64) ** self.power).astype(np.int64)
+        """Return the limit for each size: at least 1 step, and at most what no run comes to."""
+        steps: Ints = np.clip(self.factor * np.asarray(sizes, np.int64) ** self.power, 1, MOST_STEPS).astype(np.int64)
         return steps
 
     def __str__(self) -> str:
@@ -295,14 +306,19 @@ class Task:
 
     def parse_instance(self, text: str) -> tuple[Instances, tuple[str, ...]]:
         """Return one instance written as text, parts separated by colons, and the texts of its items."""
+        try:
+            return self.read_parts([parse_numbers(part) for part in text.split(":")])
+        except InstanceError as error:
+            raise InstanceError(f"{show(text)} is no instance of {self.name}: {error}") from None
+
+    def read_parts(self, parts: Sequence[Sequence[Number]]) -> tuple[Instances, tuple[str, ...]]:
+        """Return one instance, given as lists of numbers, and the texts of its items."""
         if self.inputs.read is None:
             raise InstanceError(f"task {self.name} does not read instances")
         try:
-            return self.inputs.read([parse_numbers(part) for part in text.split(":")])
-        except InstanceError as error:
-            raise InstanceError(f"{text!r} is no instance of {self.name}: {error}") from None
-        except (ArithmeticError, TypeError, ValueError):  # a user's own `read` need not look at everything itself
-            raise InstanceError(f"{text!r} is no instance of {self.name}: it takes {self.inputs.written}") from None
+            return self.inputs.read(parts)
+        except (ArithmeticError, LookupError, TypeError, ValueError):  # a user's own need not look at everything itself
+            raise InstanceError(f"{self.name} takes {self.inputs.written}") from None
 
     def write_instance(self, instance: Instances) -> str:
         """Return one instance as text that `parse_instance` understands."""
@@ -331,7 +347,7 @@ def _parse_number(word: str) -> Number:
     try:
         value = float(word)
     except ValueError:
-        raise InstanceError(f"{word!r} is not a number") from None
+        raise InstanceError(f"{show(word)} is not a number") from None
     if value != value:
         raise InstanceError(f"{word!r} cannot be ordered: NaN compares with nothing")
     return value

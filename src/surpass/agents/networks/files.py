@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from surpass.agents.networks.agent import NetworkAgent, new_agent
-from surpass.bundles import Tensors, check_interface, interface_fingerprint, load_bundle, save_bundle
+from surpass.agents.saved import ABOUT
+from surpass.bundles import Tensors, check_interface, interface_fingerprint, load_bundle, save_bundle, take
 from surpass.errors import SavedFileError
 from surpass.full_view.graph import GraphAgent
+from surpass.reading import conform
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Task
 
@@ -23,17 +24,15 @@ def network_tensors(network: torch.nn.Module) -> Tensors:
     return {PREFIX + name: tensor.detach().numpy().copy() for name, tensor in network.state_dict().items()}
 
 
-def fill_network(network: torch.nn.Module, tensors: Tensors, source: object) -> None:
+def fill_network(network: torch.nn.Module, tensors: Tensors, source: object, prefix: str = PREFIX) -> None:
     """Set the parameters of a network in place from tensors by name; `source` is named in a refusal."""
-    given = {name.removeprefix(PREFIX): value for name, value in tensors.items() if name.startswith(PREFIX)}
+    given = {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
     wanted = network.state_dict()
     if set(given) != set(wanted):
         odd = sorted(set(given) ^ set(wanted))[0]
         raise SavedFileError(f"{source} does not hold the parameters of this network: {odd!r} is on one side only")
-    for name, tensor in wanted.items():
-        if tuple(given[name].shape) != tuple(tensor.shape) or given[name].dtype != np.float32:
-            raise SavedFileError(f"{source} holds {name!r} with shape {given[name].shape}, not {tuple(tensor.shape)}")
-    network.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in given.items()})
+    filled = {name: take(given, name, tensor.numpy(), source) for name, tensor in wanted.items()}
+    network.load_state_dict({name: torch.from_numpy(value) for name, value in filled.items()})
 
 
 def save_agent(stem: Path, task: Task, network: torch.nn.Module, about: dict[str, Any]) -> None:
@@ -46,12 +45,11 @@ def load_agent(stem: Path, name: str, task: Task | None = None) -> tuple[Network
     """Return the agent of a bundle and what is known about it; it must be of `task` if one is given."""
     torch.set_num_threads(1)  # a second thread gains nothing at these sizes and costs much on a busy machine
     tensors, record = load_bundle(stem)
-    if "task" not in record or "interface" not in record:
-        raise SavedFileError(f"{stem}.json is not about an agent: it names no task")
+    record = conform(ABOUT, record, f"{stem}.json")
     if task is not None and record["task"] != task.name:
         raise SavedFileError(f"{stem} is an agent of {record['task']}, not of {task.name}")
-    found = find_task(str(record["task"])) if task is None else task
-    check_interface(stem, record, found.interface, found.name)
+    found = find_task(record["task"]) if task is None else task
+    check_interface(stem, record["interface"], found.interface, found.name)
     agent = new_agent(name, found)
     fill_network(agent.network, tensors, stem)
     return agent, record

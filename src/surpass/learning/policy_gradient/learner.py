@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
@@ -20,18 +20,22 @@ from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.structured import StructuredPolicy
 from surpass.agents.teachers import teacher_of
 from surpass.arrays import Ints, Reals
-from surpass.bundles import Tensors
+from surpass.bundles import Tensors, take
 from surpass.engine.run import AnyAgent, Results, run
 from surpass.errors import DivergedError, SettingError, UnknownNameError
 from surpass.learning.policy_gradient.arrays import Record, Sums
 from surpass.learning.policy_gradient.gradient import decision_losses, parameter_rows
-from surpass.learning.policy_gradient.sampler import InstanceSource, Sampler
+from surpass.learning.policy_gradient.sampler import COUNTERS, InstanceSource, Sampler
+from surpass.learning.state import SOURCE
 from surpass.learning.updates import UpdateLearner
 from surpass.machine.interface import NO_ACTION
+from surpass.reading import Batch, Count, Fraction, Many, Range, Rate, Seed, Weight, Whole, check_fields, conform
 from surpass.table import Agent, Table
 from surpass.tasks.task import Limit, Request, Task
 
 BASELINES = ("scalar", "network")
+STATE = {"updates": Count, "grown": Count, "sampler": COUNTERS}
+"""What a checkpoint says beside its tensors."""
 NEARLY_ALL = 0.98
 """The share of sampled episodes that must be solved before the sizes grow."""
 
@@ -43,68 +47,54 @@ class PolicyGradientConfig:
     task: str
     teacher: str = ""
     """Whose actions the imitation loss asks for; empty to learn from nothing."""
-    seed: int = 0
-    imitation_weight: float = 0.001
+    seed: Seed = 0
+    imitation_weight: Weight = 0.001
     """Weight of the teacher's action in the loss (the paper's lambda)."""
-    imitation_updates: int = 0
+    imitation_updates: Whole = 0
     """Over how many updates that weight falls to nothing; it stays if 0."""
-    learning_rate: float = 1e-3
+    learning_rate: Rate = 1e-3
     """The paper sweeps 1e-4 and 1e-5, on smaller batches."""
-    final_learning_rate: float = 0.0
+    final_learning_rate: Fraction = 0.0
     """The learning rate falls to this along a half cosine; it stays if 0."""
-    discount: float = 0.99
+    discount: Annotated[float, Range(0, 1, above=True)] = 0.99
     """The paper's gamma: 0.9 or 0.99, for the sorting interfaces 0.99 or 0.999."""
-    entropy_weight: float = 1e-3
+    entropy_weight: Weight = 1e-3
     """The paper sweeps 0 and 1e-3."""
     baseline: str = "scalar"
     """What returns are compared with: a learned number for all states, or a network's value of the state."""
-    baseline_weight: float = 1e-3
+    baseline_weight: Weight = 1e-3
     """Weight of the baseline's loss (the paper's mu)."""
-    unroll: int = 80
+    unroll: Batch = 80
     """Steps before the return is bootstrapped (the paper's n: 80, 160, 320, or 50)."""
-    episodes: int = 512
+    episodes: Batch = 512
     """Episodes side by side; an update sees `episodes * unroll` steps."""
-    step_cost: float = 0.01
+    step_cost: Weight = 0.01
     """What a step costs (the paper's c)."""
-    wrong_cost: float = 5.0
+    wrong_cost: Weight = 5.0
     """What a wrong answer costs."""
-    shaping: float = 0.0
+    shaping: Weight = 0.0
     """What a gain of the score is worth beside the task's own reward: for sorting, neighbours that come into order."""
-    smallest: int = 0
-    largest: int = 0
+    smallest: Whole = 0
+    largest: Whole = 0
     """The sizes to learn on; each is the task's if 0."""
-    first_smallest: int = 0
-    first_largest: int = 0
+    first_smallest: Whole = 0
+    first_largest: Whole = 0
     """The sizes to begin with; those to learn on if 0."""
-    growth: int = 0
+    growth: Whole = 0
     """In how many steps the sizes grow from the first ones: one after each round in which nearly all was solved."""
     data: str = "uniform"
     """The distribution of the instances, or several with commas between, taken in turn."""
     limit: str = ""
     """The step limit while learning; the task's if empty."""
-    updates: int = 2000
-    updates_per_round: int = 20
-    checked: int = 200
+    updates: Many = 2000
+    updates_per_round: Many = 20
+    checked: Batch = 200
     """Fresh instances on which the greedy policy is measured at the end of each round."""
 
     def __post_init__(self) -> None:
         if self.baseline not in BASELINES:
             raise UnknownNameError("baseline", self.baseline, BASELINES)
-        for name in ("imitation_updates", "growth"):
-            if getattr(self, name) < 0:
-                raise SettingError(f"{name} is {getattr(self, name)}; it must be 0 or more")
-        for name in ("unroll", "episodes", "updates", "updates_per_round", "checked"):
-            if getattr(self, name) < 1:
-                raise SettingError(f"{name} is {getattr(self, name)}; it must be 1 or more")
-        for name in ("imitation_weight", "entropy_weight", "baseline_weight", "step_cost", "wrong_cost", "shaping"):
-            if not 0 <= getattr(self, name) < float("inf"):
-                raise SettingError(f"{name} is {getattr(self, name)}; it must be 0 or more")
-        if not 0 < self.discount <= 1:
-            raise SettingError(f"discount is {self.discount}; it must lie above 0 and not above 1")
-        if not 0 < self.learning_rate < 1:
-            raise SettingError(f"learning_rate is {self.learning_rate}; it must lie between 0 and 1")
-        if not 0 <= self.final_learning_rate < 1:
-            raise SettingError(f"final_learning_rate is {self.final_learning_rate}; it must be 0 or more, and below 1")
+        check_fields(self)
         if self.limit:
             Limit.parse(self.limit)
         if self.first_smallest or self.first_largest:
@@ -303,11 +293,12 @@ class PolicyGradient(GradientLearner):
 
     def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
         """Go back to a saved state in place."""
+        state = conform(STATE, record, SOURCE)
         self.load_network_state(tensors)
         with torch.no_grad():
-            self.scalar.copy_(torch.from_numpy(tensors["scalar"].copy())[0])
-        self.updates, self.grown = record["updates"], record["grown"]
-        self.sampler.load(tensors, record["sampler"])
+            self.scalar.copy_(torch.from_numpy(take(tensors, "scalar", np.zeros(1, np.float32), SOURCE))[0])
+        self.updates, self.grown = state["updates"], state["grown"]
+        self.sampler.load(tensors, state["sampler"])
 
 
 def _value_network(task: Task, seed: int) -> nn.Sequential:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Annotated
 
 import numpy as np
 
 from surpass.arrays import Array, Floats, Ints, Reals
-from surpass.bundles import Tensors
+from surpass.bundles import Tensors, take
 from surpass.engine.advance import Call, advance
 from surpass.engine.batch import Batch, allocate
 from surpass.engine.run import core_count
@@ -18,12 +19,16 @@ from surpass.learning.policy_gradient.arrays import DecisionPlan, Pool, Record, 
 from surpass.learning.policy_gradient.compiled import TEMPLATE
 from surpass.learning.policy_gradient.forward import HIDDEN_LAYERS, WIDTH
 from surpass.learning.policy_gradient.tree import grow_tree
+from surpass.learning.state import SOURCE
 from surpass.machine.state import Outcome
+from surpass.reading import Count, Range
 from surpass.table import EMPTY, put
 from surpass.tasks.task import Limit, Request, Task
 
 ROWS = 1024
 """How many rows a plan has room for at least."""
+COUNTERS = {"batches": Count, "instances": Annotated[int, Range(1, 10**6)]}
+"""What is counted from batch to batch, and how many instances an episode is given in each."""
 PARTS = 2
 """Episodes are sampled and summed in this many parts, whatever the number of threads, so that results are the same."""
 
@@ -83,8 +88,14 @@ class Sampler:
 
     def load(self, tensors: Tensors, counters: dict[str, int]) -> None:
         """Go back to a saved state in place."""
-        self.batch = Batch(*(tensors[f"batch.{name}"].copy() for name in Batch._fields))
-        self.random, self.limits = tensors["random"].copy(), tensors["limits"].copy()
+        # The stack grows as it is needed, so its width is the saved one's.
+        width = tensors["batch.stack"].shape[-1:] if "batch.stack" in tensors else ()
+        like = self.batch._replace(stack=np.zeros((self.episodes, *width), np.int64))
+        self.batch = Batch(
+            *(take(tensors, f"batch.{k}", a, SOURCE, finite=k != "reals") for k, a in like._asdict().items())
+        )
+        self.random = take(tensors, "random", self.random, SOURCE)
+        self.limits = take(tensors, "limits", self.limits, SOURCE)
         self.batches, self._instances_per_episode = counters["batches"], counters["instances"]
 
     # A batch

@@ -1,0 +1,242 @@
+"""What comes from outside, checked before it is used: numbers, paths, files, and records of declared fields.
+
+What a record may hold is declared once: as a dataclass with annotations, or as a mapping of names to kinds, with a `?`
+behind a name that may be missing. A kind is a type such as `int`, `list[str]` or `float | None`, and
+`Annotated[int, Range(1, 9)]` bounds a number. `conform` reads plain data as what is declared, and `check_fields` checks
+a dataclass that was built in Python.
+"""
+
+from __future__ import annotations
+
+import json
+import types
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+from surpass.errors import SavedFileError, SettingError, SurpassError
+from surpass.printing import cut
+
+MOST_BYTES = 1 << 26
+"""How large a file may be that is read whole, unless its reader allows more: 64 MB."""
+MOST_DEPTH = 20
+"""How deep the lists and mappings of a record may be nested."""
+LONGEST_PART, LONGEST_PATH = 200, 3000
+"""How long a name and a path may be, in bytes: what systems take, less what is added to them beside."""
+
+
+# Numbers
+
+
+@dataclass(frozen=True)
+class Range:
+    """The numbers from `low` to `high`, without `low` itself if `above`, and without `high` if `below`."""
+
+    low: float
+    high: float
+    above: bool = False
+    below: bool = False
+
+    def __contains__(self, value: Any) -> bool:
+        is_high = value > self.low if self.above else value >= self.low
+        return bool(is_high and (value < self.high if self.below else value <= self.high))
+
+    def __str__(self) -> str:
+        low, high = (f"{end:,}" for end in (self.low, self.high))
+        return f"{'above' if self.above else 'from'} {low} {'and below' if self.below else 'to'} {high}"
+
+
+MOST = 10**9
+SEED = Range(0, 2**32 - 1)
+ANY_SEED = Range(0, 10**20)
+"""Learners draw with seeds that they make of their own one."""
+SIZE = Range(1, 10**8)
+COUNT = Range(1, 10**8)
+MINUTES = Range(0, 100_000, above=True)
+THREADS = Range(1, 1024)
+
+Seed = Annotated[int, SEED]
+Size = Annotated[int, SIZE]
+Many = Annotated[int, Range(1, MOST)]
+"""How many times something is done."""
+Whole = Annotated[int, Range(0, MOST)]
+Batch = Annotated[int, Range(1, 10**6)]
+"""How many of something are held at once."""
+Count = Annotated[int, Range(0, 10**15)]
+"""How many there were so far."""
+Share = Annotated[float, Range(0, 1)]
+Fraction = Annotated[float, Range(0, 1, below=True)]
+Weight = Annotated[float, Range(0, MOST)]
+Rate = Annotated[float, Range(0, 1, above=True, below=True)]
+Setting = float | str | list[float] | tuple[float, ...]
+"""What a setting may be in a recipe."""
+
+
+def check_range(name: str, value: float, allowed: Range) -> None:
+    """Raise `SettingError` unless a number lies in a range."""
+    if value not in allowed:
+        raise SettingError(f"{name} is {show(value)}; it must be {allowed}")
+
+
+def show(value: object) -> str:
+    """Return a value for a message, cut if it is long."""
+    try:
+        return cut(repr(value), 80)
+    except ValueError:
+        return "a number of too many digits"
+
+
+# Files
+
+
+def as_path(text: str | Path) -> Path:
+    """Return a path, once it is known that the system takes such a name; there need be nothing there."""
+    path = Path(text)
+    try:
+        name = str(path).encode()
+        if len(name) > LONGEST_PATH or max(map(len, name.split(b"/"))) > LONGEST_PART:
+            raise SettingError(f"{show(str(path))} is too long for a path: a name in it has up to {LONGEST_PART} bytes")
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError as error:
+        raise SettingError(f"{path} cannot be used: {error.strerror}") from None
+    except ValueError:
+        raise SettingError(f"{show(str(path))} is no path: it is not UTF-8, or there is a NUL in it") from None
+    return path
+
+
+def read_bytes(path: Path, error: type[SurpassError] = SavedFileError, most: int = MOST_BYTES) -> bytes:
+    """Return the content of a file, which must not be larger than `most` bytes."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(most + 1)
+    except OSError as reason:
+        raise error(f"{path} cannot be read: {reason.strerror}") from None
+    if len(content) > most:
+        raise error(f"{path} is too large: it has more than {most:,} bytes")
+    return content
+
+
+def read_record(path: Path, kind: Any) -> Any:
+    """Return the record of a JSON file, of a declared kind."""
+    return conform(kind, parse_json(read_bytes(path), path), path)
+
+
+def parse_json(content: bytes, source: object, error: type[SurpassError] = SavedFileError) -> Any:
+    """Return the plain data of a JSON text."""
+    try:
+        value = json.loads(content)
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise error(f"{source} is not JSON, or it is cut off") from None
+    except ValueError:
+        raise error(f"{source} holds a number of too many digits") from None
+    except RecursionError:
+        value = None
+    if value is None or is_deep(value):
+        raise error(f"{source} is no record: it is empty, or nested too deep")
+    return value
+
+
+def is_deep(value: Any, most: int = MOST_DEPTH) -> bool:
+    """Return whether plain data is nested deeper than `most`."""
+    if not isinstance(value, dict | list):
+        return False
+    return most == 0 or any(is_deep(part, most - 1) for part in (value.values() if isinstance(value, dict) else value))
+
+
+# Records
+
+
+class _MisfitError(Exception):
+    """What is wrong with a value, without where it was read."""
+
+
+def conform(kind: Any, value: Any, source: object, error: type[SurpassError] = SavedFileError) -> Any:
+    """Return plain data as a value of a declared kind; what a mapping says beside what is declared stays as it is."""
+    try:
+        return _conform(kind, value, "")
+    except _MisfitError as misfit:
+        raise error(f"{source}{'' if str(misfit)[0] == ' ' else ': '}{misfit}") from None
+
+
+def check_fields(record: Any, source: str = "", error: type[SurpassError] = SettingError) -> None:
+    """Raise an error unless every field of a record holds what is declared."""
+    try:
+        for name, kind in _hints(record.__class__).items():
+            _conform(kind, getattr(record, name), name)
+    except _MisfitError as misfit:
+        raise error(f"{source}: {misfit}" if source else str(misfit)) from None
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    hints = get_type_hints(kind, include_extras=True)
+    return {field.name: hints[field.name] for field in fields(kind)}
+
+
+def _conform(kind: Any, value: Any, place: str) -> Any:
+    """Return a value as one of a kind; `place` is where it stands in its record."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return value
+    if origin is Annotated:
+        if _conform(parts[0], value, place) in parts[1]:
+            return value
+    elif origin in (Union, types.UnionType):
+        for part in parts:
+            try:
+                return _conform(part, value, place)
+            except _MisfitError:
+                continue
+    elif isinstance(kind, dict) and isinstance(value, dict):
+        found = dict(value)
+        for name, part in kind.items():
+            key = name.removesuffix("?")
+            if key in value:
+                found[key] = _conform(part, value[key], f"{place} {key}".strip())
+            elif key == name:
+                raise _MisfitError(f"{place} does not say its {name}")
+        return found
+    elif isinstance(kind, type) and is_dataclass(kind) and isinstance(value, dict):
+        for field in fields(kind):
+            if field.name not in value and field.default is MISSING and field.default_factory is MISSING:
+                raise _MisfitError(f"{place} does not say its {field.name}")
+        return kind(**{name: _conform(part, value[name], name) for name, part in _hints(kind).items() if name in value})
+    elif isinstance(kind, list) and isinstance(value, list):
+        return [_conform(kind[0], item, f"{place}[{k}]") for k, item in enumerate(value)]
+    elif origin in (list, tuple) and isinstance(value, list | tuple):
+        return origin(_conform(parts[0], item, f"{place}[{k}]") for k, item in enumerate(value))
+    elif origin in (dict, Mapping) and isinstance(value, Mapping):
+        return {_conform(str, key, place): _conform(parts[1], item, f"{place} {key}") for key, item in value.items()}
+    elif kind is float:
+        if type(value) is float or (type(value) is int and abs(value) < 2**63):
+            return value
+    elif type(value) is kind and (kind is not str or _is_text(value)):
+        return value
+    raise _MisfitError(f"{place} is {show(value)}; it must be {_describe(kind)}")
+
+
+def _is_text(value: str) -> bool:
+    """Return whether a text can be written: half of a pair of surrogates cannot."""
+    return not any("\ud800" <= character <= "\udfff" for character in value)
+
+
+NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", types.NoneType: "null"}
+
+
+def _describe(kind: Any) -> str:
+    """Return what values of a kind are, for a message."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return f"{_describe(parts[0])} {parts[1]}"
+    if origin in (Union, types.UnionType):
+        words = list(dict.fromkeys(_describe(part) for part in parts))
+        return " or ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
+    if isinstance(kind, list):
+        return "a list"
+    if origin in (list, tuple):
+        return f"a list of {NAMES[parts[0]].removeprefix('a ')}s" if parts[0] in NAMES else "a list"
+    return NAMES[kind] if isinstance(kind, type) and kind in NAMES else "a table of names and values"
