@@ -1,5 +1,6 @@
 import json
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -109,7 +110,11 @@ def test_bad_input_gets_one_sentence_and_exit_code_2(words, message, tmp_path):
 
 
 def test_what_does_not_fit_into_memory_is_told_in_one_sentence():
-    shown = call("evaluate", "teacher:quick_sort", "--sizes", "9999999999999")
+    def have_little() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+
+    words = ("evaluate", "teacher:quick_sort", "--sizes", "100000000", "--instances", "10")
+    shown = call(*words, preexec_fn=have_little)
     assert shown.returncode == 2
     assert shown.stderr.startswith("surpass: not enough memory: ")
     assert len(shown.stderr.strip().splitlines()) == 1

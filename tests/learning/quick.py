@@ -1,4 +1,4 @@
-"""A run that takes seconds and saves after every round: python -m tests.learning.quick FOLDER ROUNDS [--resume].
+"""A run that takes seconds and saves after every round: python -m tests.learning.quick FOLDER ROUNDS.
 
 It is killed and taken up again by the tests; it prints the number of each round that it has ended.
 """
@@ -6,6 +6,8 @@ It is killed and taken up again by the tests; it prints the number of each round
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +45,28 @@ def full_view_learner(updates: int, *, seed: int = 0) -> AnyLearner:
     return new_learner(find_task("sort-full"), "imitation", seed=seed, settings=settings)
 
 
+def gradient_learner(updates: int, *, task: str = "knapsack", method: str = "rl") -> AnyLearner:
+    """Return a learner that makes one small update in a round."""
+    settings = {"episodes": "16", "unroll": "10", "updates_per_round": "1", "checked": "5", "updates": str(updates)}
+    return new_learner(find_task(task), method, settings=settings)
+
+
+def improvement_learner(rounds: int) -> AnyLearner:
+    """Return a learner that tries few edits in a round, and then teaches the program to a network."""
+    small = {"sizes": "3,5", "large_sizes": "8", "generations": "2", "candidates": "8"}
+    few = {"screened": "2", "tested": "4", "confirmed": "8", "rounds": str(rounds)}
+    return new_learner(find_task("search"), "improvement", settings={**small, **few})
+
+
+LEARNERS: dict[str, Callable[[int], AnyLearner]] = {
+    "imitation": search_learner,
+    "rl": gradient_learner,
+    "rl+imitation": partial(gradient_learner, task="search", method="rl+imitation"),
+    "improvement": improvement_learner,
+}
+"""A quick learner by each method, given how many rounds it takes at least."""
+
+
 def learner_again(recipe: dict[str, Any]) -> AnyLearner:
     """Return a fresh learner with every setting of a recipe, given as a user would give them."""
     apart = ("method", "task", "teacher", "seed")
@@ -77,14 +101,15 @@ def checkpoint_files(folder: Path) -> dict[str, bytes]:
 
 
 def main() -> None:
-    """Run the search learner in a folder."""
+    """Run a learner in a folder."""
     torch.set_num_threads(1)
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("rounds", type=int)
     parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--method", choices=LEARNERS, default="imitation")
     options = parser.parse_args()
-    run_in(options.folder, search_learner(options.rounds), resume=options.resume)
+    run_in(options.folder, LEARNERS[options.method](options.rounds), resume=options.resume)
 
 
 if __name__ == "__main__":

@@ -222,7 +222,7 @@ def check_refused(result: tuple[int, str, str], message: str) -> None:
         (("search", "--set", "batch=0"), "batch is 0"),
         (("search", "--set", "batch=2.5"), "batch is '2.5'"),
         (("search", "--set", "sizes=3,x"), "sizes is '3,x'"),
-        (("search", "--set", "sizes=0"), "sizes are (0,)"),
+        (("search", "--set", "sizes=0"), "sizes[0] is 0; it must be a whole number from 1 to"),
         (("search", "--set", "learning_rate=2"), "learning_rate is 2.0"),
         (("search", "--set", "limit=n^3"), "'n^3'"),
         (("sort-full", "--set", "own=2"), "own is 2.0"),

@@ -333,7 +333,7 @@ class Improvement:
         for text in self.hard:
             self.task.parse_instance(text)
         self.current, self.best = (
-            parse_program(record[name], "checkpoint", self.task) if record[name] else None
+            parse_program(record[name], SOURCE, self.task, self.teacher.name) if record[name] else None
             for name in ("program", "best")
         )
         self.best_cost = np.inf if record["best_cost"] is None else record["best_cost"]

@@ -28,7 +28,7 @@ from surpass.bundles import (
     write_atomically,
 )
 from surpass.errors import SavedFileError, SettingError, SurpassError
-from surpass.reading import Setting, Weight, as_path, conform, read_record
+from surpass.reading import Setting, Weight, as_path, conform, read_record, show
 from surpass.tasks.task import Task
 
 Curve = dict[str, float]
@@ -103,9 +103,8 @@ class RunFolder:
             wanted = json.loads(json.dumps(recipe))
             for name in sorted({*found, *wanted}, key=lambda name: (name not in FOREMOST, name)):
                 if found.get(name) != wanted.get(name):
-                    raise SettingError(
-                        f"{self.path} is a run with {name} {found.get(name)!r}, not {wanted.get(name)!r}"
-                    )
+                    known, asked = show(found.get(name)), show(wanted.get(name))
+                    raise SettingError(f"{self.path} is a run with {show(name)[1:-1]} {known}, not {asked}")
             return
         try:
             if foreign := self._foreign():

@@ -26,7 +26,7 @@ from surpass.learning.jobs import REFUSED, Ended, Job, Runner, describe_ending, 
 from surpass.learning.recipes import Recipe, Variant
 from surpass.learning.runs import write_json
 from surpass.printing import Printed, show_number, text_table
-from surpass.reading import Count, Setting, Share, as_path, read_record
+from surpass.reading import Count, Setting, Share, as_path, read_record, show
 from surpass.tasks.task import Task
 
 MOST_ROWS = 20
@@ -207,6 +207,7 @@ class Sweep:
     @contextmanager
     def _claimed(self) -> Iterator[None]:
         """Make the folder this sweep's own: no other recipe's, and worked on by no other process."""
+        self._refuse_other_sweep()
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             lock = (self.folder / ".lock").open("w")
@@ -224,16 +225,14 @@ class Sweep:
     def _refuse_other_sweep(self) -> None:
         path = self.folder / "sweep.json"
         if not path.exists():
-            if any(entry.name != ".lock" for entry in self.folder.iterdir()):
+            if self.folder.is_dir() and any(entry.name != ".lock" for entry in self.folder.iterdir()):
                 raise SettingError(f"{self.folder} is not empty and holds no sweep; choose another --out")
             return
         known, wanted = _fixed(read_record(path, FIXED)), _fixed(json.loads(json.dumps(self.recipe.as_json())))
         for key in sorted({*known, *wanted}):
             if known.get(key) != wanted.get(key):
-                raise SettingError(
-                    f"{self.folder} is a sweep with {key} {known.get(key)!r}, not {wanted.get(key)!r};"
-                    " choose another --out"
-                )
+                has, asked = show(known.get(key)), show(wanted.get(key))
+                raise SettingError(f"{self.folder} is a sweep with {key} {has}, not {asked}; choose another --out")
 
     def _forget_passing_failure(self, variant: Variant) -> None:
         """Let a run be tried again that was ended from outside, in place."""

@@ -1,0 +1,80 @@
+"""What may come of bad input: a refusal in one sentence, or what would have come of good input."""
+
+from __future__ import annotations
+
+import faulthandler
+import signal
+import sys
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from surpass.errors import SurpassError
+
+SECONDS = 30
+"""How long anything may take."""
+REFUSED, SAME, OTHER, TRACEBACK, HANG = "refused", "accepted unchanged", "read as another", "tracebacks", "hangs"
+
+
+class HangError(BaseException):
+    """Something took too long; no handler of ordinary errors catches it."""
+
+
+@contextmanager
+def limited() -> Iterator[None]:
+    """Raise `HangError` in a block that takes too long; one stuck in compiled code ends the process with its stack."""
+
+    def ring(*_: object) -> None:
+        raise HangError
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.alarm(SECONDS)
+    faulthandler.dump_traceback_later(10 * SECONDS, exit=True, file=sys.__stderr__)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        faulthandler.cancel_dump_traceback_later()
+        signal.signal(signal.SIGALRM, before)
+
+
+class Judge:
+    """Counts what came of bad input, and keeps what should not have."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter(dict.fromkeys((REFUSED, SAME, OTHER, TRACEBACK, HANG), 0))
+        self.faults: list[str] = []
+
+    def judge(self, what: str, use: Callable[[], Any], whole: Any, *, may_differ: bool) -> None:
+        """Use something damaged, and compare what comes of it with what came of the whole."""
+        try:
+            with limited():
+                found = use()
+        except SurpassError as refusal:
+            self.counts[REFUSED] += 1
+            if not str(refusal) or len(str(refusal).splitlines()) > 1 or len(str(refusal)) > 2000:
+                self.faults.append(f"{what}: this is no sentence: {str(refusal)[:300]!r}")
+        except HangError:
+            self.fault(HANG, what, "it hangs")
+        except Exception:
+            self.fault(TRACEBACK, what, traceback.format_exc())
+        else:
+            is_same = found == whole
+            self.counts[SAME if is_same else OTHER] += 1
+            if not is_same and not may_differ:
+                self.faults.append(f"{what}: it was read as something else")
+
+    def fault(self, kind: str, what: str, why: str) -> None:
+        """Note what should not have happened."""
+        self.counts[kind] += 1
+        self.faults.append(f"{what}: {why}")
+
+    def check(self, title: str, at_least: int) -> None:
+        """Print the counts; raise AssertionError if there is a fault, or if too little was tried."""
+        total = sum(self.counts.values())
+        print(f"{title}: {total:,} in all; " + ", ".join(f"{n:,} {name}" for name, n in self.counts.items()))
+        assert not self.faults, f"{len(self.faults)} faults, such as\n" + "\n".join(self.faults[:20])
+        assert total >= at_least
+        assert self.counts[REFUSED] > total / 4, "most of what is damaged must be refused"
