@@ -19,7 +19,7 @@ from surpass.agents import AgentLike, Progress, TaskLike, as_agent, as_task
 from surpass.agents.teachers import known_teachers
 from surpass.checks.certificate import Certificate
 from surpass.checks.check import check as check_agent
-from surpass.engine.record import check_traced, record
+from surpass.engine.record import TRACED, record
 from surpass.engine.run import AnyAgent
 from surpass.errors import SettingError
 from surpass.evaluation.comparison import ProgramComparison
@@ -59,7 +59,7 @@ def trace(
     """Return every step of an agent on one instance: a text such as `5,2,9,1`, a list of numbers, or a drawn one."""
     found = as_agent(agent, task)
     if instance is None:
-        check_traced(size)
+        check_range("the size of a trace", size, TRACED)
         instance = found.task.write_instance(found.task.draw(Request(size=size, count=1, seed=seed)))
     elif not isinstance(instance, str):
         instance = ",".join(map(str, instance))

@@ -114,19 +114,16 @@ def _canonical(content: dict[str, Any]) -> bytes:
 
 def write_atomically(path: Path, data: bytes, refusal: type[SurpassError] = SettingError) -> None:
     """Write a file so that at any moment it is either as before or complete; a device or a pipe is just written to."""
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    in_place = path.exists() and not path.is_file() and not path.is_dir()
+    fresh = path if in_place else path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        if path.exists() and not path.is_file() and not path.is_dir():
-            path.write_bytes(data)
-            return
-        try:
-            with fresh.open("wb") as file:
-                file.write(data)
-                file.flush()
+        with fresh.open("wb") as file:
+            file.write(data)
+            file.flush()
+            if not in_place:
                 os.fsync(file.fileno())
-            fresh.replace(path)
-        except OSError:
-            fresh.unlink(missing_ok=True)
-            raise
+                fresh.replace(path)
     except OSError as error:
+        if not in_place:
+            fresh.unlink(missing_ok=True)
         raise refusal(f"{path} cannot be written: {error.strerror}") from None

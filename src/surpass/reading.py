@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import types
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
@@ -165,16 +165,17 @@ def conform(kind: Any, value: Any, source: object, error: type[SurpassError] = S
 def check_fields(record: Any, source: str = "", error: type[SurpassError] = SettingError) -> None:
     """Raise an error unless every field of a record holds what is declared."""
     try:
-        for name, kind in _hints(record.__class__).items():
-            _conform(kind, getattr(record, name), name)
+        _conform(_declared(record.__class__), vars(record), "")
     except _MisfitError as misfit:
         raise error(f"{source}: {misfit}" if source else str(misfit)) from None
 
 
 @cache
-def _hints(kind: type) -> dict[str, Any]:
+def _declared(kind: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass as a mapping of names to kinds."""
     hints = get_type_hints(kind, include_extras=True)
-    return {field.name: hints[field.name] for field in fields(kind)}
+    needed = [field.name for field in fields(kind) if field.default is field.default_factory is MISSING]
+    return {name if name in needed else f"{name}?": hints[name] for name in hints}
 
 
 def _conform(kind: Any, value: Any, place: str) -> Any:
@@ -200,15 +201,12 @@ def _conform(kind: Any, value: Any, place: str) -> Any:
             elif key == name:
                 raise _MisfitError(f"{place} does not say its {name}")
         return found
-    elif isinstance(kind, type) and is_dataclass(kind) and isinstance(value, dict):
-        for field in fields(kind):
-            if field.name not in value and field.default is MISSING and field.default_factory is MISSING:
-                raise _MisfitError(f"{place} does not say its {field.name}")
-        return kind(**{name: _conform(part, value[name], name) for name, part in _hints(kind).items() if name in value})
-    elif isinstance(kind, list) and isinstance(value, list):
-        return [_conform(kind[0], item, f"{place}[{k}]") for k, item in enumerate(value)]
-    elif origin in (list, tuple) and isinstance(value, list | tuple):
-        return origin(_conform(parts[0], item, f"{place}[{k}]") for k, item in enumerate(value))
+    elif hasattr(kind, "__dataclass_fields__") and isinstance(value, dict):
+        declared = [name.removesuffix("?") for name in _declared(kind)]
+        return kind(**{k: v for k, v in _conform(_declared(kind), value, place).items() if k in declared})
+    elif (isinstance(kind, list) or origin in (list, tuple)) and isinstance(value, list | tuple):
+        made = (_conform((parts or kind)[0], item, f"{place}[{k}]") for k, item in enumerate(value))
+        return (origin or list)(made)
     elif origin in (dict, Mapping) and isinstance(value, Mapping):
         return {_conform(str, key, place): _conform(parts[1], item, f"{place} {key}") for key, item in value.items()}
     elif kind is float:
@@ -235,8 +233,6 @@ def _describe(kind: Any) -> str:
     if origin in (Union, types.UnionType):
         words = list(dict.fromkeys(_describe(part) for part in parts))
         return " or ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
-    if isinstance(kind, list):
-        return "a list"
-    if origin in (list, tuple):
-        return f"a list of {NAMES[parts[0]].removeprefix('a ')}s" if parts[0] in NAMES else "a list"
+    if isinstance(kind, list) or origin in (list, tuple):
+        return "a list of numbers" if parts[:1] == (float,) else "a list"
     return NAMES[kind] if isinstance(kind, type) and kind in NAMES else "a table of names and values"

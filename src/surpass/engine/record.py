@@ -13,25 +13,17 @@ from surpass.engine.advance import advance
 from surpass.engine.batch import Batch, allocate
 from surpass.engine.run import AnyAgent
 from surpass.engine.specialise import specialise
-from surpass.errors import SettingError, TraceError
+from surpass.errors import TraceError
 from surpass.machine.instructions import Action
 from surpass.machine.interface import NO_ACTION
 from surpass.machine.state import DEPTH, FIRST, FUNCTION, Outcome
 from surpass.machine.trace import Change, Trace, TraceStep
+from surpass.reading import Range, check_range
 from surpass.table import Agent, Table
 from surpass.tasks.task import Instances, Limit, Task
 
-MOST_TRACED = 100_000
-"""The largest size of a run that is recorded: every step is kept, and the whole instance stands above them."""
-
-
-def check_traced(size: int) -> None:
-    """Raise `SettingError` if a size is too large for a trace."""
-    if size > MOST_TRACED:
-        raise SettingError(
-            f"size {size:,} is too large for a trace, which shows every step and the whole instance; the largest is"
-            f" {MOST_TRACED:,}, and surpass evaluate runs any size"
-        )
+TRACED = Range(0, 100_000)
+"""The sizes of which a run is recorded: every step is kept, and the whole instance stands above them."""
 
 
 class Episode:
@@ -135,7 +127,7 @@ def record(
     """
     task = agent.task
     start, labels = task.parse_instance(instance)
-    check_traced(int(start.sizes[0]))
+    check_range("the size of a trace", int(start.sizes[0]), TRACED)
     most = int((limit or Limit.parse(task.limit)).steps(start.sizes)[0])
     episode = Episode(task, start, most, labels)
     if isinstance(agent, Agent):

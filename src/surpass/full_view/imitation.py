@@ -16,7 +16,7 @@ from surpass.engine.run import run
 from surpass.errors import SettingError
 from surpass.full_view.agent import FullViewTeacher
 from surpass.full_view.graph import GraphAgent, GraphPolicy, encode_lists
-from surpass.learning.state import RANDOM, SOURCE, load_random, random_state
+from surpass.learning.state import SOURCE, load_random, random_state
 from surpass.learning.updates import UpdateLearner
 from surpass.reading import Batch, Count, Many, Rate, Seed, Share, Size, check_fields, conform
 from surpass.tasks.task import Request, Task
@@ -135,7 +135,7 @@ class FullViewImitation(UpdateLearner):
 
     def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
         """Go back to a saved state in place."""
-        state = conform({"updates": Count, "random": RANDOM}, record, SOURCE)
+        state = conform({"updates": Count, "random": dict[str, Any]}, record, SOURCE)
         self.load_network_state(tensors)
         self.updates = state["updates"]
         load_random(self.random, state["random"])

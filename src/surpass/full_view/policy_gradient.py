@@ -21,13 +21,13 @@ from surpass.errors import SettingError
 from surpass.full_view.agent import FullViewTeacher
 from surpass.full_view.graph import GraphAgent, GraphPolicy, GraphValue, encode_lists
 from surpass.learning.policy_gradient.learner import GradientLearner, PolicyGradientConfig
-from surpass.learning.state import RANDOM, SOURCE, load_random, random_state
+from surpass.learning.state import SOURCE, load_random, random_state
 from surpass.reading import Count, conform
 from surpass.tasks.task import Request, Task
 
 GRAPH_WORK = 1 << 16
 """About how many pairs of positions go through the networks at once: what they remember must fit in memory."""
-STATE = {"updates": Count, "grown": Count, "draws": Count, "scalar": float, "random": RANDOM}
+STATE = {"updates": Count, "grown": Count, "draws": Count, "scalar": float, "random": dict[str, Any]}
 """What a checkpoint says beside its tensors."""
 ATTEMPTS = 100
 """How often lists are drawn anew before all of their kind are taken to be sorted already."""

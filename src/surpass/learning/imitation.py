@@ -24,7 +24,6 @@ from surpass.bundles import Tensors
 from surpass.engine.run import run
 from surpass.errors import SavedFileError, SettingError
 from surpass.learning.state import (
-    RANDOM,
     SOURCE,
     load_optimizer,
     load_random,
@@ -38,7 +37,7 @@ from surpass.reading import Batch, Count, Many, Rate, Seed, Size, check_fields, 
 from surpass.table import Agent, Table
 from surpass.tasks.task import Limit, Request, Task
 
-STATE = {"rounds": Count, "calm": Count, "random": RANDOM}
+STATE = {"rounds": Count, "calm": Count, "random": dict[str, Any]}
 """What a checkpoint says beside its tensors."""
 CLEARLY = math.log(0.5)
 """The log-probability above which an answer is clear: it is more likely than all others together."""

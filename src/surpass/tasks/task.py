@@ -18,12 +18,12 @@ from surpass.machine.dispatch import join_features, join_instructions
 from surpass.machine.features import Feature
 from surpass.machine.interface import Interface
 from surpass.machine.state import FIRST
-from surpass.reading import ANY_SEED, COUNT, SIZE, check_range, show
+from surpass.reading import ANY_SEED, COUNT, SIZE, Range, check_range, show
 from surpass.tasks.signature import Signature
 
 Number = int | float
 
-MOST_ITEMS = 10**9
+ITEMS = Range(1, 10**9)
 """How many items all instances that are drawn at once may have: 8 GB."""
 MOST_STEPS = 10**15
 """The largest number that a limit may be written with; no run comes that far."""
@@ -84,11 +84,7 @@ class Request:
         check_range("size", self.size, SIZE)
         check_range("the number of instances", self.count, COUNT)
         check_range("seed", self.seed, ANY_SEED)
-        if self.size * self.count > MOST_ITEMS:
-            raise SettingError(
-                f"{self.count:,} instances of size {self.size:,} are too many: together they have up to {MOST_ITEMS:,}"
-                " items"
-            )
+        check_range("the number of items, instances times their size,", self.size * self.count, ITEMS)
 
     def stream(self, purpose: str) -> np.random.Generator:
         """Return the random numbers of this seed and size for one purpose.
@@ -113,10 +109,7 @@ class Limit:
         """Return the limit written as a number, `Kn` or `Kn^2` (K may be left out)."""
         match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)?\s*(?:(n)(\^2)?)?\s*", str(text))
         if not match or not (match[1] or match[2]) or (match[1] and not 0 < float(match[1]) <= MOST_STEPS):
-            raise SettingError(
-                f"the limit {show(text)} is not a number above 0 and up to {MOST_STEPS:,}, Kn or Kn^2 (such as 5000 or"
-                " 10n^2)"
-            )
+            raise SettingError(f"the limit {show(text)} is no K, Kn or Kn^2 with a K above 0 and up to {MOST_STEPS:,}")
         return cls(float(match[1] or 1), (2 if match[3] else 1) if match[2] else 0)
 
     def steps(self, sizes: Ints) -> Ints:
