@@ -23,6 +23,7 @@ from surpass.checks.certificate import Certificate
 from surpass.checks.check import check as check_agent
 from surpass.engine.record import record
 from surpass.engine.run import AnyAgent
+from surpass.engine.trial import try_kernels
 from surpass.errors import SettingError
 from surpass.evaluation.comparison import ProgramComparison
 from surpass.evaluation.scores import Evaluation
@@ -35,7 +36,7 @@ from surpass.programs.program import Program
 from surpass.programs.usage import Usage, measure_use
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Limit, Request, Task
-from surpass.tasks.user_file import load_task_file
+from surpass.tasks.user_file import forget_task_file, load_task_file
 
 if TYPE_CHECKING:
     from surpass.learning.methods import AnyLearner
@@ -75,6 +76,12 @@ def as_task(task: TaskLike) -> Task:
     if not str(task).endswith(".py"):
         return find_task(str(task))
     tasks = load_task_file(Path(task))
+    try:
+        for one in tasks:
+            try_kernels(one)
+    except BaseException:
+        forget_task_file(Path(task))  # so that it can be mended and loaded again
+        raise
     if len(tasks) > 1:
         names = ", ".join(one.name for one in tasks)
         raise SettingError(f"{task} registers several tasks ({names}); put each into its own file")

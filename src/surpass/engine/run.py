@@ -140,7 +140,7 @@ def _judge(task: Task, instances: Instances, batch: Batch, before: Reals) -> tup
         outcomes[outcomes == Outcome.STEP_LIMIT] = Outcome.SOLVED
     claimed = outcomes == Outcome.SOLVED
     if claimed.any():
-        failed = task.find_wrong(instances, batch.registers, batch.items, batch.reals)
+        failed = task.judge(instances, batch.registers, batch.items, batch.reals)
         outcomes[claimed & failed] = Outcome.WRONG_ANSWER
     scores = batch.reals[:, SCORE].copy()
     reward, wrong = task.reward, outcomes == Outcome.WRONG_ANSWER

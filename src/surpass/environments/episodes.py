@@ -112,7 +112,7 @@ class Episodes:
             claimed = np.flatnonzero(is_claimed)
             before = pick(self.instances, claimed)
             after = batch.registers[claimed], batch.items[claimed], batch.reals[claimed]
-            batch.outcomes[claimed[self.settings.task.find_wrong(before, *after)]] = WRONG
+            batch.outcomes[claimed[self.settings.task.judge(before, *after)]] = WRONG
 
     # What can be seen
 

@@ -117,7 +117,7 @@ class Trial:
     def _find_wrong(self, instances: Instances, rows: Ints) -> npt.NDArray[np.bool_]:
         chosen = Instances(*(part[rows] for part in instances))
         batch = self._batch
-        return self.task.find_wrong(chosen, batch.registers[rows], batch.items[rows], batch.reals[rows])
+        return self.task.judge(chosen, batch.registers[rows], batch.items[rows], batch.reals[rows])
 
     def _finish(self, programs: Sequence[Program], limits: Ints) -> None:
         """Run each program on its own episodes to the end, in place."""
