@@ -10,9 +10,11 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from surpass.engine.advance import Player, Progress
+from surpass.engine.advance import Player, Progress, no_outcome
 from surpass.engine.batch import Batch, allocate
+from surpass.engine.crew import call_apart
 from surpass.engine.specialise import specialise
+from surpass.engine.trial import is_packaged
 from surpass.errors import InstanceError, SettingError
 from surpass.machine.state import SCORE, Outcome
 from surpass.table import Agent, Table
@@ -25,6 +27,7 @@ Reals = npt.NDArray[np.float64]
 Finish = Callable[[Batch, Ints, Progress | None], Batch]
 """Plays a batch to its end within step limits [B], and returns it."""
 
+MOST_OUTCOME = int(max(Outcome))
 MEMORY_WORDS = 1 << 25
 """About how many 8-byte words the episodes of one round may take: 256 MB."""
 
@@ -116,7 +119,11 @@ def run_by(
         part = _trim(task, instances.part(first, first + chunk), widest)
         report = (lambda ended, done=first: progress(done + ended)) if progress else None
         batch = allocate(task, part.count, widest)
-        specialise(task).reset(batch, *part, np.arange(part.count))
+        reset = specialise(task).reset
+        if is_packaged(task):
+            reset(batch, *part, np.arange(part.count))
+        else:  # a user's `start` may not come to an end where no trial looked
+            call_apart(task.name, reset, batch, *part, np.arange(part.count))
         before = batch.reals[:, SCORE].copy()
         batch = finish(batch, np.ascontiguousarray(limits[first : first + chunk]), report)
         parts.append(_judge(task, part, batch, before))
@@ -135,6 +142,8 @@ def _trim(task: Task, instances: Instances, size: int) -> Instances:
 def _judge(task: Task, instances: Instances, batch: Batch, before: Reals) -> tuple[Ints, Ints, Reals, Reals]:
     """Return steps, outcomes, scores and rewards; a claimed solution that does not hold becomes a wrong answer."""
     outcomes = batch.outcomes.copy()
+    if outcomes.max(initial=0) > MOST_OUTCOME:
+        raise no_outcome(task, int(outcomes.max()))
     if task.measure == "reward":
         # Where the score counts, the step limit is a budget: to spend it is no failure.
         outcomes[outcomes == Outcome.STEP_LIMIT] = Outcome.SOLVED

@@ -61,7 +61,7 @@ _ENGINE = Template(
     kernels,
     {
         "reset": (BATCH, _I1, _I2, _F2, _I1),
-        "advance": (BATCH, _I1, _I1, _I2, _I1, _I1, numba.boolean, int64, int64),
+        "advance": (BATCH, _I1, _I1, _I2, _I1, _I1, numba.boolean, int64, int64, _I1),
         "step": (BATCH, _I1, _I2, _I1),
         "look": (BATCH, _I2),
     },

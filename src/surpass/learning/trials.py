@@ -98,10 +98,14 @@ class Trial:
         """Return the observations that a program comes to, in ascending order, and how often it does."""
         self.run([program])
         kernels, counts = specialise(self.task), np.zeros(len(self.seen.keys), np.int64)
+        stop = np.zeros(1, np.int64)
         kernels.reset(self._batch, *self._copies.part(0, self.count), np.arange(self.count))
         rest = (self.seen.keys, self.seen.actions_of(program), self.task.interface.action_rows, self.limits, counts)
         self._batch = advance(
-            self.task, self._batch, lambda batch: [(kernels.advance, (batch, *rest, False, 0, self.count))]
+            self.task,
+            self._batch,
+            lambda batch: [(kernels.advance, (batch, *rest, False, 0, self.count, stop))],
+            stop=stop,
         )
         places = np.flatnonzero(counts)
         places = places[np.argsort(self.seen.keys[places])]
@@ -124,6 +128,7 @@ class Trial:
         kernel, rows, nothing = specialise(self.task).advance, self.task.interface.action_rows, limits[:0]
         tables = {k: self.seen.actions_of(program) for k, program in enumerate(programs)}
         threads, rounds, used = core_count(), 0, len(programs) * self.count
+        stop = np.zeros(1, np.int64)
         bounds = np.linspace(0, self.count, max(1, threads // len(programs)) + 1).astype(np.int64).tolist()
 
         def calls(batch: Batch) -> list[Call]:
@@ -132,7 +137,7 @@ class Trial:
             for k in [k for k in tables if not is_running[k]]:
                 del tables[k]
             return [
-                (kernel, (batch, self.seen.keys, table, rows, limits, nothing, False, at + first, at + last))
+                (kernel, (batch, self.seen.keys, table, rows, limits, nothing, False, at + first, at + last, stop))
                 for at, table in ((k * self.count, table) for k, table in tables.items())
                 for first, last in pairwise(bounds)
             ]
@@ -145,4 +150,4 @@ class Trial:
                 limits[:] = 0
 
         self._batch.outcomes[used:] = Outcome.SOLVED
-        self._batch = advance(self.task, self._batch, calls, answer=answer, threads=threads)
+        self._batch = advance(self.task, self._batch, calls, answer=answer, threads=threads, stop=stop)
