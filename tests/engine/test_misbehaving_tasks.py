@@ -135,6 +135,19 @@ INDEX = {
     "the size is written": Edit(
         BEGIN, BEGIN + "    state.registers[SIZE] = 3\n", "'start' writes register SIZE, which"
     ),
+    "every register is written": Edit(
+        BEGIN, BEGIN + "    state.registers[:] = 0\n", "'start' writes register SIZE, which belongs to the machine"
+    ),
+    "a part of the registers is too short": Edit(
+        BEGIN,
+        BEGIN + "    own = state.registers[R.i :]\n    own[3] = 1\n",
+        r"'start' writes a part of the registers\[3\], but",
+    ),
+    "a part of the items is too short": Edit(
+        SWAP,
+        SWAP + "    part = state.items[1:]\n    part[len(part)] = 0\n",
+        r"'swap' writes items\[1\], but it has one value",
+    ),
     "the depth is written": Edit(
         SWAP, "    state.registers[surpass.DEPTH] = 9\n", "'swap' writes register DEPTH, which belongs to the machine"
     ),
@@ -742,6 +755,43 @@ def test_a_file_is_tried_again_when_one_that_it_imports_changes(
     finally:
         forget_task_file(path)
         sys.modules.pop("heights", None)
+
+
+RIGHT = {
+    "a lambda as a kernel": (
+        'Instruction("Swap", does=swap)',
+        'Instruction("Swap", does=kernel(lambda state: swap(state)))',
+    ),
+    "the sign of a difference": ("== state.registers[R.j]\n", "== (state.items[0] > 3) - (state.items[0] < 3)\n"),
+    "numbers that wrap": (
+        WALK,
+        "    state.registers[R.answer] = 3**40 + step\n    state.registers[R.answer] *= 3**39\n" + WALK,
+    ),
+    "a part of the registers": (BEGIN, "    own = state.registers[R.i :]\n    own[2] = -1\n    own[0] = 0\n"),
+    "a copy in a feature": (ZONE, "    copy = state.items.copy()\n    copy[0] = 7\n" + ZONE),
+    "sums of arrays": ("        return 0\n", "        return 0 * int(np.sum(state.items[:2] + 1))\n"),
+    "a walk through all items": (
+        WALK,
+        WALK + "    for x in state.items:\n        state.registers[R.answer] = -(x > 0)\n",
+    ),
+    "a part that is empty": (WALK, WALK + "    for x in state.items[9:]:\n        state.registers[R.answer] = x\n"),
+    "a long loop": (BEGIN, BEGIN + "    for k in range(20_000):\n        state.registers[R.answer] = -1\n"),
+    "truths as numbers": (WALK, WALK + "    state.registers[R.answer] = -(state.items[0] == 0) * 1\n"),
+    "a draw that knows no small sizes": (
+        '    """Draw lists of small values."""\n',
+        "    if request.size < 3:\n        raise ValueError('too small')\n",
+    ),
+}
+"""Edits that leave the task right, some of them where plain Python and compiled code differ."""
+
+
+@pytest.mark.parametrize("case", RIGHT)
+def test_a_right_file_is_not_refused(case: str, tmp_path: Path) -> None:
+    path = write(tmp_path, Edit(*RIGHT[case], ""))
+    try:
+        assert as_task(path).name == "mountain"
+    finally:
+        forget_task_file(path)
 
 
 def test_a_file_that_was_mended_is_loaded_in_the_same_process(tmp_path: Path) -> None:

@@ -48,11 +48,14 @@ class Guarded(np.ndarray[Any, Any]):
 
     label: str = ""
     guard: Guard | None = None
+    is_memory: bool | None = False
+    """Whether this is memory of the episode; None if that is still to be seen."""
 
     def __array_finalize__(self, made_of: Any) -> None:
-        # A part of an array, or a result that is made of one, is guarded by the same guard.
+        # A part of the memory is guarded as it is; what is made of it, such as a copy, is free.
         self.label = getattr(made_of, "label", "")
         self.guard = getattr(made_of, "guard", None)
+        self.is_memory = None if self.guard is not None else False
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, int | np.integer):
@@ -60,11 +63,21 @@ class Guarded(np.ndarray[Any, Any]):
                 raise Refused(self._outside("reads", index))
             return self.item(int(index))
         _check_index(index)
-        return super().__getitem__(index)
+        part = super().__getitem__(index)
+        if self.label == "registers" and isinstance(index, slice) and index.indices(len(self))[0] >= FIRST:
+            part.label = "a part of the registers"  # in which the numbers of registers do not count
+        return part
+
+    def __iter__(self) -> Iterator[Any]:
+        # By itself Python would ask for one index more, to see where it ends.
+        return iter(self.tolist())
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        if self.guard is not None:
-            self.guard.check_write(self.label, index, sys._getframe(1))
+        if self.guard is not None and self.is_memory is not False:
+            if self.is_memory is None:
+                self.is_memory = any(np.may_share_memory(self, array) for array in self.guard.memory)
+            if self.is_memory:
+                self.guard.check_write(self.label, index, sys._getframe(1))
         if isinstance(index, int | np.integer):
             if not 0 <= index < len(self):
                 raise Refused(self._outside("writes", index))
@@ -104,7 +117,7 @@ class Guard:
 
     def _view(self, label: str, array: npt.NDArray[Any]) -> Any:
         view = array.view(Guarded)
-        view.label, view.guard = label, self
+        view.label, view.guard, view.is_memory = label, self, True
         return view
 
     @property
@@ -126,8 +139,13 @@ class Guard:
             return
         if label == "stack":
             raise Refused("writes the stack, which belongs to enter and leave")
-        if label == "registers" and isinstance(index, int | np.integer) and index in (SIZE, DEPTH, LOCALS):
-            name = {SIZE: "SIZE", DEPTH: "DEPTH", LOCALS: "LOCALS"}[int(index)]
+        if label != "registers":
+            return
+        whole = range(len(self.memory[0]))
+        written = whole[index] if isinstance(index, slice) else (index,)
+        for register, name in ((SIZE, "SIZE"), (DEPTH, "DEPTH"), (LOCALS, "LOCALS")):
+            if register not in written:
+                continue
             raise Refused(f"writes register {name}, which belongs to the machine; the task's own begin with {FIRST}")
 
     def check_enter(self, state: Any, receiver: Any) -> None:

@@ -293,7 +293,9 @@ class _Walker:
     def walk(self, instance: Instances) -> None:
         """Walk through an instance twice: by actions that were tried least, and by repeated ones."""
         for repeats in (False, True):
-            if self.begin(instance) == RUNNING:
+            # Who points into a list has nothing to do on an empty one.
+            is_idle = self.task.interface.is_full_view and not instance.sizes[0]
+            if self.begin(instance) == RUNNING and not is_idle:
                 with suppress(_StrangeError):
                     self._walk(repeats)
 

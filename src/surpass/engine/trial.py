@@ -6,6 +6,7 @@ of a task that is not the package's own first run in a copy of this process, whi
 
 from __future__ import annotations
 
+import faulthandler
 import hashlib
 import json
 import logging
@@ -138,6 +139,7 @@ def _answer(task: Task, writer: int) -> None:
     _is_inside = True
     try:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+        faulthandler.disable()
         nowhere = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(nowhere, stream)
