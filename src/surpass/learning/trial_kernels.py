@@ -55,15 +55,20 @@ def play_one(batch: Batch, rules: CompiledRules, digits: Digits, action_rows: In
 
 
 @numba.njit(nogil=True, cache=True)
-def play(batch: Batch, rules: CompiledRules, action_rows: Ints, limits: Ints, needed: Flags, first: int) -> None:
+def play(
+    batch: Batch, rules: CompiledRules, action_rows: Ints, limits: Ints, needed: Flags, first: int, stop: Ints
+) -> None:
     """Play episodes from `first` on, one for each of `limits` [m], by rules in place.
 
     When one is not solved that is `needed` [m], the rest are given up: they count as having used up their steps.
+    When `stop[0]` is set meanwhile, it comes back at once.
     """
     digits = np.empty(len(rules.radices), np.int16)
     is_lost = False
     for k in range(len(limits)):
         b = first + k
+        if stop[0] != 0:
+            return
         if batch.outcomes[b] > RUNNING:
             continue
         if is_lost:

@@ -8,8 +8,9 @@ import numba
 import numpy as np
 
 from surpass.arrays import Flags, Ints, Reals
-from surpass.engine.advance import Call, Player, advance
+from surpass.engine.advance import Player, advance
 from surpass.engine.batch import Batch, allocate
+from surpass.engine.crew import Call
 from surpass.engine.run import core_count, run_by
 from surpass.engine.specialise import BATCH, Template, specialise
 from surpass.learning import trial_kernels
@@ -24,7 +25,7 @@ _I1, _D1 = numba.int64[::1], numba.int16[::1]
 _RULES = numba.types.NamedTuple([_I1, _I1, _D1, *[_I1] * 6], CompiledRules)  # type: ignore[no-untyped-call]
 TEMPLATE = Template(
     trial_kernels,
-    {"play": (BATCH, _RULES, numba.int64[:, ::1], _I1, numba.boolean[::1], numba.int64)},
+    {"play": (BATCH, _RULES, numba.int64[:, ::1], _I1, numba.boolean[::1], numba.int64, _I1)},
     (evaluate,),
 )
 
@@ -75,32 +76,24 @@ class Trial:
 
     def _find_wrong(self, instances: Instances, rows: Ints) -> Flags:
         batch = self._batch
-        return self.task.find_wrong(instances.rows(rows), batch.registers[rows], batch.items[rows], batch.reals[rows])
+        chosen = instances.rows(rows)
+        return self.task.judge(chosen, batch.registers[rows], batch.items[rows], batch.reals[rows])
 
     def _finish(self, programs: Sequence[Program]) -> None:
         """Run each program on its own episodes to the end, in place."""
         kernel, rows, used = specialise(self.task, TEMPLATE).play, self.task.interface.action_rows, len(programs)
         parts = np.array_split(np.arange(self.count), max(1, core_count() // len(programs)))
         pieces = [slice(int(part[0]), int(part[-1]) + 1) for part in parts if len(part)]
+        stop = np.zeros(1, np.int64)
 
         def calls(batch: Batch) -> list[Call]:
             is_running = (batch.outcomes[: used * self.count] <= Outcome.RUNNING).reshape(used, self.count)
             return [
-                (
-                    kernel,
-                    (
-                        batch,
-                        program.compiled,
-                        rows,
-                        self.limits[piece],
-                        self.needed[piece],
-                        k * self.count + piece.start,
-                    ),
-                )
+                (kernel, (batch, program.compiled, rows, self.limits[piece], self.needed[piece], first, stop))
                 for k, program in enumerate(programs)
-                for piece in pieces
+                for piece, first in ((piece, k * self.count + piece.start) for piece in pieces)
                 if is_running[k, piece].any()
             ]
 
         self._batch.outcomes[used * self.count :] = Outcome.SOLVED
-        self._batch = advance(self.task, self._batch, calls, threads=core_count())
+        self._batch = advance(self.task, self._batch, calls, threads=core_count(), stop=stop)

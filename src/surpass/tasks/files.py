@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from surpass.errors import DataFileError, InstanceError, UnknownNameError
+from surpass.tasks.blame import blaming
 from surpass.tasks.task import Instances, Number, Task, parse_numbers
 
 __all__ = ["read_instances"]
@@ -29,9 +30,10 @@ def read_instances(task: Task, path: Path, *, queries: str = "mixed", seed: int 
         try:
             if task.inputs.complete is not None and len(parts) == 1:
                 # Read as it stands first, so that a list out of order is refused before a query is added to it.
-                task.inputs.read([parts[0], parts[0][:1]])
-                parts = task.inputs.complete(parts[0], queries, random)
-            instance, _ = task.inputs.read(parts)
+                task.read_parts([parts[0], parts[0][:1]])
+                with blaming(f"task {task.name!r}: inputs.complete"):
+                    parts = task.inputs.complete(parts[0], queries, random)
+            instance, _ = task.read_parts(parts)
         except InstanceError as error:
             raise DataFileError(f"{path}, {place}: {error}") from None
         found.setdefault(int(instance.sizes[0]), []).append(instance)

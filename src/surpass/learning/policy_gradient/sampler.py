@@ -10,8 +10,9 @@ import numpy as np
 
 from surpass.arrays import Array, Floats, Ints, Reals
 from surpass.bundles import Tensors
-from surpass.engine.advance import Call, advance
+from surpass.engine.advance import advance
 from surpass.engine.batch import Batch, allocate
+from surpass.engine.crew import Call
 from surpass.engine.run import core_count
 from surpass.engine.specialise import specialise
 from surpass.learning.policy_gradient.arrays import DecisionPlan, Pool, Record, Sums
