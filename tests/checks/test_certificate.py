@@ -16,10 +16,9 @@ from surpass.engine.run import run
 from surpass.errors import SettingError
 from surpass.tasks.enumeration import enumeration_of, weak_order_count
 from surpass.tasks.lists import from_lists
-from surpass.tasks.registry import PAPER_TASKS
+from surpass.tasks.registry import PAPER_TASKS, load_task_file
 from surpass.tasks.sort_bubble import SORT_BUBBLE
 from surpass.tasks.task import Request
-from surpass.tasks.user_file import load_task_file
 from tests.long import LONG
 from tests.zoo.residents import FAILING, WITH_TABLE
 

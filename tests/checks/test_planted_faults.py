@@ -21,13 +21,13 @@ from surpass.machine.state import SCORE, SIZE, State
 from surpass.table import Agent
 from surpass.tasks.enumeration import enumeration_of
 from surpass.tasks.knapsack import KNAPSACK, VALUE, R, pop, put
+from surpass.tasks.registry import load_task_file
 from surpass.tasks.search import SEARCH
 from surpass.tasks.sort_bubble import SORT_BUBBLE
 from surpass.tasks.sort_full import SORT_FULL
 from surpass.tasks.sort_quick import SORT_QUICK
 from surpass.tasks.task import Limit, Task
 from surpass.tasks.teacher import Do, See, Teacher
-from surpass.tasks.user_file import load_task_file
 from tests.kernels import with_kernels
 
 NOTED = Path(__file__).parent / "noted_sorting.py"

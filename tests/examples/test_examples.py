@@ -20,7 +20,7 @@ import pytest
 
 import surpass
 from surpass.cli.main import main
-from surpass.tasks.user_file import load_task_file
+from surpass.tasks.registry import load_task_file
 from tests.programs.exported import load_python, needs_compiler
 
 FOLDER = Path(__file__).parents[2] / "examples"

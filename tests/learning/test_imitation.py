@@ -20,11 +20,11 @@ from surpass.learning.methods import METHODS, new_learner
 from surpass.learning.runs import train
 from surpass.table import Table
 from surpass.tasks.knapsack import KNAPSACK
+from surpass.tasks.registry import load_task_file
 from surpass.tasks.search import SEARCH
 from surpass.tasks.sort_bubble import SORT_BUBBLE
 from surpass.tasks.sort_full import SORT_FULL
 from surpass.tasks.task import Request, Task
-from surpass.tasks.user_file import load_task_file
 from tests.learning.quick import full_view_learner, knapsack_learner, learner_again, search_learner
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "minimum.py"

@@ -24,10 +24,10 @@ from surpass.programs.extract import write_program
 from surpass.programs.program import Program
 from surpass.table import Table
 from surpass.tasks.lists import list_inputs
+from surpass.tasks.registry import load_task_file
 from surpass.tasks.signature import Signature
 from surpass.tasks.task import Inputs, Instances, Memory, Request, Task
 from surpass.tasks.teacher import Do, See, Teacher
-from surpass.tasks.user_file import load_task_file
 from tests.programs.exported import (
     COMPILER,
     as_instances,

@@ -11,12 +11,11 @@ import pytest
 
 from surpass.tasks.enumeration import enumeration_of, every_list, ordered_lists, weak_order_count, weak_orders
 from surpass.tasks.knapsack import CAPACITY, KNAPSACK, WEIGHTS
-from surpass.tasks.registry import PAPER_TASKS
+from surpass.tasks.registry import PAPER_TASKS, load_task_file
 from surpass.tasks.search import LARGEST_TIED, SEARCH
 from surpass.tasks.sort_bubble import SORT_BUBBLE
 from surpass.tasks.sort_full import SORT_FULL
 from surpass.tasks.task import Instances, Task
-from surpass.tasks.user_file import load_task_file
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "minimum.py"
 

@@ -8,9 +8,8 @@ from pathlib import Path
 from surpass.agents.teachers import find_teacher, known_teachers
 from surpass.engine.run import AnyAgent
 from surpass.errors import SavedFileError, SettingError
-from surpass.tasks.registry import find_task
+from surpass.tasks.registry import find_task, load_task_file
 from surpass.tasks.task import Task
-from surpass.tasks.user_file import load_task_file
 
 AgentLike = AnyAgent | str | Path
 """An agent, or a text that names one."""

@@ -14,10 +14,9 @@ from surpass.agents.zoo import residents
 from surpass.arrays import Reals
 from surpass.engine.run import AnyAgent, Results
 from surpass.errors import SettingError, UnknownNameError
-from surpass.evaluation.paper import PAPER_INSTANCES
 from surpass.evaluation.scores import runner
 from surpass.evaluation.statistics import mean_of, student_quantile
-from surpass.evaluation.tables import TABLES, Measure, RowPlan, TablePlan
+from surpass.evaluation.tables import PAPER_INSTANCES, TABLES, Measure, RowPlan, TablePlan
 from surpass.printing import Printed, finite
 from surpass.table import Agent
 from surpass.tasks.task import Instances, Limit, Request

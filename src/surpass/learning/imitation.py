@@ -16,14 +16,12 @@ import numpy as np
 import torch
 
 from surpass.agents.networks.agent import NetworkAgent
-from surpass.agents.networks.files import fill_network, network_tensors
 from surpass.agents.networks.structured import StructuredPolicy
 from surpass.agents.teachers import teacher_of
 from surpass.arrays import Ints
 from surpass.bundles import Tensors
 from surpass.engine.run import run
 from surpass.errors import SettingError
-from surpass.learning.state import load_optimizer, load_random, optimizer_tensors, random_state
 from surpass.learning.updates import NetworkLearner
 from surpass.machine.interface import NO_ACTION
 from surpass.table import Agent, Table
@@ -187,20 +185,18 @@ class Imitation(NetworkLearner):
     def save_state(self) -> tuple[Tensors, dict[str, Any]]:
         """Return everything that `load_state` needs to go on exactly from here."""
         tensors = {
-            **network_tensors(self.network),
-            **optimizer_tensors(self.optimizer),
+            **self.network_state(),
             "observations": self.observations,
             "answers": self.answers,
             "teacher": self._seen_by_teacher.observations,
         }
-        return tensors, {"rounds": self.rounds, "calm": self.calm, "random": random_state(self.random)}
+        return tensors, {"rounds": self.rounds, "calm": self.calm, "random": self.random.bit_generator.state}
 
     def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
         """Go back to a saved state in place."""
-        fill_network(self.network, tensors, "the checkpoint")
-        load_optimizer(self.optimizer, tensors)
+        self.load_network_state(tensors)
         self.observations, self.answers = tensors["observations"], tensors["answers"]
         self._seen_by_teacher = Table(self.task, self.teacher)
         self._seen_by_teacher.extend(tensors["teacher"])
         self.rounds, self.calm = record["rounds"], record["calm"]
-        load_random(self.random, record["random"])
+        self.random.bit_generator.state = record["random"]
