@@ -232,7 +232,7 @@ class Reproduction:
         limit = Limit.parse(row.limit)
 
         def draw(count: int) -> Instances:
-            queries = plan.queries or (agent.task.inputs.queries[0] if agent.task.inputs.queries else "mixed")
+            queries = plan.queries or agent.task.inputs.usual_queries
             return agent.task.draw(Request(size=size, count=count, seed=self.seed, queries=queries))
 
         def report(count: int, done: int) -> Callable[[int], None] | None:

@@ -131,7 +131,7 @@ class Imitation(NetworkLearner):
             for number, name in enumerate(self.task.inputs.draw):
                 count = max(2, self.config.items // size)
                 seed = self.config.seed * 1_000_000 + self.rounds
-                request = Request(size=size, count=count, seed=seed, data=name, queries=self._queries())
+                request = Request(size=size, count=count, seed=seed, data=name, queries=self.task.inputs.usual_queries)
                 instances = self.task.draw(request)
                 run(self._seen_by_teacher, instances, limit=limit)
                 if number < 2 and (size <= self.config.own_sizes or self.calm):
@@ -147,9 +147,6 @@ class Imitation(NetworkLearner):
         if not len(self.observations):
             raise SettingError(f"sizes are {self.config.sizes}: at these {self.task.name} leaves nothing to do")
         return solved / max(1, total)
-
-    def _queries(self) -> str:
-        return self.task.inputs.queries[0] if self.task.inputs.queries else "mixed"
 
     @torch.no_grad()
     def _agreement(self) -> tuple[float, Ints]:

@@ -201,6 +201,16 @@ class Inputs:
     written: str = "a list such as 5,2,9,1"
     """How a written instance looks, for messages."""
 
+    @property
+    def usual_data(self) -> str:
+        """The distribution that is drawn from unless another is named."""
+        return next(iter(self.draw))
+
+    @property
+    def usual_queries(self) -> str:
+        """The kind of query that is drawn unless another is named; any word does where there are none."""
+        return self.queries[0] if self.queries else Request.queries
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Task:
