@@ -86,11 +86,11 @@ def test_a_program_prints_as_show_and_is_written_as_python_and_c() -> None:
 
 def test_a_check_passes_or_gives_a_counter_example(tmp_path: Path) -> None:
     program = surpass.program("teacher:insertion_sort")
-    passed = surpass.check(program, up_to=4, instances=0)
+    passed = surpass.check(program, up_to=4, instances=0, effort=500)
     assert (passed.passed, passed.counter_example) == (True, None)
     assert "passed" in check_printed(passed)
     (tmp_path / "wrong.rules").write_text(program.text.replace("AssignVar(2, 1)", "AssignVar(1, 2)"))
-    failed = surpass.check(tmp_path / "wrong.rules", up_to=4, instances=0)
+    failed = surpass.check(tmp_path / "wrong.rules", up_to=4, instances=0, effort=500)
     found = failed.counter_example
     assert not failed.passed
     assert found is not None
@@ -150,4 +150,4 @@ def test_the_code_in_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.chdir(tmp_path)
     for block in blocks:
         exec(compile(block, "README.md", "exec"), {})
-    assert surpass.check("my-sort.rules", up_to=4, instances=0).passed
+    assert surpass.check("my-sort.rules", up_to=4, instances=0, effort=500).passed

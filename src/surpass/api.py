@@ -76,11 +76,14 @@ def check(
     seed: int = 0,
     limit: str | None = None,
     must_end: bool = False,
+    effort: int | None = None,
+    minutes: float | None = None,
     progress: Progress | None = None,
 ) -> Certificate:
     """Return what came of checking an agent: whether it `passed`, and a `counter_example` if it did not.
 
-    Every instance is run up to size `up_to`, and `instances` of each distribution at each of `sizes`.
+    Every instance is run up to size `up_to`, and `instances` of each distribution at each of `sizes`. Then a search
+    changes instances that led to something new, until `effort` in a row have led to nothing or `minutes` are over.
     """
     return check_agent(
         as_agent(agent, task),
@@ -90,6 +93,8 @@ def check(
         seed=seed,
         limit=limit,
         must_end=must_end,
+        effort=effort,
+        minutes=minutes,
         progress=progress,
     )
 

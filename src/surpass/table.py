@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any, Protocol, runtime_checkable
 
-import numba
 import numpy as np
 
 from surpass.arrays import Flags, Ints
 from surpass.errors import SettingError
 from surpass.machine.interface import NO_ACTION
+from surpass.machine.kernel import kernel
 from surpass.tasks.task import Task
 
 EMPTY = -1
@@ -137,10 +137,10 @@ def _home(observation: Any, mask: int) -> Any:
     return ((((observation ^ (observation >> 31)) & 0x7FFFFFFF) * 0x9E3779B1) >> 20) & mask
 
 
-_compiled_home = numba.njit(forceinline=True)(_home)
+_compiled_home = kernel(_home)
 
 
-@numba.njit(forceinline=True)
+@kernel
 def find(keys: Ints, observation: int) -> int:
     """Return the place of an observation, or the free place where it belongs."""
     mask = len(keys) - 1
@@ -164,10 +164,13 @@ def find_all(keys: Ints, observations: Ints) -> Ints:
 
 def put(keys: Ints, values: Ints, observations: Ints, actions: Ints) -> None:
     """Put observations [m] and their actions [m] into a table that has room, in place."""
+    mask = len(keys) - 1
+    places: Ints = _home(observations, mask)
     while len(observations):
-        places = find_all(keys, observations)
-        keys[places] = observations
-        # Of several that found the same free place one has got it; the others search on.
-        lost = keys[places] != observations
-        values[places[~lost]] = actions[~lost]
-        observations, actions = observations[lost], actions[lost]
+        is_free = keys[places] == EMPTY
+        keys[places[is_free]] = observations[is_free]
+        # Of several that came to the same free place one has got it; the others go on to the next.
+        is_there = keys[places] == observations
+        values[places[is_there]] = actions[is_there]
+        observations, actions = observations[~is_there], actions[~is_there]
+        places = (places[~is_there] + 1) & mask

@@ -29,7 +29,7 @@ TEACHERS = [teacher for teacher in known_teachers() if teacher.task in PAPER_TAS
 
 @pytest.mark.parametrize("teacher", TEACHERS, ids=lambda teacher: teacher.name.partition(":")[2])
 def test_every_teacher_passes(teacher) -> None:
-    certificate = check(teacher, up_to=UP_TO[teacher.task.name], sizes=[10, 50], instances=10)
+    certificate = check(teacher, up_to=UP_TO[teacher.task.name], sizes=[10, 50], instances=10, effort=0)
     assert certificate.passed, certificate.counter_example
     small = range(UP_TO[teacher.task.name] + 1)
     assert [row.size for row in certificate.small] == list(small)
@@ -40,7 +40,7 @@ def test_every_teacher_passes(teacher) -> None:
 @pytest.mark.parametrize("name", WITH_TABLE)
 def test_every_agent_of_the_zoo_with_a_table_passes_but_those_that_are_stated_to_fail(name: str) -> None:
     agent = load_resident(name)
-    settings = {} if LONG else {"up_to": UP_TO[agent.task.name], "sizes": [10, 50], "instances": 10}
+    settings = {} if LONG else {"up_to": UP_TO[agent.task.name], "sizes": [10, 50], "instances": 10, "effort": 2000}
     certificate = check(agent, **settings)
     assert certificate.passed == (name not in FAILING), certificate.counter_example
 
@@ -51,7 +51,7 @@ def test_what_is_stated_to_fail_is_in_the_zoo() -> None:
 
 def test_the_worst_case_is_the_worst_and_the_first_of_its_kind() -> None:
     teacher = find_teacher("bubble_sort")
-    certificate = check(teacher, up_to=5, instances=0)
+    certificate = check(teacher, up_to=5, instances=0, effort=0)
     for row in certificate.small:
         (lists,) = [np.concatenate([batch.items for batch in enumeration_of(SORT_BUBBLE).instances(row.size)])]
         steps = run(teacher, from_lists(lists)).steps
@@ -62,12 +62,14 @@ def test_the_worst_case_is_the_worst_and_the_first_of_its_kind() -> None:
 
 def test_observations_are_counted_once_and_their_end_is_told() -> None:
     load_task_file(EXAMPLE)
-    certificate = check(find_teacher("scan"), up_to=6, sizes=[20], instances=10)
+    certificate = check(find_teacher("scan"), up_to=6, sizes=[20], instances=10, effort=0)
     assert certificate.passed
     assert certificate.observations == 6 == sum(row.new_observations for row in certificate.small)
     assert certificate.closed_after == 3
     assert certificate.exhaustive
-    assert check(find_teacher("scan"), up_to=3, instances=0).closed_after is None, "nothing larger was checked"
+    assert check(find_teacher("scan"), up_to=3, instances=0, effort=0).closed_after is None, (
+        "nothing larger was checked"
+    )
 
 
 def test_equal_programs_have_equal_fingerprints_and_others_have_not() -> None:
@@ -85,13 +87,13 @@ def test_equal_programs_have_equal_fingerprints_and_others_have_not() -> None:
 
 def test_results_are_the_same_with_any_number_of_threads() -> None:
     teacher = find_teacher("hoare_sort")
-    one, two = (check(teacher, up_to=5, sizes=[60], instances=20, threads=threads) for threads in (1, 2))
+    one, two = (check(teacher, up_to=5, sizes=[60], instances=20, effort=0, threads=threads) for threads in (1, 2))
     assert one == two
 
 
 def test_drawn_instances_follow_the_seed_and_are_not_run_twice() -> None:
     teacher = find_teacher("insertion_sort")
-    first, again, other = (check(teacher, up_to=1, sizes=[30], instances=10, seed=seed) for seed in (0, 0, 1))
+    first, again, other = (check(teacher, up_to=1, sizes=[30], instances=10, effort=0, seed=seed) for seed in (0, 0, 1))
     assert first == again
     assert first.drawn[0].mean_steps != other.drawn[0].mean_steps
     drawn = [SORT_BUBBLE.draw(Request(size=30, count=10, seed=0, data=data)).items for data in SORT_BUBBLE.inputs.draw]
@@ -101,34 +103,34 @@ def test_drawn_instances_follow_the_seed_and_are_not_run_twice() -> None:
 
 
 def test_a_full_view_is_checked_without_observations() -> None:
-    certificate = check(find_teacher("selection_sort"), up_to=4, sizes=[20], instances=3)
+    certificate = check(find_teacher("selection_sort"), up_to=4, sizes=[20], instances=3, effort=0)
     assert certificate.passed
     assert (certificate.observations, certificate.closed_after, certificate.fingerprint) == (None, None, None)
 
 
 def test_a_learned_knapsack_that_spends_its_budget_passes_and_is_noted() -> None:
-    certificate = check(load_resident("knapsack/rl"), up_to=2, sizes=[8], instances=5)
+    certificate = check(load_resident("knapsack/rl"), up_to=2, sizes=[8], instances=5, effort=0)
     assert certificate.passed
     assert certificate.unending is not None
-    assert not check(load_resident("knapsack/rl"), up_to=2, instances=0, must_end=True).passed
+    assert not check(load_resident("knapsack/rl"), up_to=2, instances=0, effort=0, must_end=True).passed
 
 
 def test_a_task_that_cannot_enumerate_is_said_to_be_sampled() -> None:
     unread = dataclasses.replace(SORT_BUBBLE.inputs, read=None, write=None)
     other = dataclasses.replace(SORT_BUBBLE, name="unread", inputs=unread)
     agent = dataclasses.replace(find_teacher("insertion_sort"), task=other)
-    certificate = check(agent, up_to=3, instances=0)
+    certificate = check(agent, up_to=3, instances=0, effort=0)
     assert certificate.passed
     assert not certificate.exhaustive
     assert certificate.small[-1].worst.startswith("integers [")
     mute = dataclasses.replace(agent, choose=lambda _see, _do: None)
-    failure = check(mute, up_to=3, instances=0).counter_example
+    failure = check(mute, up_to=3, instances=0, effort=0).counter_example
     assert failure is not None
     assert (failure.outcome, failure.trace) == ("no action", None)
 
 
 def test_a_certificate_is_plain_data_with_the_promised_keys() -> None:
-    certificate = check(find_teacher("binary_search"), up_to=120, sizes=[9], instances=3)
+    certificate = check(find_teacher("binary_search"), up_to=120, sizes=[9], instances=3, effort=0)
     record = json.loads(json.dumps(certificate.as_json()))
     assert list(record) == [
         "format",
@@ -181,7 +183,9 @@ def test_what_is_refused_as_too_many_is() -> None:
 
 def test_progress_is_told() -> None:
     told: list[tuple[str, int, int | None]] = []
-    check(find_teacher("bubble_sort"), up_to=5, sizes=[9], instances=2, progress=lambda *now: told.append(now))
+    check(
+        find_teacher("bubble_sort"), up_to=5, sizes=[9], instances=2, effort=0, progress=lambda *now: told.append(now)
+    )
     done = [count for what, count, _ in told if what.startswith("enumerated")]
     assert done == sorted(done)
     assert done[-1] == sum(weak_order_count(n) for n in range(6)) == told[0][2]

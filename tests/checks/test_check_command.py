@@ -24,7 +24,9 @@ def call(*words: object, **options: object) -> subprocess.CompletedProcess[str]:
 
 def test_a_certificate_is_printed_and_written(tmp_path: Path) -> None:
     path = tmp_path / "certificate.json"
-    shown = call("check", "teacher:scan", "--task", EXAMPLE, "--up-to", 6, "--sizes", "20,100", "--json", path)
+    shown = call(
+        "check", "teacher:scan", "--task", EXAMPLE, "--up-to", 6, "--sizes", "20,100", "--effort", 500, "--json", path
+    )
     assert shown.returncode == 0, shown.stderr
     assert "teacher:scan on minimum: passed" in shown.stdout
     assert "6 observations occurred, none new after n = 3" in shown.stdout
@@ -51,7 +53,7 @@ def test_a_run_folder_is_checked_and_json_alone_goes_to_the_output(tmp_path: Pat
     stem = find_resident("search/imitation-bracket_search").stem
     for suffix in (".json", ".safetensors"):
         shutil.copy(stem.with_name(stem.name + suffix), tmp_path / f"agent{suffix}")
-    shown = call("check", tmp_path, "--up-to", 12, "--instances", 0, "--json", "-")
+    shown = call("check", tmp_path, "--up-to", 12, "--instances", 0, "--effort", 0, "--json", "-")
     assert shown.returncode == 0, shown.stderr
     record = json.loads(shown.stdout)
     assert (record["task"], record["passed"], record["drawn"]["sizes"]) == ("search", True, [])

@@ -199,7 +199,7 @@ def test_too_many_steps_are_told_from_a_loop() -> None:
 
 
 def test_a_sound_agent_passes_beside_them() -> None:
-    assert check(noted("sound"), up_to=7, sizes=[21, 30], instances=5).passed
+    assert check(noted("sound"), up_to=7, sizes=[21, 30], instances=5, effort=500).passed
 
 
 def test_a_loop_on_one_permutation_of_seven_is_found() -> None:
@@ -226,7 +226,7 @@ def test_a_fault_on_large_lists_only_is_drawn_and_shrunk_to_the_smallest() -> No
 
 def test_a_knapsack_that_never_returns_is_noted_and_fails_where_runs_must_end() -> None:
     agent = planted(KNAPSACK, never_returns)
-    certificate = check(agent, up_to=2, instances=0)
+    certificate = check(agent, up_to=2, instances=0, effort=0)
     assert certificate.passed
     assert certificate.unending is not None
     assert certificate.unending.first == "0.0:0.0:0.0"

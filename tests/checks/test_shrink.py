@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from surpass.checks.shrink import join, shrink
+from surpass.checks.shrink import shrink
 from surpass.tasks.knapsack import KNAPSACK
 from surpass.tasks.search import SEARCH
 from surpass.tasks.sort_bubble import SORT_BUBBLE
-from surpass.tasks.task import Instances, Request, Task
+from surpass.tasks.task import Instances, Request, Task, join_instances
 
 
 def shrink_text(task: Task, text: str, fails: Callable[[str], bool]) -> str:
@@ -91,7 +91,7 @@ def test_shrinking_stops_when_enough_was_tried() -> None:
 
 def test_instances_of_any_sizes_stand_side_by_side() -> None:
     parts = [KNAPSACK.parse_instance(text)[0] for text in ("1:2:3", "1,2:3,4:5")]
-    batch = join(KNAPSACK, parts)
+    batch = join_instances(KNAPSACK, parts)
     assert batch.sizes.tolist() == [1, 2]
     for k, one in enumerate(parts):
         assert KNAPSACK.write_instance(batch.part(k, k + 1)) == KNAPSACK.write_instance(one)

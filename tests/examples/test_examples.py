@@ -169,16 +169,16 @@ def test_agents_are_shown_as_rules(example: Example, imitator: Path) -> None:
 
 
 def test_agents_are_checked(example: Example, imitator: Path) -> None:
-    words = ("--task", example.path, "--up-to", "5", "--instances", "5")
+    words = ("--task", example.path, "--up-to", "5", "--instances", "5", "--effort", "500")
     for agent in (f"teacher:{example.teacher}", imitator):
         assert "passed" in command("check", agent, *words).splitlines()[0]
-    assert surpass.check(str(imitator), task=example.path, up_to=4, instances=5).passed
+    assert surpass.check(str(imitator), task=example.path, up_to=4, instances=5, effort=500).passed
 
 
 def test_python_does_the_same_as_the_command_line(example: Example, imitator: Path, tmp_path: Path) -> None:
     run = learn_in_python(example, "imitation", tmp_path / "run")
     program = surpass.program(run.agent)
-    assert surpass.check(program, up_to=4, instances=5).passed
+    assert surpass.check(program, up_to=4, instances=5, effort=500).passed
     program.write(tmp_path / "mine.rules")
     agents = (run.agent, program, str(imitator), str(tmp_path / "mine.rules"))
     first, *others = (surpass.evaluate(agent, sizes=[4, 8]).rows for agent in agents)

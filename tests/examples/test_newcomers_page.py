@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "your-own-task.md").read_text()
 EXAMPLE = (ROOT / "examples" / "minimum.py").read_text()
 
-EVALUATE, CHECK = ("evaluate", "--sizes", "5"), ("check", "--up-to", "3", "--instances", "0")
+EVALUATE, CHECK = ("evaluate", "--sizes", "5"), ("check", "--up-to", "3", "--instances", "0", "--effort", "500")
 MISTAKES = {
     "a feature that returns 3": ("registers[v] == state.registers[SIZE] - 1", "registers[v] + 3", EVALUATE),
     "a kernel that does not compile": ("state.items[state.registers[v]]", "state.itms[state.registers[v]]", EVALUATE),

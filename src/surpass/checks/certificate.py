@@ -12,9 +12,10 @@ from surpass.machine.trace import Trace, write_trace
 from surpass.printing import Printed, cut, show_number, text_table
 from surpass.table import Table
 
-__all__ = ["Certificate", "CheckedSize", "CounterExample", "Unending", "fingerprint_of"]
-
 FORMAT = "surpass certificate 1"
+
+SEARCH = "search"
+"""What a counter-example names in the place of a distribution if a search among changed instances came to it."""
 
 WIDEST = 36
 """Longer instances are cut in tables."""
@@ -66,10 +67,11 @@ class CounterExample(Printed):
         if self.shrunk_from is None:
             found = [f"the smallest failing instance: {instance}"]
         else:
+            how = "that a search came to" if self.data == SEARCH else f"drawn from {self.data}"
             found = [
                 f"a failing instance: {instance}",
-                f"(what is left of one of size {self.shrunk_from:,} drawn from {self.data}; all smaller ones that were"
-                " enumerated are solved)",
+                f"(what is left of one of size {self.shrunk_from:,} {how}; all smaller ones that were enumerated are"
+                " solved)",
             ]
         lines = [f"  {line}" for line in (*found, f"{self.outcome} after {self.steps:,} steps: {self.why}")]
         if self.trace is None:
@@ -99,6 +101,39 @@ class Unending:
     """How the run on it goes on, in words."""
 
 
+@dataclass(frozen=True)
+class Explored:
+    """What a search for instances that lead to new observations came to."""
+
+    instances: int
+    """How many it tried."""
+    new_observations: int
+    """How many observations occurred in it and not before."""
+    since_new: int
+    """How many instances it tried after the last one that led to something new."""
+    effort: int
+    """How many that had to be for the search to end by itself; if there were fewer, its time was up."""
+
+    def __str__(self) -> str:
+        found = "one new observation" if self.new_observations == 1 else f"{self.new_observations:,} new observations"
+        tried = f"a search among changed instances tried {self.instances:,} and came to {found}"
+        if self.since_new >= self.effort or not self.instances:
+            return f"{tried}, none in the last {self.since_new:,}"
+        return (
+            f"{tried}, the last one {self.since_new:,} instances before its time was up: there may well be more"
+            " (--minutes gives it longer)"
+        )
+
+
+@dataclass(frozen=True)
+class Slowest:
+    """The instance of a size that takes the most steps of all that a search came to."""
+
+    size: int
+    steps: int
+    instance: str
+
+
 @dataclass(frozen=True, repr=False)
 class Certificate(Printed):
     """What was checked of an agent, how, and what came out of it."""
@@ -117,6 +152,9 @@ class Certificate(Printed):
     """The instances of named distributions, by size."""
     data: tuple[str, ...]
     """Those distributions."""
+    explored: Explored | None
+    """The search among changed instances, if there was one."""
+    slowest: tuple[Slowest, ...]
     seed: int
     limit: str
     fingerprint: str | None
@@ -137,7 +175,9 @@ class Certificate(Printed):
     @property
     def instances(self) -> int:
         """How many instances were checked and solved."""
-        return sum(row.instances for row in (*self.small, *self.drawn))
+        return sum(row.instances for row in (*self.small, *self.drawn)) + (
+            self.explored.instances if self.explored else 0
+        )
 
     @property
     def worst(self) -> CheckedSize | None:
@@ -150,6 +190,8 @@ class Certificate(Printed):
         rows = (*self.small, *self.drawn)
         if self.observations is None or not self.passed or not rows:
             return None
+        if self.explored is not None and self.explored.new_observations:
+            return None  # the search found what larger instances had not shown
         last = max((row.size for row in rows if row.new_observations), default=0)
         return last if last < max(row.size for row in rows) else None
 
@@ -168,6 +210,8 @@ class Certificate(Printed):
                 f" smallest is {self.unending.first} ({self.unending.outcome})"
             )
         parts.append(self._describe_observations())
+        parts += [str(self.explored)] if self.explored else []
+        parts += [f"the slowest of n = {one.size} found: {one.steps:,} steps, {one.instance}" for one in self.slowest]
         if self.narrow_choices:
             parts.append(f"{self.narrow_choices} choices of the network lead by less than 1e-4")
         mark = f"fingerprint {self.fingerprint}, " if self.fingerprint else ""
@@ -180,6 +224,8 @@ class Certificate(Printed):
         occurred = f"{self.observations:,} observations occurred"
         if self.closed_after is not None:
             return f"{occurred}, none new after n = {self.closed_after:,}"
+        if self.explored is not None and self.explored.new_observations:
+            return occurred
         return f"{occurred}; there were still new ones at the largest size"
 
     def as_json(self) -> dict[str, Any]:
@@ -189,6 +235,9 @@ class Certificate(Printed):
         - `limit`, `seed`: how runs were bounded and instances drawn
         - `small`: `what` was enumerated, if it is `exhaustive`, `up_to` which size, how many `instances`, and `sizes`
         - `drawn`: the distributions (`data`), how many `instances`, and `sizes`
+        - `explored`: null, or how many `instances` the search tried, the `new_observations` it came to, how many
+          instances ago the last one was (`since_new`), and the `effort` asked for
+        - `slowest`: for some sizes the most steps that a search found: `size`, `steps`, `instance`
         - `worst`: the row of the largest enumerated size
         - `observations` that occurred in all, `closed_after` which size (both may be null)
         - `narrow_choices` of a network, or null
@@ -226,6 +275,8 @@ class Certificate(Printed):
                 "instances": sum(row.instances for row in self.drawn),
                 "sizes": parts[1],
             },
+            "explored": vars(self.explored) if self.explored else None,
+            "slowest": [vars(one) for one in self.slowest],
             "worst": {**parts[0][-1], "worst": self.worst.worst} if self.worst else None,
             "observations": self.observations,
             "closed_after": self.closed_after,

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from surpass.checks.certificate import Certificate, CheckedSize, CounterExample, Unending, fingerprint_of
+from surpass.arrays import Flags, Ints
+from surpass.checks.certificate import (
+    SEARCH,
+    Certificate,
+    CheckedSize,
+    CounterExample,
+    Explored,
+    Slowest,
+    Unending,
+    fingerprint_of,
+)
 from surpass.checks.diagnosis import diagnose, stretch, write_out
 from surpass.checks.shrink import shrink
 from surpass.engine.batch import FIRST_DEPTH
+from surpass.engine.explore import Explorer, can_explore, find_slowest
 from surpass.engine.run import AnyAgent, Results, run
 from surpass.errors import SettingError
 from surpass.machine.state import Outcome
@@ -21,9 +32,6 @@ from surpass.table import Agent, Table
 from surpass.tasks.enumeration import enumeration_of
 from surpass.tasks.task import Enumeration, Instances, Limit, Request, Task
 
-__all__ = ["check"]
-
-Ints = npt.NDArray[np.int64]
 Progress = Callable[[str, int, int | None], None]
 Report = Callable[..., None]
 
@@ -35,6 +43,15 @@ BETWEEN = tuple(range(9, 17))
 """The sizes that are drawn by default beside the task's own: those that follow on most enumerated ones."""
 QUICK = 10**5
 """Runs that will take fewer steps in all, going by the size before, are left to one thread."""
+EFFORT = 200_000
+"""How many changed instances in a row must lead to nothing new before the search for such ends."""
+MOST_MINUTES = 100_000
+MINUTES = 1.0
+"""How long it may take at most."""
+SLOWEST_SIZES = (10, 20, 50)
+"""The sizes of which the slowest instance is searched for."""
+SLOWEST_EFFORT = 1000
+"""For so much effort there is one round of that search."""
 SHRINKING_STEPS = 10**9
 """How many steps may be spent on making a failing instance smaller."""
 
@@ -48,19 +65,28 @@ def check(
     seed: int = 0,
     limit: str | None = None,
     must_end: bool = False,
+    effort: int | None = None,
+    minutes: float | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Certificate:
     """Return a certificate of an agent, with the smallest failing instance if there is one.
 
     Every instance that the task enumerates is run up to size `up_to`, then `instances` of each named distribution and
-    kind of query at each of `sizes`. Each must be solved within `limit`, by the word of the task's kernel and by that
-    of its `find_wrong`. Where steps are a budget, what is claimed must hold at every budget up to the limit; with
+    kind of query at each of `sizes`. Then a search changes instances and keeps those that lead to observations that did
+    not occur before, until `effort` of them in a row have led to nothing new or `minutes` are over; with an effort of 0
+    there is none. Each instance must be solved within `limit`, by the word of the task's kernel and by that of its
+    `find_wrong`. Where steps are a budget, what is claimed must hold at every budget up to the limit; with
     `must_end` the enumerated runs must also end by themselves. `progress(what, done, total)` is called as runs end.
     """
     task = agent.task
     if instances < 0:
         raise SettingError(f"the number of instances is {instances}; it must be 0 or more")
+    effort, minutes = EFFORT if effort is None else effort, MINUTES if minutes is None else minutes
+    if effort < 0:
+        raise SettingError(f"the effort is {effort}; it must be 0 or more")
+    if not 0 < minutes <= MOST_MINUTES:
+        raise SettingError(f"the minutes are {minutes:g}; they must be more than 0 and at most {MOST_MINUTES:,}")
     enumeration = enumeration_of(task)
     largest = enumeration.largest if up_to is None else up_to
     total = _count(enumeration, largest)
@@ -68,6 +94,10 @@ def check(
     small = checker.check_enumerated(enumeration, largest, total)
     wanted = sorted({*(sizes or (*BETWEEN, *task.sizes))}) if instances else []
     drawn = checker.check_drawn(wanted, instances, seed) if checker.failure is None else []
+    explored, slowest = None, []
+    if effort and checker.table is not None and can_explore(task):
+        explored = checker.explore(effort, 60 * minutes, seed) if checker.failure is None else None
+        slowest = checker.find_slowest(effort, seed) if checker.failure is None else []
     return Certificate(
         agent=agent.name,
         task=task.name,
@@ -77,6 +107,8 @@ def check(
         small=tuple(small),
         drawn=tuple(drawn),
         data=tuple(task.inputs.draw) if drawn else (),
+        explored=explored,
+        slowest=tuple(slowest),
         seed=seed,
         limit=str(checker.limit),
         fingerprint=None if checker.table is None else fingerprint_of(checker.table),
@@ -148,12 +180,43 @@ class _Checker:
             batches = self._draw(size, kinds, count, seed)
             found = self._check_size(batches, partial(self._report, f"drawn, n = {size:,}", None, 0))
             if isinstance(found, _Failing):
-                smallest = self._shrink(found.instance)
-                failure = diagnose(self.agent, smallest, found.limit, self._run)
-                self.failure = dataclasses.replace(failure, data=found.data, shrunk_from=size)
+                self._fail(found.instance, found.limit, found.data)
                 break
             rows += [found] if found else []
         return rows
+
+    def explore(self, effort: int, seconds: float, seed: int) -> Explored | None:
+        """Search for instances that lead to new observations; return what was tried, or None if one fails."""
+        started, before = time.monotonic(), len(self.table or ())
+        explorer = Explorer(self.task, lambda batch: self._run(batch, self.limit, not self._is_budget), seed=seed)
+        for batch, results in explorer.rounds():
+            if not results.solved.all():
+                self._fail(_unsolved(self.task, batch, results), self.limit, SEARCH)
+                return None
+            self.progress("searching, observations", len(self.table or ()), None)
+            if explorer.since_new >= effort or time.monotonic() - started > seconds:
+                break
+        return Explored(explorer.tried, len(self.table or ()) - before, explorer.since_new, effort)
+
+    def find_slowest(self, effort: int, seed: int) -> list[Slowest]:
+        """Return the slowest instance of some sizes that a search comes to, where steps are what counts."""
+        rows: list[Slowest] = []
+        for size in SLOWEST_SIZES if self.task.measure == "steps" else ():
+            self.progress(f"searching for the slowest of n = {size}", 0, None)
+            rounds = 1 + min(effort, EFFORT) // SLOWEST_EFFORT
+            instance, results = find_slowest(
+                self.task, lambda batch: self._run(batch, self.limit, True), size, rounds, seed
+            )
+            if not results.solved.all():
+                self._fail(_unsolved(self.task, instance, results), self.limit, SEARCH)
+                return []
+            rows.append(Slowest(size, int(results.steps[0]), write_out(self.task, instance)))
+        return rows
+
+    def _fail(self, instance: Instances, limit: Limit, source: str) -> None:
+        """Note an instance that is not solved, made smaller."""
+        failure = diagnose(self.agent, self._shrink(instance), limit, self._run)
+        self.failure = dataclasses.replace(failure, data=source, shrunk_from=int(instance.sizes[0]))
 
     def _draw(
         self, size: int, kinds: Sequence[tuple[str, str]], count: int, seed: int
@@ -224,7 +287,7 @@ class _Checker:
             return _Failing(part.part(failing[0], failing[0] + 1), failing[1], "")
         return np.where(ends, longer.steps, limits)
 
-    def _note_unending(self, first: Instances, results: Results, ends: npt.NDArray[np.bool_]) -> None:
+    def _note_unending(self, first: Instances, results: Results, ends: Flags) -> None:
         count = int((~ends).sum())
         if self.unending is not None:
             self.unending = dataclasses.replace(self.unending, instances=self.unending.instances + count)
@@ -237,7 +300,7 @@ class _Checker:
         """Return the smallest failing instance that can be made of one in a number of steps."""
         spent = tried = 0
 
-        def fails(batch: Instances) -> npt.NDArray[np.bool_] | None:
+        def fails(batch: Instances) -> Flags | None:
             nonlocal spent, tried
             if spent > SHRINKING_STEPS:
                 return None
@@ -273,6 +336,17 @@ class _Failing(NamedTuple):
     instance: Instances
     limit: Limit
     data: str
+
+
+def _unsolved(task: Task, batch: Instances, results: Results) -> Instances:
+    """Return the first instance of a batch that is not solved, without the memory that only a larger one needs."""
+    first = int(results.solved.argmin())
+    size = int(batch.sizes[first])
+    return Instances(
+        batch.sizes[first : first + 1],
+        batch.items[first : first + 1, : task.memory.item_width(size)],
+        batch.reals[first : first + 1, : task.memory.real_width(size)],
+    )
 
 
 def _slices(task: Task, batch: Instances) -> Iterator[Instances]:

@@ -12,8 +12,6 @@ from surpass.machine.state import Outcome
 from surpass.machine.trace import Trace
 from surpass.tasks.task import Instances, Limit, Task
 
-__all__ = ["PATIENCE", "diagnose", "stretch", "write_out"]
-
 Run = Callable[[Instances, Limit, bool], Results]
 """Runs the agent on instances with a limit, and finds loops if asked to."""
 

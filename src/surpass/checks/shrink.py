@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-import numpy as np
-import numpy.typing as npt
+from surpass.arrays import Flags
+from surpass.engine.explore import can_explore
+from surpass.tasks.changes import Parts, read_parts, written_parts
+from surpass.tasks.task import Instances, Number, Task, join_instances
 
-from surpass.errors import InstanceError
-from surpass.tasks.task import Instances, Number, Task, parse_numbers
-
-__all__ = ["shrink"]
-
-Parts = list[list[Number]]
-Fails = Callable[[Instances], npt.NDArray[np.bool_] | None]
+Fails = Callable[[Instances], Flags | None]
 """Returns which of some instances fail, or None when enough have been tried."""
 
 FEWEST, MOST = 4, 256
@@ -28,9 +24,9 @@ def shrink(task: Task, instance: Instances, fails: Fails) -> Instances:
     Works on the written form, so any task that reads and writes its instances can have it. Of the candidates of one
     kind the first that still fails is taken, until none does.
     """
-    if task.inputs.read is None or task.inputs.write is None:
+    if not can_explore(task):
         return instance
-    parts = [parse_numbers(part) for part in task.write_instance(instance).split(":")]
+    parts = written_parts(task, instance)
     size = int(instance.sizes[0])
     kinds: list[Callable[[Parts, int], Iterator[Parts]]] = [_delete, _merge, _lower, _reorder]
     chosen = instance
@@ -52,38 +48,19 @@ def _first_failing(task: Task, candidates: Iterator[Parts], fails: Fails) -> tup
     while True:
         some: list[tuple[Parts, Instances]] = []
         for candidate in candidates:
-            instance = _read(task, candidate)
+            instance = read_parts(task, candidate)
             if instance is not None:
                 some.append((candidate, instance))
             if len(some) == at_once:
                 break
         if not some:
             return None
-        failed = fails(join(task, [instance for _, instance in some]))
+        failed = fails(join_instances(task, [instance for _, instance in some]))
         if failed is None:
             return None
         if failed.any():
             return some[int(failed.argmax())]
         at_once = min(2 * at_once, MOST)
-
-
-def _read(task: Task, parts: Parts) -> Instances | None:
-    assert task.inputs.read is not None
-    try:
-        return task.inputs.read(parts)[0]
-    except InstanceError:
-        return None
-
-
-def join(task: Task, instances: Sequence[Instances]) -> Instances:
-    """Return instances of any sizes as one batch."""
-    widest = max(int(one.sizes[0]) for one in instances)
-    batch = task.allocate(len(instances), widest)
-    for k, one in enumerate(instances):
-        batch.sizes[k] = one.sizes[0]
-        batch.items[k, : one.items.shape[1]] = one.items[0]
-        batch.reals[k, : one.reals.shape[1]] = one.reals[0]
-    return batch
 
 
 def _delete(parts: Parts, size: int) -> Iterator[Parts]:

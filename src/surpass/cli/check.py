@@ -40,17 +40,28 @@ def check_command(
             "--must-end", help="Where steps are a budget (knapsack): a run that never ends by itself is a failure too."
         ),
     ] = False,
+    effort: Annotated[
+        int | None,
+        typer.Option(
+            help="How many changed instances in a row must lead to nothing new before the search for such ends; 0 for"
+            " no search.  [default: 200000]"
+        ),
+    ] = None,
+    minutes: Annotated[float | None, typer.Option(help="How long that search may take.  [default: 1]")] = None,
     json: Json = None,
 ) -> None:
     """Check an agent on every small instance and on large ones; print a certificate or the smallest failing instance.
 
     Lists are enumerated up to order (permutations and ties), ordered lists with every query and gap, knapsacks on a
-    grid of small numbers. Loops are recognised as such. The certificate says what was checked, the worst case of each
-    size and whether new observations kept turning up; it is no proof for other sizes. The exit code is 0 if all is
-    solved, 1 if an instance fails, 2 for bad input.
+    grid of small numbers. Large instances are drawn of every distribution. Then a search changes instances, keeps those
+    that lead the agent to observations it has not come to before, and changes them in turn. Loops are recognised as
+    such. The certificate says what was checked, the worst case of each size, and how long ago the last new observation
+    turned up; it is no proof for other sizes. The exit code is 0 if all is solved, 1 if an instance fails, 2 for bad
+    input.
 
-    The JSON certificate has the keys format, agent, task, fingerprint, date, passed, limit, seed, small, drawn, worst,
-    observations, closed_after, narrow_choices, unending and failure; small and drawn list their sizes.
+    The JSON certificate has the keys format, agent, task, fingerprint, date, passed, limit, seed, small, drawn,
+    explored, slowest, worst, observations, closed_after, narrow_choices, unending and failure; small and drawn list
+    their sizes.
 
     Example: surpass check zoo:sort-bubble --up-to 7 --json certificate.json
     """
@@ -67,6 +78,8 @@ def check_command(
             seed=seed,
             limit=limit,
             must_end=must_end,
+            effort=effort,
+            minutes=minutes,
             progress=progress,
         )
     if not output.is_stdout:

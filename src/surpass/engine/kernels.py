@@ -14,6 +14,7 @@ import numpy as np
 from surpass.arrays import Ints, Reals
 from surpass.engine.batch import Batch
 from surpass.machine.calls import FRAME, stack_limit
+from surpass.machine.kernel import kernel
 from surpass.machine.state import DEPTH, LOCALS, PREVIOUS, SIZE, Outcome, State
 from surpass.table import EMPTY, find
 
@@ -35,14 +36,16 @@ STEP_LIMIT, STACK_LIMIT, NO_ACTION, BAD_OBSERVATION = (
 )
 
 
-@numba.njit(forceinline=True)
+@kernel
 def start_one(batch: Batch, b: int, sizes: Ints, items: Ints, reals: Reals, k: int) -> None:
     """Start episode `b` on instance `k`, in place."""
     batch.registers[b, :] = 0
     batch.registers[b, SIZE] = sizes[k]
     batch.registers[b, LOCALS] = FRAME_SIZE - FRAME
-    batch.items[b, : items.shape[1]] = items[k]
-    batch.reals[b, : reals.shape[1]] = reals[k]
+    for at in range(items.shape[1]):
+        batch.items[b, at] = items[k, at]
+    for at in range(reals.shape[1]):
+        batch.reals[b, at] = reals[k, at]
     batch.steps[b] = 0
     batch.outcomes[b] = start(State(batch.registers[b], batch.items[b], batch.reals[b], batch.stack[b]))
 
@@ -54,7 +57,7 @@ def reset(batch: Batch, sizes: Ints, items: Ints, reals: Reals, rows: Ints) -> N
         start_one(batch, rows[k], sizes, items, reals, k)
 
 
-@numba.njit(forceinline=True)
+@kernel
 def check_stack(state: State) -> int:
     """Return `RUNNING` if one more call can be opened, else why the episode has to wait or end."""
     if FRAME_SIZE > 0:
@@ -65,7 +68,7 @@ def check_stack(state: State) -> int:
     return RUNNING
 
 
-@numba.njit(forceinline=True)
+@kernel
 def is_same(state: State, other: State) -> bool:
     """Tell whether two states are equal in everything that the rest of an episode depends on."""
     for k in range(len(state.registers)):
@@ -84,17 +87,20 @@ def is_same(state: State, other: State) -> bool:
     return all_same
 
 
-@numba.njit(forceinline=True)
+@kernel
 def copy_state(state: State, other: State) -> None:
     """Copy everything that the rest of an episode depends on into `other`, in place."""
-    other.registers[:] = state.registers
-    other.items[:] = state.items
-    other.reals[:] = state.reals
+    for k in range(len(state.registers)):
+        other.registers[k] = state.registers[k]
+    for k in range(len(state.items)):
+        other.items[k] = state.items[k]
+    for k in range(len(state.reals)):
+        other.reals[k] = state.reals[k]
     for k in range(state.registers[DEPTH] * FRAME_SIZE):
         other.stack[k] = state.stack[k]
 
 
-@numba.njit(forceinline=True)
+@kernel
 def advance_one(
     batch: Batch, keys: Ints, values: Ints, action_rows: Ints, limit: int, counts: Ints, kept: State, b: int
 ) -> None:
@@ -171,16 +177,9 @@ def advance(
         np.empty(find_loops * batch.reals.shape[1]),
         np.empty(find_loops * batch.stack.shape[1], np.int64),
     )
-    nothing = limits[:0]
-    no_state = State(nothing, nothing, np.empty(0), nothing)
     for b in range(first, min(last, len(limits))):
-        if batch.outcomes[b] > RUNNING:
-            continue
-        if find_loops or len(counts) > 0:
+        if batch.outcomes[b] <= RUNNING:
             advance_one(batch, keys, values, action_rows, limits[b], counts, kept, b)
-        else:
-            # Inlined a second time, with neither: what is known to be empty costs nothing at each step.
-            advance_one(batch, keys, values, action_rows, limits[b], nothing, no_state, b)
 
 
 @numba.njit(nogil=True, cache=True)

@@ -67,7 +67,7 @@ def check_kernels(task: Task) -> None:
         signature = (STATE, *[numba.int64] * declared.arguments)
         try:
             declared.kernel.compile(signature)
-        except NumbaError as error:
+        except (NumbaError, AssertionError) as error:
             raise DeclarationError(f"{whose} does not compile: {gist(error)}") from error
         returned = types.unliteral(declared.kernel.overloads[signature].signature.return_type)  # type: ignore[no-untyped-call]
         kinds, needed = declared.returns
@@ -95,5 +95,7 @@ def gist(error: Exception) -> str:
     lines = [line for line in lines if not line.startswith("Failed in nopython mode")]
     said = itertools.takewhile(lambda line: not line.startswith(("File ", "During:", "There are ")), lines)
     what = re.sub(r"State\((?:array\([^)]*\)(?:, )?)+\)", "State", " ".join(list(said)[:3]))
+    if "NRT required" in str(error):
+        what = "it makes a new array or copies part of one; a kernel reads and writes single numbers"
     place = re.search(r'^File "([^"]*)", line (\d+):(?:[^\0]*?def (\w+))?', "\n".join(lines), re.MULTILINE)
     return f"{what} ({Path(place[1]).name}, line {place[2]}, in {place[3]})" if place else what

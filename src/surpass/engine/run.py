@@ -15,7 +15,7 @@ from surpass.engine.batch import Batch, allocate
 from surpass.engine.specialise import specialise
 from surpass.errors import InstanceError, SettingError
 from surpass.machine.state import SCORE, Outcome
-from surpass.table import Agent, Table
+from surpass.table import EMPTY, Agent, Table
 from surpass.tasks.task import Instances, Limit, Task
 
 Finish = Callable[[Batch, Ints, Progress | None], Batch]
@@ -55,6 +55,8 @@ class Results:
     outcomes: Ints
     scores: Reals
     rewards: Reals
+    asked: Flags
+    """Whether the run came to an observation that the table lacked."""
 
     @property
     def solved(self) -> Flags:
@@ -104,7 +106,7 @@ def run_by(
         raise InstanceError(f"these instances do not have the memory that task {task.name} needs for size {widest}")
     if instances.count == 0:
         none = np.zeros(0, np.int64)
-        return Results(none, none, none, np.zeros(0), np.zeros(0))
+        return Results(none, none, none, np.zeros(0), np.zeros(0), np.zeros(0, np.bool_))
     words = task.memory.item_width(widest) + task.memory.real_width(widest) + task.register_count + 64
     chunk = max(1, MEMORY_WORDS // words)
     parts = []
@@ -114,8 +116,9 @@ def run_by(
         batch = allocate(task, part.count, widest)
         specialise(task).reset(batch, *part, np.arange(part.count))
         before = batch.reals[:, SCORE].copy()
+        batch.pending[:] = EMPTY
         batch = finish(batch, np.ascontiguousarray(limits[first : first + chunk]), report)
-        parts.append(_judge(task, part, batch, before))
+        parts.append((*_judge(task, part, batch, before), batch.pending != EMPTY))
     return Results(instances.sizes, *(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 

@@ -36,6 +36,7 @@ from surpass.engine.groups import group_features
 from surpass.engine.refusals import check_kernels, gist
 from surpass.errors import DeclarationError
 from surpass.machine.interface import Interface
+from surpass.machine.kernel import kernel
 from surpass.table import Table
 from surpass.tasks.task import Task
 
@@ -155,7 +156,7 @@ def _declare(task: Task, written: str) -> dict[str, Any]:
     exec(written, names)  # the text below, made of the interface's numbers only
     for name in ("operands_of", "pack", "unpack", "in_range"):
         if name in names:
-            declared[name] = numba.njit(forceinline=True)(names[name])
+            declared[name] = kernel(names[name])
     return declared
 
 

@@ -3,9 +3,9 @@
 It starts from the program of any agent with a table. A round draws instances, and then, again and again, tries a set
 of edited programs on few of them, the better ones on more, and the best on many; one that is better there becomes the
 program. Better means fewer steps, at no size more, and fewer rules: a rule must save more than it costs. What is kept
-must solve everything that the program solved. At the end of a round the program is checked on every small instance and
-on large ones of every distribution; if it fails, an earlier one of the round takes its place, and the instance that it
-failed on is tried from then on.
+must solve everything that the program solved. At the end of a round the program is checked on every small instance, on
+large ones of every distribution, and on changed ones that lead to new observations; if it fails, an earlier one of the
+round takes its place, and the instance that it failed on is tried from then on.
 
 A round depends on nothing but the configuration, its number and what `save_state` keeps, so a run that is resumed goes
 on exactly as it would have.
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,8 @@ from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.structured import StructuredPolicy
 from surpass.arrays import Ints, Reals
 from surpass.bundles import Tensors
-from surpass.engine.run import run
+from surpass.engine.explore import Explorer, can_explore
+from surpass.engine.run import Results, run
 from surpass.errors import SettingError
 from surpass.learning.edits import Editor, size_of, without
 from surpass.learning.imitation import Imitation, ImitationConfig
@@ -47,6 +49,8 @@ MOST_ENUMERATED = 50_000
 """It is checked on every instance of those sizes that have no more than these; at the end, on twelve times as many."""
 MOST_CHECKED, CHECKED_ITEMS = 200, 4000
 """At most how many instances of a size and distribution it is checked on, and about how many items these have."""
+CHANGED_ROUNDS = 12
+"""How many rounds of a search for new observations it is checked on; at the end, twelve times as many."""
 KEPT = ("rounds", "tried", "reference", "is_sound", "hard")
 """What a checkpoint keeps as it is."""
 MOST_HARD = 200
@@ -278,21 +282,32 @@ class Improvement:
     def _check(self, program: Program) -> tuple[str | None, set[int]]:
         """Return an instance that a program fails on, as text, if many show one; and the rules that fired."""
         table = Table(self.task, program)
-        for instances in self._checked():
-            results = run(table, instances, find_loops=self.task.measure == "steps")
+
+        def run_all(instances: Instances) -> Results:
+            return run(table, instances, find_loops=self.task.measure == "steps")
+
+        checked = ((instances, run_all(instances)) for instances in self._checked())
+        changed: Iterator[tuple[Instances, Results]] = iter(())
+        if can_explore(self.task):
+            explorer = Explorer(self.task, run_all, seed=self._seed(self.rounds, 0))
+            changed = islice(explorer.rounds(), CHANGED_ROUNDS * (12 if self._is_last else 1))
+        for instances, results in chain(checked, changed):
             wrong = np.flatnonzero(~results.solved)
             if wrong.size:
                 return self.task.write_instance(instances.part(int(wrong[0]), int(wrong[0]) + 1)), set()
         return None, set(program.rules_for(table.observations).tolist())
 
+    @property
+    def _is_last(self) -> bool:
+        return self.rounds + 1 >= self.config.rounds
+
     def _checked(self) -> Iterator[Instances]:
         """Yield hard instances, every small one, and some of every distribution at all sizes."""
         if self.hard:
             yield join_instances(self.task, [self.task.parse_instance(text)[0] for text in self.hard])
-        is_last = self.rounds + 1 >= self.config.rounds
         small = enumeration_of(self.task)
         for size in range(min(small.largest, SMALL_SIZES[-1]) + 1):
-            if small.count(size) <= MOST_ENUMERATED * (12 if is_last else 1):
+            if small.count(size) <= MOST_ENUMERATED * (12 if self._is_last else 1):
                 yield from small.instances(size)
         for size in sorted({*SMALL_SIZES, *self.sizes, *self.config.large_sizes}):
             count = max(2, min(MOST_CHECKED, CHECKED_ITEMS // size))

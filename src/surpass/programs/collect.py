@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import islice
 
-import numpy as np
-
+from surpass.engine.explore import Explorer, can_explore
 from surpass.engine.run import Results, run
-from surpass.errors import InstanceError
 from surpass.table import Agent, Table
 from surpass.tasks.enumeration import enumeration_of
-from surpass.tasks.task import Instances, Number, Request, join_instances, parse_numbers
+from surpass.tasks.task import Instances, Request
 
 Progress = Callable[[str, int, int | None], None]
 
@@ -26,13 +25,10 @@ MOST_ITEMS = 400_000
 """At most how many items they have together."""
 MOST_DRAWN = 2000
 """How many there are at most."""
-CHANGED_SIZE = 30
-"""Up to which size instances are kept to be changed."""
-CHANGED_ROUNDS, CHANGED = 8, 400
-"""How many times changed instances are run, and how many of them each time."""
-TOGETHER = 8
-"""How many changed instances are run at once, and are all kept if something new occurs in them."""
-MOST_KEPT = 400
+FEW = 256
+"""To hand so few instances over to threads takes longer than to run them."""
+CHANGED_ROUNDS = 16
+"""How many rounds of changed instances are run at a time."""
 
 
 class Collector:
@@ -45,8 +41,7 @@ class Collector:
         self.instances = 0
         """How many instances it was run on."""
         self.rounds = 0
-        self._kept: list[str] = []
-        """Instances, as text, in which something new occurred, the latest last."""
+        self._changed = Explorer(self.task, self._run, seed=seed).rounds() if can_explore(self.task) else iter(())
 
     def collect_small(self, progress: Progress | None = None) -> None:
         """Run the agent on every small instance."""
@@ -83,55 +78,14 @@ class Collector:
 
         Observations that are too rare to be drawn are often a small change away from an instance that was.
         """
-        random = np.random.default_rng([self.seed, self.rounds])
-        for _ in range(CHANGED_ROUNDS if self._kept else 0):
-            self._kept = self._kept[-MOST_KEPT:]
-            changed = []
-            for _ in range(CHANGED):
-                text = change_instance(random, self._kept[int(random.integers(len(self._kept)))])
-                try:
-                    changed.append(self.task.parse_instance(text)[0])
-                except InstanceError:
-                    continue  # this task does not take it: its lists are ordered, or of one length
-            for first in range(0, len(changed), TOGETHER):
-                self._run(join_instances(self.task, changed[first : first + TOGETHER]), progress, keep=TOGETHER)
+        for _ in islice(self._changed, CHANGED_ROUNDS):
+            if progress:
+                progress("observations", len(self.table), None)
 
-    def _run(self, instances: Instances, progress: Progress | None, *, keep: int = 2) -> Results:
-        """Run the agent on instances and return what came of them; keep some if something new occurred."""
-        before = len(self.table)
-        # To hand a few instances over to threads takes longer than to run them.
-        results = run(self.table, instances, threads=1 if instances.count <= TOGETHER else None)
+    def _run(self, instances: Instances, progress: Progress | None = None) -> Results:
+        """Run the agent on instances and return what came of them."""
+        results = run(self.table, instances, threads=1 if instances.count <= FEW else None)
         self.instances += instances.count
-        if len(self.table) > before and self.task.inputs.write and self.task.inputs.read:
-            chosen = [k for k in range(instances.count) if 1 < instances.sizes[k] <= CHANGED_SIZE][-keep:]
-            self._kept += [self.task.write_instance(instances.part(k, k + 1)) for k in chosen]
         if progress:
             progress("observations", len(self.table), None)
         return results
-
-
-def change_instance(random: np.random.Generator, text: str) -> str:
-    """Return a written instance with one of its lists changed a little.
-
-    Two items are swapped, or one is changed, copied onto another, cut or appended. A list in order that stands beside
-    others stays in order.
-    """
-    parts = [parse_numbers(part) for part in text.split(":")]
-    part = parts[int(random.integers(len(parts)))]
-    is_ordered = len(parts) > 1 and part == sorted(part)
-    here, there = (int(random.integers(len(part))) for _ in range(2)) if part else (0, 0)
-    step: Number = int(random.integers(-2, 3))
-    kind = int(random.integers(5)) if part else 4
-    if kind == 0:
-        part[here], part[there] = part[there], part[here]
-    elif kind == 1:
-        part[here] += step
-    elif kind == 2:
-        part[here] = part[there]
-    elif kind == 3:
-        del part[here]
-    else:
-        part.append((part[here] if part else 0) + step)
-    if is_ordered:
-        part.sort()
-    return ":".join(",".join(map(str, numbers)) for numbers in parts)

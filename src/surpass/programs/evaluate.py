@@ -16,6 +16,7 @@ import numpy.typing as npt
 from surpass.arrays import Ints
 from surpass.errors import SettingError
 from surpass.machine.interface import NO_ACTION, Interface
+from surpass.machine.kernel import kernel
 
 if TYPE_CHECKING:
     from surpass.programs.program import Program
@@ -93,7 +94,7 @@ def split_observations(interface: Interface, observations: Ints) -> Digits:
     return np.ascontiguousarray(interface.digits(observations), np.int16)
 
 
-@numba.njit(nogil=True, forceinline=True)
+@kernel
 def _fire(rules: CompiledRules, digits: Digits) -> int:
     """Return the number of the first rule that fits the value numbers [F] of an observation, or `NO_RULE`."""
     function, previous = rules.where

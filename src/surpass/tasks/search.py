@@ -121,15 +121,17 @@ def _draw_queries(request: Request, ranks: Ints) -> Ints:
     return present if request.queries == "present" else absent
 
 
-LARGEST_TIED = 10
-"""Up to this size every ordered list is enumerated, beyond only the one without ties."""
+LARGEST_TIED = 14
+"""Up to this size every ordered list is enumerated."""
+LARGEST_RUN = 40
+"""Up to this size every one with a single run of equal values, beyond only the one without ties."""
 BATCH_WORDS = 1 << 20
 """About how many integers of instances to yield at once."""
 
 
 def every_query(size: int) -> Iterator[Instances]:
     """Yield ordered lists of a size with every query: each value, and each gap before, between and after values."""
-    lists = ordered_lists(size) if size <= LARGEST_TIED else np.arange(size)[None, :]
+    lists = _lists_to_check(size)
     values = 2 * lists + 1
     query_counts = values.max(axis=1, initial=-1) + 2
     rows = np.repeat(np.arange(len(lists)), query_counts)
@@ -143,9 +145,25 @@ def every_query(size: int) -> Iterator[Instances]:
         yield instances
 
 
+def _lists_to_check(size: int) -> Ints:
+    """Return the ordered lists [m, size] that are enumerated."""
+    if size <= LARGEST_TIED:
+        return ordered_lists(size)
+    rises = [np.ones(size - 1, np.int64)]
+    if size <= LARGEST_RUN:
+        for length in range(2, size + 1):
+            for first in range(size - length + 1):
+                rises.append(np.ones(size - 1, np.int64))
+                rises[-1][first : first + length - 1] = 0
+    return np.cumsum(np.insert(rises, 0, 0, axis=1), axis=1)
+
+
 def query_count(size: int) -> int:
     """Return how many instances `every_query` yields."""
-    return 2 * size + 1 if size > LARGEST_TIED else (size + 2) * 2**size // 2
+    if size <= LARGEST_TIED:
+        return (size + 2) * 2**size // 2
+    runs = sum(distinct * (2 * distinct + 1) for distinct in range(1, size)) if size <= LARGEST_RUN else 0
+    return 2 * size + 1 + runs
 
 
 def read(parts: Sequence[Sequence[Number]]) -> tuple[Instances, tuple[str, ...]]:
@@ -207,8 +225,9 @@ SEARCH = Task(
         },
         queries=("mixed", "present", "absent"),
         small=Enumeration(
-            what=f"ordered lists of n distinct values, and with every pattern of ties up to n = {LARGEST_TIED},"
-            " with every query: each value, and each gap before, between and after values",
+            what=f"ordered lists of n distinct values, with every pattern of ties up to n = {LARGEST_TIED}, with every"
+            f" run of equal values up to n = {LARGEST_RUN}, with every query: each value, and each gap before, between"
+            " and after values",
             instances=every_query,
             count=query_count,
             largest=2000,

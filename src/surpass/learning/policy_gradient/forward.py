@@ -8,23 +8,19 @@ network, tables of what the values of groups of features add to its first layer.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numba
 import numpy as np
 
 from surpass.arrays import Floats, Ints, Reals
 from surpass.learning.policy_gradient.arrays import DecisionPlan, Tree
+from surpass.machine.kernel import UNCOUNTED, kernel
 
 HIDDEN_LAYERS = 3
 WIDTH = 64
 """How wide every hidden layer is; a constant, so that loops over it become a few vector instructions."""
 ZERO, ONE = np.float32(0), np.float32(1)
-UNCOUNTED: dict[str, Any] = {"_nrt": False}
-"""For a function that allocates nothing: it does not count references to its arrays, which its caller keeps alive.
-
-To count those to the thirty arrays of a tree and a plan, up and down again, takes almost as long as the networks.
-"""
 
 
 class Workspace(NamedTuple):
@@ -49,7 +45,7 @@ def new_workspace(tree: Tree) -> Workspace:
     )
 
 
-@numba.njit(forceinline=True)
+@kernel
 def add_row(totals: Floats, row: int, scale: np.float32, terms: Floats, k: int) -> None:
     """Add `scale` times row `k` of `terms` [_, WIDTH] to a row of `totals` [_, WIDTH], in place."""
     for j in range(WIDTH):
@@ -74,7 +70,7 @@ def write_tables(tree: Tree, parameters: Floats) -> None:
                 row += 1
 
 
-@numba.njit(forceinline=True)
+@kernel
 def list_inputs(work: Workspace, count: int, tree: Tree, first: int, value: int) -> int:
     """List the rows of the inputs that `value` sets, after `count` others, in place; return how many there are then."""
     for k in range(tree.input_starts[value], tree.input_starts[value + 1]):
@@ -83,7 +79,7 @@ def list_inputs(work: Workspace, count: int, tree: Tree, first: int, value: int)
     return count
 
 
-@numba.njit(forceinline=True)
+@kernel
 def add_listed(work: Workspace, count: int, parameters: Floats, bias: int) -> None:
     """Set the total to a row of biases plus the rows of parameters that are listed, in place.
 
@@ -116,7 +112,7 @@ def add_listed(work: Workspace, count: int, parameters: Floats, bias: int) -> No
             )
 
 
-@numba.njit(forceinline=True)
+@kernel
 def list_outputs(work: Workspace, first: int) -> int:
     """List the units of a layer that are not cut off, in place; return how many there are.
 
@@ -129,7 +125,7 @@ def list_outputs(work: Workspace, first: int) -> int:
     return count
 
 
-@numba.njit(forceinline=True)
+@kernel
 def multiply(work: Workspace, layers: Floats, row: int, parameters: Floats, k: int) -> float:
     """Return the product of a row's last hidden layer with row `k` of the parameters."""
     products = work.products
@@ -183,7 +179,7 @@ def fill_row(
     accumulate_softmax(plan.options, plan.cumulative, row, choices)
 
 
-@numba.njit(forceinline=True)
+@kernel
 def accumulate_softmax(options: Reals, cumulative: Reals, row: int, choices: int) -> None:
     """Turn the logits in a row of `options` into log-probabilities, and write cumulative probabilities, in place.
 

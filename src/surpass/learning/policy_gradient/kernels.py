@@ -15,6 +15,7 @@ from surpass.arrays import Floats, Ints, Reals
 from surpass.engine.batch import Batch
 from surpass.learning.policy_gradient.arrays import DecisionPlan, Pool, Record, Sums, Tree
 from surpass.learning.policy_gradient.forward import ONE, WIDTH, ZERO, add_row, fill_row, new_workspace, write_tables
+from surpass.machine.kernel import kernel
 from surpass.machine.state import PREVIOUS, SCORE, Outcome, State
 from surpass.table import EMPTY, find
 
@@ -29,7 +30,7 @@ BAD_OBSERVATION = int(Outcome.BAD_OBSERVATION)
 TABLE_FULL, NEEDS_INSTANCE = int(Outcome.TABLE_FULL), int(Outcome.NEEDS_INSTANCE)
 
 
-@numba.njit(forceinline=True)
+@kernel
 def draw_uniform(random: Ints, b: int) -> float:
     """Return a number in [0, 1) from the generator of episode `b`, and move it on in place.
 
@@ -45,7 +46,7 @@ def draw_uniform(random: Ints, b: int) -> float:
     return uniform
 
 
-@numba.njit(forceinline=True)
+@kernel
 def choose(cumulative: Reals, row: int, uniform: float) -> int:
     """Return the first choice of a row whose cumulative probability exceeds `uniform`."""
     choice = 0
@@ -54,7 +55,7 @@ def choose(cumulative: Reals, row: int, uniform: float) -> int:
     return choice
 
 
-@numba.njit(forceinline=True)
+@kernel
 def add_decision(plan: DecisionPlan, observation: int, owner: int, node: int) -> int:
     """Add a row to a plan in place and return its number; its probabilities are still to be filled in."""
     row: int = plan.used[0]
@@ -64,7 +65,7 @@ def add_decision(plan: DecisionPlan, observation: int, owner: int, node: int) ->
     return row
 
 
-@numba.njit(forceinline=True)
+@kernel
 def add_after(plan: DecisionPlan, row: int, choice: int, owner: int, node: int) -> int:
     """Add the decision after a choice at a row to a plan in place and return its number, as `add_decision` does."""
     added = add_decision(plan, plan.observations[owner], owner, node)
@@ -343,7 +344,7 @@ def slope(
                 layers[depth, k, j] = max(plan.layers[row, depth, j], ZERO)
 
 
-@numba.njit(forceinline=True)
+@kernel
 def add_inputs(gradient: Floats, tree: Tree, value: int, slopes: Floats, k: int) -> None:
     """Add what the inputs that `value` sets contribute to the gradient [inputs, WIDTH] of a first layer, in place."""
     for entry in range(tree.input_starts[value], tree.input_starts[value + 1]):
