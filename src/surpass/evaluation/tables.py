@@ -124,7 +124,6 @@ TABLES = (
         RowPlan("rl from scratch", "zoo:sort-quick/rl"),
         RowPlan("rl + imitation", "zoo:sort-quick/rl+imitation-quick_sort"),
         _ours(IMPROVED, "zoo:sort-quick/improvement-quick_sort"),
-        _ours(f"{IMPROVED}, from scratch", "zoo:sort-quick/improvement"),
         limit="10n^2",
         against="quick sort",
     ),
