@@ -20,8 +20,6 @@ from safetensors.numpy import load, save
 from surpass.errors import SavedFileError
 from surpass.machine.interface import Interface
 
-__all__ = ["Tensors", "check_interface", "interface_fingerprint", "load_bundle", "save_bundle", "write_atomically"]
-
 FORMAT = "surpass bundle 1"
 
 Tensors = dict[str, npt.NDArray[Any]]

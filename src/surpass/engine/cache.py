@@ -15,8 +15,6 @@ from typing import Any
 import numba
 import numpy as np
 
-__all__ = ["cache_folder", "feed"]
-
 PACKAGE = Path(__file__).parents[1]
 
 

@@ -14,15 +14,12 @@ from threading import Thread
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from surpass.arrays import Ints
 from surpass.errors import DeclarationError, SurpassError
-
-__all__ = ["Call", "Crew", "call_apart", "make_call"]
 
 _log = logging.getLogger(__name__)
 
-Ints = npt.NDArray[np.int64]
 Call = tuple[Callable[..., None], tuple[Any, ...]]
 """A compiled loop and its arguments."""
 

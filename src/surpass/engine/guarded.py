@@ -23,8 +23,6 @@ from surpass.machine.state import DEPTH, FIRST, LOCALS, SIZE, State
 from surpass.tasks.blame import is_own, place_of, show_place
 from surpass.tasks.task import Task
 
-__all__ = ["Endless", "Guard", "Refused", "interpret_kernels", "is_python_only", "refuse", "time_limit"]
-
 Ints = npt.NDArray[np.int64]
 
 _CALLS = calls.__file__

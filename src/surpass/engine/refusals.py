@@ -23,18 +23,6 @@ from surpass.machine.instructions import Instruction
 from surpass.machine.state import State
 from surpass.tasks.task import Task
 
-__all__ = [
-    "STATE",
-    "Declared",
-    "check_kernel",
-    "check_kernels",
-    "check_shapes",
-    "gist",
-    "of_feature",
-    "of_instruction",
-    "of_start",
-]
-
 _I1 = numba.int64[::1]
 STATE = types.NamedTuple([_I1, _I1, numba.float64[::1], _I1], State)  # type: ignore[no-untyped-call]
 """What the compiler calls the memory of one episode."""

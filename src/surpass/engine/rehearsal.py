@@ -29,8 +29,6 @@ from surpass.tasks.enumeration import enumeration_of
 from surpass.tasks.task import Instances, Limit, Request, Task, join_instances
 from surpass.tasks.teacher import declared_teachers
 
-__all__ = ["rehearse"]
-
 CALL_SECONDS = 2.0
 """Seconds of work after which a call of a kernel is taken to be endless."""
 SECONDS = 3.0

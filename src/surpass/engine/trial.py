@@ -34,8 +34,6 @@ from surpass.tasks.registry import PAPER_TASKS
 from surpass.tasks.task import Task
 from surpass.tasks.teacher import declared_teachers
 
-__all__ = ["is_packaged", "try_kernels"]
-
 _log = logging.getLogger(__name__)
 
 PATIENCE = 2.0

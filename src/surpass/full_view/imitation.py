@@ -16,7 +16,6 @@ from surpass.engine.run import run
 from surpass.errors import SettingError
 from surpass.full_view.agent import FullViewTeacher
 from surpass.full_view.graph import GraphAgent, GraphPolicy, encode_lists
-from surpass.learning.state import load_random, random_state
 from surpass.learning.updates import UpdateLearner
 from surpass.tasks.task import Request, Task
 
@@ -137,10 +136,10 @@ class FullViewImitation(UpdateLearner):
 
     def save_state(self) -> tuple[Tensors, dict[str, Any]]:
         """Return everything that `load_state` needs to go on exactly from here."""
-        return self.network_state(), {"updates": self.updates, "random": random_state(self.random)}
+        return self.network_state(), {"updates": self.updates, "random": self.random.bit_generator.state}
 
     def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
         """Go back to a saved state in place."""
         self.load_network_state(tensors)
         self.updates = record["updates"]
-        load_random(self.random, record["random"])
+        self.random.bit_generator.state = record["random"]

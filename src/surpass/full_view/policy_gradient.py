@@ -21,7 +21,7 @@ from surpass.errors import SettingError
 from surpass.full_view.agent import FullViewTeacher
 from surpass.full_view.graph import GraphAgent, GraphPolicy, GraphValue, encode_lists
 from surpass.learning.policy_gradient.learner import GradientLearner, PolicyGradientConfig
-from surpass.learning.state import load_random, random_state, tensors_under
+from surpass.learning.updates import tensors_under
 from surpass.tasks.task import Request, Task
 
 GRAPH_WORK = 1 << 16
@@ -249,7 +249,7 @@ class FullViewPolicyGradient(GradientLearner):
             "grown": self.grown,
             "draws": self.draws,
             "scalar": self.scalar,
-            "random": random_state(self.random),
+            "random": self.random.bit_generator.state,
         }
         return tensors, record
 
@@ -260,7 +260,7 @@ class FullViewPolicyGradient(GradientLearner):
         self.ages = {int(size): ages for size, ages in tensors_under("ages.", tensors).items()}
         self.updates, self.grown, self.draws = record["updates"], record["grown"], record["draws"]
         self.scalar = record["scalar"]
-        load_random(self.random, record["random"])
+        self.random.bit_generator.state = record["random"]
 
 
 def _count_in_order(lists: Ints) -> Ints:

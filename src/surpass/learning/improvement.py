@@ -126,8 +126,8 @@ class Improvement:
         ):
             if given and given not in allowed:
                 raise SettingError(f"{kind} is {given!r}; allowed: {', '.join(allowed) or 'none'}")
-        self.data = config.data or next(iter(task.inputs.draw))
-        self.queries = config.queries or (task.inputs.queries[0] if task.inputs.queries else "mixed")
+        self.data = config.data or task.inputs.usual_data
+        self.queries = config.queries or task.inputs.usual_queries
         self.rounds = self.tried = 0
         self.current: Program | None = None
         self.best: Program | None = None

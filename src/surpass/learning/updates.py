@@ -11,7 +11,6 @@ from torch import nn
 
 from surpass.agents.networks.files import fill_network, network_tensors
 from surpass.bundles import Tensors
-from surpass.learning.state import load_optimizer, optimizer_tensors, tensors_under
 from surpass.tasks.task import Task
 
 
@@ -23,6 +22,9 @@ class NetworkLearner:
     """Its settings: a dataclass whose every field is part of the recipe."""
     method: str
     network: nn.Module
+    value: nn.Module | None = None
+    """A network for the value of a state, if the learner has one."""
+    optimizer: torch.optim.Optimizer
 
     @property
     def has_network(self) -> bool:
@@ -34,6 +36,23 @@ class NetworkLearner:
         """Everything that this run needs to be made again."""
         return {"method": self.method, **asdict(self.config)}
 
+    def network_state(self) -> Tensors:
+        """Return the networks and the optimizer."""
+        value = self.value.state_dict() if self.value is not None else {}
+        return {
+            **network_tensors(self.network),
+            **{f"value.{name}": tensor.detach().numpy().copy() for name, tensor in value.items()},
+            **_optimizer_tensors(self.optimizer),
+        }
+
+    def load_network_state(self, tensors: Tensors) -> None:
+        """Set the networks and the optimizer in place."""
+        fill_network(self.network, tensors, "the checkpoint")
+        if self.value is not None:
+            given = tensors_under("value.", tensors)
+            self.value.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in given.items()})
+        _load_optimizer(self.optimizer, tensors)
+
 
 class UpdateLearner(NetworkLearner):
     """A learner that is done after a number of updates, the `updates` of its settings.
@@ -41,9 +60,6 @@ class UpdateLearner(NetworkLearner):
     Its `learning_rate` falls to the `final_learning_rate` unless this is 0.
     """
 
-    value: nn.Module | None = None
-    """A network for the value of a state, if the learner has one."""
-    optimizer: torch.optim.Optimizer
     updates: int
 
     @property
@@ -71,19 +87,25 @@ class UpdateLearner(NetworkLearner):
         self.optimizer.step()
         self.updates += 1
 
-    def network_state(self) -> Tensors:
-        """Return the networks and the optimizer."""
-        value = self.value.state_dict() if self.value is not None else {}
-        return {
-            **network_tensors(self.network),
-            **{f"value.{name}": tensor.detach().numpy().copy() for name, tensor in value.items()},
-            **optimizer_tensors(self.optimizer),
-        }
 
-    def load_network_state(self, tensors: Tensors) -> None:
-        """Set the networks and the optimizer in place."""
-        fill_network(self.network, tensors, "the checkpoint")
-        if self.value is not None:
-            given = tensors_under("value.", tensors)
-            self.value.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in given.items()})
-        load_optimizer(self.optimizer, tensors)
+def tensors_under(prefix: str, tensors: Tensors) -> Tensors:
+    """Return copies of the tensors whose name begins with a prefix, by the rest of the name."""
+    return {name.removeprefix(prefix): t.copy() for name, t in tensors.items() if name.startswith(prefix)}
+
+
+def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> Tensors:
+    """Return the state of an optimizer, parameter by parameter."""
+    return {
+        f"optimizer.{index}.{name}": torch.as_tensor(value).numpy().copy()
+        for index, values in optimizer.state_dict()["state"].items()
+        for name, value in values.items()
+    }
+
+
+def _load_optimizer(optimizer: torch.optim.Optimizer, tensors: Tensors) -> None:
+    """Set the state of an optimizer in place."""
+    state: dict[int, dict[str, torch.Tensor]] = {}
+    for key, value in tensors_under("optimizer.", tensors).items():
+        index, name = key.split(".")
+        state.setdefault(int(index), {})[name] = torch.from_numpy(value)
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": state})

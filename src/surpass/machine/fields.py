@@ -10,20 +10,6 @@ import numpy as np
 
 from surpass.errors import DeclarationError
 
-__all__ = [
-    "check_function",
-    "check_kernel_given",
-    "check_kind",
-    "check_kinds",
-    "check_mapping",
-    "check_real",
-    "check_text",
-    "check_truth",
-    "check_whole",
-    "listed",
-    "refuse_field",
-]
-
 
 def refuse_field(field: str, value: Any, allowed: str) -> DeclarationError:
     """Return the error about a field with a value that is not allowed."""

@@ -11,8 +11,6 @@ from types import CodeType
 
 from surpass.errors import DeclarationError, SurpassError
 
-__all__ = ["blaming", "is_own", "place_of", "show_place"]
-
 PACKAGE = Path(__file__).parents[1]
 
 

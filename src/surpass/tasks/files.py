@@ -11,8 +11,6 @@ from surpass.errors import DataFileError, InstanceError, UnknownNameError
 from surpass.tasks.blame import blaming
 from surpass.tasks.task import Instances, Number, Task, parse_numbers
 
-__all__ = ["read_instances"]
-
 
 def read_instances(task: Task, path: Path, *, queries: str = "mixed", seed: int = 0) -> dict[int, Instances]:
     """Return the instances of a file by their size, in ascending order.

@@ -277,6 +277,16 @@ class Inputs:
                 check_function(f"{name} of inputs", getattr(self, name), called)
         check_text("written of inputs", self.written)
 
+    @property
+    def usual_data(self) -> str:
+        """The distribution that is drawn from unless another is named."""
+        return next(iter(self.draw))
+
+    @property
+    def usual_queries(self) -> str:
+        """The kind of query that is drawn unless another is named; any word does where there are none."""
+        return self.queries[0] if self.queries else Request.queries
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Task:

@@ -150,7 +150,7 @@ class GradientLearner(UpdateLearner):
         torch.set_num_threads(1)
         self.task, self.config = task, config
         self.method = "rl+imitation" if config.teacher else "rl"
-        self.queries = task.inputs.queries[0] if task.inputs.queries else "mixed"
+        self.queries = task.inputs.usual_queries
         self.limit = Limit.parse(config.limit or task.limit)
         self.updates = 0
         self.grown = 0
