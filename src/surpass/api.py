@@ -129,8 +129,8 @@ def show(
             size=of_task.training_sizes[1] if size is None else size,
             count=instances,
             seed=seed,
-            data=data or next(iter(of_task.inputs.draw)),
-            queries=of_task.inputs.queries[0] if of_task.inputs.queries else "",
+            data=data or of_task.inputs.usual_data,
+            queries=of_task.inputs.usual_queries,
         )
     )
     extraction = extract(found, seed=seed, progress=lambda what, *done: report(f"{found.name}: {what}", *done))

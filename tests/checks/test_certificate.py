@@ -12,6 +12,7 @@ import pytest
 from surpass.agents.teachers import find_teacher, known_teachers
 from surpass.agents.zoo import load_resident
 from surpass.checks.check import MOST_INSTANCES, check
+from surpass.engine.record import record
 from surpass.engine.run import run
 from surpass.errors import SettingError
 from surpass.tasks.enumeration import enumeration_of, weak_order_count
@@ -41,7 +42,8 @@ def test_every_teacher_passes(teacher) -> None:
 @pytest.mark.parametrize("name", WITH_TABLE)
 def test_every_agent_of_the_zoo_with_a_table_passes_but_those_that_are_stated_to_fail(name: str) -> None:
     agent = load_resident(name)
-    settings = {} if LONG else {"up_to": UP_TO[agent.task.name], "sizes": [10, 50], "instances": 10, "effort": 2000}
+    effort = 5000 if name in FAILING else 500
+    settings = {} if LONG else {"up_to": UP_TO[agent.task.name], "sizes": [10, 50], "instances": 10, "effort": effort}
     certificate = check(agent, **settings)
     assert certificate.passed == (name not in FAILING), certificate.counter_example
 
@@ -74,7 +76,7 @@ def test_observations_are_counted_once_and_their_end_is_told() -> None:
 
 
 def test_equal_programs_have_equal_fingerprints_and_others_have_not() -> None:
-    settings = {"up_to": 4, "sizes": [12], "instances": 5}
+    settings = {"up_to": 4, "sizes": [12], "instances": 5, "effort": 0}
     prints = {
         name: check(agent, **settings).fingerprint
         for name, agent in {
@@ -130,10 +132,27 @@ def test_a_task_that_cannot_enumerate_is_said_to_be_sampled() -> None:
     assert (failure.outcome, failure.trace) == ("no action", None)
 
 
+def test_the_search_is_told_in_words_and_numbers() -> None:
+    certificate = check(find_teacher("insertion_sort"), up_to=4, sizes=[9], instances=3, effort=300)
+    explored = certificate.explored
+    assert explored is not None
+    assert explored.effort == 300
+    assert explored.since_new >= 300 or explored.instances >= 3000
+    assert (
+        certificate.instances
+        == sum(row.instances for row in certificate.small + certificate.drawn) + explored.instances
+    )
+    assert f"a search among changed instances tried {explored.instances:,} and came to" in str(certificate)
+    assert [one.size for one in certificate.slowest] == [10, 20, 50]
+    for one in certificate.slowest:
+        assert len(record(find_teacher("insertion_sort"), one.instance).steps) == one.steps
+    assert check(find_teacher("insertion_sort"), up_to=4, instances=0, effort=0).explored is None
+
+
 def test_a_certificate_is_plain_data_with_the_promised_keys() -> None:
-    certificate = check(find_teacher("binary_search"), up_to=120, sizes=[9], instances=3, effort=0)
-    record = json.loads(json.dumps(certificate.as_json()))
-    assert list(record) == [
+    certificate = check(find_teacher("binary_search"), up_to=120, sizes=[9], instances=3, effort=300)
+    written = json.loads(json.dumps(certificate.as_json()))
+    assert list(written) == [
         "format",
         "agent",
         "task",
@@ -144,6 +163,8 @@ def test_a_certificate_is_plain_data_with_the_promised_keys() -> None:
         "seed",
         "small",
         "drawn",
+        "explored",
+        "slowest",
         "worst",
         "observations",
         "closed_after",
@@ -151,14 +172,16 @@ def test_a_certificate_is_plain_data_with_the_promised_keys() -> None:
         "unending",
         "failure",
     ]
-    rows = record["small"]["sizes"]
-    assert record["small"]["instances"] == sum(row["instances"] for row in rows)
+    rows = written["small"]["sizes"]
+    assert written["small"]["instances"] == sum(row["instances"] for row in rows)
     assert rows[100]["worst"]
     assert rows[101]["worst"] is None
-    assert record["worst"]["worst"] == certificate.small[-1].worst
+    assert written["worst"]["worst"] == certificate.small[-1].worst
     assert [row["observations"] for row in rows] == np.cumsum([row["new_observations"] for row in rows]).tolist()
-    assert record["drawn"]["sizes"][-1]["observations"] == record["observations"] == certificate.observations
-    assert record["failure"] is None
+    explored = written["explored"]["new_observations"]
+    assert written["drawn"]["sizes"][-1]["observations"] + explored == written["observations"]
+    assert written["observations"] == certificate.observations
+    assert written["failure"] is None
 
 
 @pytest.mark.parametrize(
@@ -170,6 +193,10 @@ def test_a_certificate_is_plain_data_with_the_promised_keys() -> None:
         ({"limit": "many"}, "'many'"),
         ({"up_to": 1, "sizes": [0]}, "size is 0"),
         ({"up_to": 1, "seed": -1}, "seed is -1"),
+        ({"effort": -1}, "effort is -1"),
+        ({"minutes": 0}, "more than 0"),
+        ({"minutes": float("nan")}, "more than 0"),
+        ({"minutes": 1e30}, "at most 100,000"),
     ],
     ids=str,
 )

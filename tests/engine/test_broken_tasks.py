@@ -28,7 +28,8 @@ def see_red(state: State) -> int:
 
 @kernel
 def see_the_size(state: State) -> int:
-    return state.registers[SIZE] - 2
+    # Right on every instance that a trial takes, so that it is the run itself that notices.
+    return max(0, state.registers[SIZE] - 22) if state.registers[SIZE] != 21 else -1
 
 
 @kernel
@@ -64,6 +65,11 @@ def call_a_bad_helper(state: State) -> int:
 @kernel
 def forget_to_return(state: State) -> None:
     state.items[0] = 1
+
+
+@kernel
+def see_nothing(state: State) -> None:
+    return None
 
 
 @kernel
@@ -120,13 +126,13 @@ def test_a_right_task_runs(does: Callable[..., Any]) -> None:
 
 
 def test_values_in_range_are_accepted_at_both_ends() -> None:
-    assert run_task(make_task("sized", see_the_size), [2, 3, 4]).reasons() == {"solved": 3}
+    assert run_task(make_task("sized", see_the_size), [22, 23, 24]).reasons() == {"solved": 3}
 
 
-@pytest.mark.parametrize(("size", "number"), [(5, 3), (1, -1)])
+@pytest.mark.parametrize(("size", "number"), [(25, 3), (21, -1)])
 def test_an_observed_value_out_of_range_is_refused_by_its_features_name(size: int, number: int) -> None:
     with pytest.raises(ObservationError, match=f"kernel of feature 'weight' returned {number}; allowed: 0 to 2"):
-        run_task(make_task("sized", see_the_size), [3, 2, size, 4])
+        run_task(make_task("sized", see_the_size), [23, 22, size, 24])
 
 
 REFUSED: dict[str, tuple[dict[str, Callable[..., Any]], str]] = {
@@ -145,7 +151,11 @@ REFUSED: dict[str, tuple[dict[str, Callable[..., Any]], str]] = {
         "feature 'weight': 'see_a_half' returns float64; it must return the number of a value",
     ),
     "an edge that is no truth": ({"edge": see_a_half}, "edge 'edge': 'see_a_half' returns float64; it must return"),
-    "a value that is none": ({"left": forget_to_return}, "'forget_to_return' returns nothing; it must return a number"),
+    "a value that is none": ({"left": see_nothing}, "'see_nothing' returns nothing; it must return a number"),
+    "a value that changes the memory": (
+        {"left": forget_to_return},
+        r"'forget_to_return' writes items, but what a program sees must only be read \(test_broken_tasks.py, line",
+    ),
     "an instruction without a return": (
         {"does": forget_to_return},
         "'forget_to_return' returns nothing; it must return RUNNING, SOLVED or WRONG",

@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 MODES = {
-    "checked": {"NUMBA_BOUNDSCHECK": "1"},
+    "checked": {"NUMBA_BOUNDSCHECK": "1", "NUMBA_OPT": "1"},  # to optimise takes longer than the tests
     "interpreted": {"NUMBA_DISABLE_JIT": "1"},
 }
 

@@ -7,7 +7,7 @@ import warnings
 import gymnasium
 import pytest
 
-from surpass.environments.registration import (
+from surpass.environments import (
     environment_id,
     register_environment,
     register_environments,

@@ -13,7 +13,7 @@ from gymnasium.utils.env_checker import check_env
 
 from surpass.agents.teachers import AnyTeacher, known_teachers
 from surpass.engine.run import run
-from surpass.environments.registration import environment_id
+from surpass.environments import environment_id
 from surpass.environments.single import SurpassEnv
 from surpass.errors import ObservationError
 from surpass.machine.calls import stack_limit

@@ -13,7 +13,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
-from surpass.environments.registration import environment_id
+from surpass.environments import environment_id
 from surpass.environments.single import SurpassEnv
 from surpass.environments.vector import SurpassVectorEnv
 from surpass.errors import SettingError, UnknownNameError

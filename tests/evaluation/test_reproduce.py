@@ -14,7 +14,6 @@ from surpass.agents.zoo import residents
 from surpass.cli.main import main
 from surpass.errors import UnknownNameError
 from surpass.evaluation.layout import as_markdown, as_text
-from surpass.evaluation.paper import paper_tables
 from surpass.evaluation.reproduce import (
     NAMES,
     CellEffort,
@@ -28,7 +27,7 @@ from surpass.evaluation.reproduce import (
     plans_of,
 )
 from surpass.evaluation.scores import evaluate
-from surpass.evaluation.tables import TABLES, RowPlan, TablePlan
+from surpass.evaluation.tables import TABLES, RowPlan, TablePlan, paper_tables
 from surpass.tasks.search import SEARCH
 from surpass.tasks.teacher import teacher
 

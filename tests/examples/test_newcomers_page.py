@@ -19,6 +19,22 @@ MISTAKES = {
     "a kernel that does not compile": ("state.items[state.registers[v]]", "state.itms[state.registers[v]]", EVALUATE),
     "no return": ("= state.registers[R.v1]\n    return RUNNING\n", "= state.registers[R.v1]\n", EVALUATE),
     "no kernel": ("@kernel\ndef keep", "def keep", EVALUATE),
+    "an index past the end": (
+        "min(state.registers[R.v1] + 1, state.registers[SIZE] - 1)",
+        "state.registers[R.v1] + 1",
+        EVALUATE,
+    ),
+    "an endless loop": (
+        "for k in range(state.registers[SIZE]):\n",
+        "k = 0\n    while k < state.registers[SIZE]:\n",
+        EVALUATE,
+    ),
+    "an unknown outcome": (
+        "= state.registers[R.v1]\n    return RUNNING",
+        "= state.registers[R.v1]\n    return 3",
+        EVALUATE,
+    ),
+    "half a width": ("Memory(registers=R)", "Memory(registers=R, item_width=lambda size: size / 2)", EVALUATE),
     "an unknown condition": ('see("A[v1] < A[v2]")', 'see("A[v1] < A[v3]")', EVALUATE),
     "a wrong teacher": ('see("A[v1] < A[v2]")', 'see("A[v1] < A[v2]") and not see("v1 is last")', CHECK),
 }
@@ -46,7 +62,9 @@ def test_a_mistake_looks_as_the_page_says(case: str, tmp_path: Path) -> None:
         quoted, printed = PAGE[PAGE.index("teacher:scan on minimum: FAILED") :].partition("```")[0], ran.stdout
     else:
         (quoted,) = (
-            line for line in ran.stderr.splitlines() if line.startswith("surpass: ") and "compiling" not in line
+            line
+            for line in ran.stderr.splitlines()
+            if line.startswith("surpass: ") and "compiling" not in line and "trying" not in line
         )
         printed = PAGE
     assert quoted in printed, ran.stderr

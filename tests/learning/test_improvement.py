@@ -14,7 +14,7 @@ from surpass.errors import SettingError, UnknownNameError
 from surpass.learning.edits import Editor, size_of, tidy, without
 from surpass.learning.improvement import Improvement, ImprovementConfig
 from surpass.learning.methods import new_learner
-from surpass.learning.trials import Seen, Trial
+from surpass.learning.trials import Trial
 from surpass.programs.extract import write_program
 from surpass.programs.program import Program
 from surpass.programs.text import parse_program, write_text
@@ -105,7 +105,7 @@ def test_programs_are_run_side_by_side_as_one_by_one() -> None:
     good = parse_program(INSERTION, "insertion")
     stuck = parse_program("task sort-bubble\nalways: AssignVar(1, 1)", "stuck")
     instances = join_instances(task, [task.draw(Request(size=size, count=20, seed=3)) for size in (1, 5, 9)])
-    costs = Trial(task, instances, Seen(task), 3).run([good, stuck, good])
+    costs = Trial(task, instances, 3).run([good, stuck, good])
     results = run(good, instances)
     assert (costs[0] == results.steps).all()
     assert (costs[2] == costs[0]).all()
@@ -118,7 +118,7 @@ def test_visits_count_every_step() -> None:
     task = find_task("sort-bubble")
     good = parse_program(INSERTION, "insertion")
     instances = task.draw(Request(size=7, count=30, seed=3))
-    observations, counts = Trial(task, instances, Seen(task), 1).visits(good)
+    observations, counts = Trial(task, instances, 1).visits(good)
     assert counts.sum() == run(good, instances).steps.sum()
     assert (np.diff(observations) > 0).all()
 

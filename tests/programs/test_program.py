@@ -13,7 +13,7 @@ from surpass.errors import SettingError
 from surpass.machine.features import Feature
 from surpass.machine.instructions import Instruction
 from surpass.machine.interface import NO_ACTION, Interface
-from surpass.programs.evaluate import NO_RULE, answer_split, split_observations
+from surpass.programs.evaluate import NO_RULE
 from surpass.programs.program import Function, Place, Program, Rule, place_features
 from surpass.programs.program import Test as OneTest
 from surpass.programs.tree import as_rules, as_tree, follow_code, leaves
@@ -60,9 +60,6 @@ def test_the_first_rule_that_fits_gives_the_action(name, data, seed):
     actions = [NO_ACTION if rule == NO_RULE else program.rules[rule].action for rule in rules]
     assert program.rules_for(observations).tolist() == rules
     assert program.actions(observations).tolist() == actions
-    split = np.empty(len(observations), np.int64)
-    answer_split(program.compiled, split_observations(program.task.interface, observations), split)
-    assert split.tolist() == actions
 
 
 @settings(deadline=None, max_examples=100)

@@ -12,7 +12,7 @@ import pytest
 from surpass.tasks.enumeration import enumeration_of, every_list, ordered_lists, weak_order_count, weak_orders
 from surpass.tasks.knapsack import CAPACITY, KNAPSACK, WEIGHTS
 from surpass.tasks.registry import PAPER_TASKS
-from surpass.tasks.search import LARGEST_TIED, SEARCH
+from surpass.tasks.search import LARGEST_RUN, LARGEST_TIED, SEARCH
 from surpass.tasks.sort_bubble import SORT_BUBBLE
 from surpass.tasks.sort_full import SORT_FULL
 from surpass.tasks.task import Instances, Task
@@ -81,7 +81,21 @@ def test_every_query_of_a_list_is_asked() -> None:
     assert written(SEARCH, 2) == ["1,1:0", "1,1:1", "1,1:2", "1,3:0", "1,3:1", "1,3:2", "1,3:3", "1,3:4"]
 
 
-@pytest.mark.parametrize("size", [LARGEST_TIED + 1, 700])
+def test_a_list_beyond_those_has_every_run_of_equal_values_once() -> None:
+    size = LARGEST_TIED + 1
+    items = np.concatenate([batch.items for batch in enumeration_of(SEARCH).instances(size)])
+    assert len(items) == enumeration_of(SEARCH).count(size) == len(np.unique(items, axis=0))
+    lists = np.unique(items[:, :size], axis=0)
+    assert len(lists) == 1 + size * (size - 1) // 2
+    for one in lists:
+        same = np.flatnonzero(np.diff(one) == 0)
+        assert (np.diff(one) >= 0).all()
+        assert len(same) == 0 or same[-1] - same[0] == len(same) - 1, "the equal values stand together"
+        queries = items[(items[:, :size] == one).all(axis=1), size]
+        assert queries.tolist() == list(range(one[-1] + 2))
+
+
+@pytest.mark.parametrize("size", [LARGEST_RUN + 1, 700])
 def test_a_large_list_is_asked_for_every_value_and_gap(size: int) -> None:
     batches = list(SEARCH.inputs.small.instances(size)) if SEARCH.inputs.small else []
     items = np.concatenate([batch.items for batch in batches])

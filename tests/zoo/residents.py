@@ -13,12 +13,14 @@ NAMES = tuple(resident.name for resident in residents())
 IMITATORS = tuple(name for name in NAMES if "/imitation-" in name)
 TABLE_IMITATORS = tuple(name for name in IMITATORS if not name.startswith("sort-full/"))
 WITH_TABLE = tuple(name for name in NAMES if not name.startswith("sort-full/"))
-FAILING = {"search/rl": "it learned on lists without ties, and on some with ties it does not end"}
+FAILING = {
+    "search/rl": "it learned on lists without ties, and on some with ties it does not end",
+    "search/rl+imitation-bracket_search": "it answers wrongly where a value stands between two long runs of equal ones",
+}
 """The agents with a table that do not solve everything, and why."""
 EARLIER = {
     "search/improvement",
     "sort-bubble/improvement-insertion_sort",
-    "sort-quick/improvement",
     "sort-quick/improvement-quick_sort",
 }
 """Made by an earlier version of improvement, whose settings the present one refuses; their records say so."""

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from surpass.agents.teachers import find_teacher, known_teachers
 from surpass.engine.run import AnyAgent
+from surpass.engine.trial import try_kernels
 from surpass.errors import SavedFileError, SettingError
 from surpass.reading import as_path
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Task
-from surpass.tasks.user_file import load_task_file
+from surpass.tasks.user_file import forget_task_file, load_task_file
 
 AgentLike = AnyAgent | str | Path
 """An agent, or a text that names one."""
@@ -27,7 +28,14 @@ def as_task(task: TaskLike) -> Task:
         return task
     if not str(task).endswith(".py"):
         return find_task(str(task))
-    tasks = load_task_file(as_path(task))
+    path = as_path(task)
+    tasks = load_task_file(path)
+    try:
+        for one in tasks:
+            try_kernels(one)
+    except BaseException:
+        forget_task_file(path)  # so that it can be mended and loaded again
+        raise
     if len(tasks) > 1:
         names = ", ".join(one.name for one in tasks)
         raise SettingError(f"{task} registers several tasks ({names}); put each into its own file")

@@ -112,7 +112,7 @@ class Explored:
     since_new: int
     """How many instances it tried after the last one that led to something new."""
     effort: int
-    """How many that had to be for the search to end by itself; if there were fewer, its time was up."""
+    """How many that had to be for the search to end by itself; if there were fewer, it had gone on for long enough."""
 
     def __str__(self) -> str:
         found = "one new observation" if self.new_observations == 1 else f"{self.new_observations:,} new observations"
@@ -120,8 +120,8 @@ class Explored:
         if self.since_new >= self.effort or not self.instances:
             return f"{tried}, none in the last {self.since_new:,}"
         return (
-            f"{tried}, the last one {self.since_new:,} instances before its time was up: there may well be more"
-            " (--minutes gives it longer)"
+            f"{tried}, the last one {self.since_new:,} instances before its end: there may well be more"
+            " (--minutes and --effort let it go on)"
         )
 
 

@@ -48,6 +48,8 @@ QUICK = 10**5
 """Runs that will take fewer steps in all, going by the size before, are left to one thread."""
 EFFORT = 200_000
 """How many changed instances in a row must lead to nothing new before the search for such ends."""
+MOST_EFFORTS = 10
+"""How many times the effort is made at most, however much is new."""
 MOST_TIME = 1.0
 """How long it may take at most."""
 SLOWEST_SIZES = (10, 20, 50)
@@ -97,8 +99,9 @@ def check(
     drawn = checker.check_drawn(wanted, instances, seed) if checker.failure is None else []
     explored, slowest = None, []
     if effort and checker.table is not None and can_explore(task):
-        explored = checker.explore(effort, 60 * minutes, seed) if checker.failure is None else None
+        occurred = len(checker.table)
         slowest = checker.find_slowest(effort, seed) if checker.failure is None else []
+        explored = checker.explore(effort, 60 * minutes, seed, occurred) if checker.failure is None else None
     return Certificate(
         agent=agent.name,
         task=task.name,
@@ -184,16 +187,20 @@ class _Checker:
             rows += [found] if found else []
         return rows
 
-    def explore(self, effort: int, seconds: float, seed: int) -> Explored | None:
-        """Search for instances that lead to new observations; return what was tried, or None if one fails."""
-        started, before = time.monotonic(), len(self.table or ())
+    def explore(self, effort: int, seconds: float, seed: int, before: int) -> Explored | None:
+        """Search for instances that lead to new observations; return what was tried, or None if one fails.
+
+        New are those beyond the number `before`.
+        """
+        started = time.monotonic()
         explorer = Explorer(self.task, lambda batch: self._run(batch, self.limit, not self._is_budget), seed=seed)
         for batch, results in explorer.rounds():
             if not results.solved.all():
                 self._fail(_unsolved(self.task, batch, results), self.limit, SEARCH)
                 return None
             self.progress("searching, observations", len(self.table or ()), None)
-            if explorer.since_new >= effort or time.monotonic() - started > seconds:
+            is_enough = explorer.since_new >= effort or explorer.tried >= MOST_EFFORTS * effort
+            if is_enough or time.monotonic() - started > seconds:
                 break
         return Explored(explorer.tried, len(self.table or ()) - before, explorer.since_new, effort)
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -14,9 +13,6 @@ from surpass.cli.progress import show_progress
 from surpass.cli.sweep import show_sweep
 from surpass.errors import SettingError, UnknownNameError
 from surpass.reading import ANY_SEED, Range, as_path, check_range
-
-if TYPE_CHECKING:
-    from surpass.evaluation.reproduce import PaperTable
 
 COLUMNS = 100
 """The width that everything is printed in."""
@@ -58,7 +54,7 @@ def reproduce_command(
     """
     from surpass.evaluation.curves import EXPERIMENTS, make_figure, shipped_curves, train_curves
     from surpass.evaluation.layout import NOTE
-    from surpass.evaluation.reproduce import NAMES, count_verdicts, parse_stand_ins
+    from surpass.evaluation.reproduce import NAMES, Reproduction, count_verdicts, parse_stand_ins
 
     if table not in (*NAMES, "curves", "all"):
         raise UnknownNameError("table", table, (*NAMES, "curves", "all"))
@@ -85,9 +81,18 @@ def reproduce_command(
             trained, failures = _train_again(table, out)
             stand_ins = {**trained, **stand_ins}
         made = []
-        for one in _tables(table, quick, instances, seed, stand_ins, failures):
-            made.append(one)
-            add(one, one.as_markdown())
+        with show_progress() as progress:
+            reproduction = Reproduction(
+                quick=quick,
+                instances=instances,
+                seed=seed,
+                stand_ins=stand_ins,
+                failures=failures,
+                progress=lambda row, size, done, total: progress(f"{row} n={size:,}", done, total),
+            )
+            for one in reproduction.tables(table):
+                made.append(one)
+                add(one, one.as_markdown())
         record["tables"], record["verdicts"] = [one.as_json() for one in made], count_verdicts(made)
         counts = ", ".join(f"{number} {verdict}" for verdict, number in record["verdicts"].items())
         for text in (NOTE, f"Cells: {counts}."):
@@ -111,32 +116,5 @@ def _train_again(table: str, out: Path) -> tuple[dict[str, str], dict[str, str]]
     from surpass.learning.jobs import LocalRunner, retrain
 
     with show_progress() as progress:
-        trained = retrain(
-            learned_agents(table),
-            out / "agents",
-            LocalRunner(core_count()),
-            lambda ended, count: progress("agents trained", ended, count),
-        )
-    return trained.folders, trained.failures
-
-
-def _tables(
-    table: str,
-    quick: bool,
-    instances: int | None,
-    seed: int,
-    stand_ins: dict[str, str],
-    failures: dict[str, str],
-) -> Iterator[PaperTable]:
-    """Yield the tables, each as it is done, and show the progress."""
-    from surpass.evaluation.reproduce import Reproduction
-
-    with show_progress() as progress:
-        yield from Reproduction(
-            quick=quick,
-            instances=instances,
-            seed=seed,
-            stand_ins=stand_ins,
-            failures=failures,
-            progress=lambda row, size, done, total: progress(f"{row} n={size:,}", done, total),
-        ).tables(table)
+        runner, report = LocalRunner(core_count()), lambda ended, count: progress("agents trained", ended, count)
+        return retrain(learned_agents(table), out / "agents", runner, report)

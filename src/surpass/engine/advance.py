@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import nullcontext
-from typing import Any
 
 import numpy as np
 
 from surpass.arrays import Ints
 from surpass.engine.batch import Batch, grow_stack
+from surpass.engine.crew import Call, Crew, make_call
 from surpass.engine.specialise import specialise
-from surpass.errors import ObservationError
-from surpass.machine.state import Outcome
+from surpass.engine.trial import is_packaged
+from surpass.errors import DeclarationError, ObservationError
+from surpass.machine.state import DEPTH, Outcome
 from surpass.table import Table, put
 from surpass.tasks.task import Task
 
 Progress = Callable[[int], None]
 """Receives how many episodes have ended."""
-Call = tuple[Callable[..., None], tuple[Any, ...]]
-"""A compiled loop and its arguments."""
 
+BRIEF = 1_000_000
+"""How many steps a call may take in the thread that waits for it, which cannot be interrupted meanwhile."""
 RUNNING = int(Outcome.RUNNING)
 """NumPy compares with plain integers several times faster than with members of an enumeration."""
 
@@ -35,49 +35,67 @@ def advance(
     others: Mapping[Outcome, Callable[[Ints], None]] | None = None,
     waits: Ints | None = None,
     threads: int = 1,
+    stop: Ints | None = None,
     progress: Progress | None = None,
 ) -> Batch:
     """Make compiled calls, round by round, until no episode waits; return the batch, whose stacks may have grown.
 
     `calls` returns the calls of a round. Each episode says in `waits` [B] what it waits for; by default these are the
     outcomes of the batch. `answer` receives the distinct observations that the table lacks; `others` maps anything else
-    that can be waited for to a function of the episodes that do.
+    that can be waited for to a function of the episodes that do. Calls that can take long are given `stop` [1], which
+    is set to 1 when they must come back, as after Ctrl-C.
     """
     waits = batch.outcomes if waits is None else waits
-    # A single thread needs no pool: to hand work over and wait costs more than a short run takes.
-    with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
+    # Brief calls need no other thread: to hand work over and wait costs more than a short run takes.
+    is_brief = threads == 1 and stop is None
+    halt = np.zeros(1, np.int64) if stop is None else stop
+    with nullcontext() if is_brief else Crew(threads, halt, task.name) as crew:
         while True:
-            _make(calls(batch), pool, batch.outcomes, progress)
+            _make(task, calls(batch), crew, batch.outcomes, progress)
             if not np.count_nonzero(waits < RUNNING):  # quicker than `any` for the one episode of an environment
                 return batch
             for number in np.unique(waits[waits < RUNNING]).tolist():
                 episodes = np.flatnonzero(waits == number)
                 if number == Outcome.BAD_OBSERVATION:
                     _raise_bad_observation(task, batch, episodes)
-                elif number == Outcome.STACK_FULL:
+                elif number == Outcome.STACK_FULL and _needs_room(task, batch, episodes):
                     batch = grow_stack(batch, 2 * batch.stack.shape[1] + task.frame_size)
                 elif number == Outcome.UNKNOWN_OBSERVATION and answer is not None:
                     answer(np.unique(batch.pending[episodes]))
-                else:
+                elif number in (others or {}) or is_packaged(task):
                     (others or {})[Outcome(number)](episodes)
+                else:
+                    raise no_outcome(task, number)
                 waits[episodes] = RUNNING
 
 
-def _make(calls: Sequence[Call], pool: ThreadPoolExecutor | None, outcomes: Ints, progress: Progress | None) -> None:
-    """Make the calls of a round, side by side if there is a pool."""
-    if pool is None:
-        for kernel, arguments in calls:
-            kernel(*arguments)
-            if progress:
-                progress(int((outcomes > RUNNING).sum()))
-        return
-    jobs = {pool.submit(kernel, *arguments) for kernel, arguments in calls}
-    while jobs:
-        done, jobs = wait(jobs, timeout=0.5)
-        for job in done:
-            job.result()
+def _make(task: Task, calls: Sequence[Call], crew: Crew | None, outcomes: Ints, progress: Progress | None) -> None:
+    """Make the calls of a round, side by side if there is a crew."""
+
+    def look() -> None:
         if progress:
             progress(int((outcomes > RUNNING).sum()))
+
+    if crew is not None:
+        crew.make(calls, look)
+        return
+    for call in calls:
+        make_call(call, task.name)
+        look()
+
+
+def _needs_room(task: Task, batch: Batch, episodes: Ints) -> bool:
+    """Tell whether one more call would not fit on the stack of some episode, as it says by waiting."""
+    deepest = int(batch.registers[episodes, DEPTH].max())
+    return (deepest + 1) * task.frame_size > int(batch.stack.shape[1])
+
+
+def no_outcome(task: Task, number: int) -> DeclarationError:
+    """Return the error about a number that a kernel returned and that stands for no outcome."""
+    return DeclarationError(
+        f"a kernel of task {task.name!r} returned {number}, which is no outcome; "
+        "an instruction must return RUNNING, SOLVED or WRONG"
+    )
 
 
 def _raise_bad_observation(task: Task, batch: Batch, episodes: Ints) -> None:
@@ -103,19 +121,28 @@ class Player:
 
     def finish(self, batch: Batch, limits: Ints, progress: Progress | None = None) -> Batch:
         """Play every episode to its end, in place but for the stacks; `limits` [B] are those of the steps."""
-        task, kernel = self.table.task, specialise(self.table.task).advance
+        task, kernel, stop = self.table.task, specialise(self.table.task).advance, np.zeros(1, np.int64)
         # Threads that count have one slice and counts of their own; others take small slices until all are done.
         slice_size = max(1, -(-len(limits) // (self.threads * (1 if self.is_counting else 16))))
 
         def calls(batch: Batch) -> list[Call]:
             shared = (batch, self.table.keys, self.table.values, task.interface.action_rows, limits)
             return [
-                (kernel, (*shared, self._counts[k % self.threads], self.find_loops, first, first + slice_size))
+                (kernel, (*shared, self._counts[k % self.threads], self.find_loops, first, first + slice_size, stop))
                 for k, first in enumerate(range(0, len(limits), slice_size))
                 if (batch.outcomes[first : first + slice_size] <= RUNNING).any()
             ]
 
-        batch = advance(task, batch, calls, answer=self._answer, threads=self.threads, progress=progress)
+        is_brief = self.threads == 1 and limits.sum() <= BRIEF
+        batch = advance(
+            task,
+            batch,
+            calls,
+            answer=self._answer,
+            threads=self.threads,
+            stop=None if is_brief else stop,
+            progress=progress,
+        )
         loops = batch.outcomes == Outcome.LOOP
         batch.steps[loops] = limits[loops]
         return batch

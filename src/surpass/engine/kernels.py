@@ -102,9 +102,9 @@ def copy_state(state: State, other: State) -> None:
 
 @kernel
 def advance_one(
-    batch: Batch, keys: Ints, values: Ints, action_rows: Ints, limit: int, counts: Ints, kept: State, b: int
+    batch: Batch, keys: Ints, values: Ints, action_rows: Ints, limit: int, counts: Ints, kept: State, b: int, stop: Ints
 ) -> None:
-    """Advance episode `b` by a table in place until it ends or has to wait.
+    """Advance episode `b` by a table in place until it ends or has to wait, or `stop[0]` is set meanwhile.
 
     `counts` is empty, or counts in place how often each place of the table was used.
     `kept` is empty, or holds an earlier state that is compared with every later one: if it comes back, the episode is a
@@ -120,6 +120,8 @@ def advance_one(
     while outcome == RUNNING:
         if steps >= limit:
             outcome = STEP_LIMIT
+            break
+        if stop[0] != 0:
             break
         seen = observe(state)
         if not in_range(seen):
@@ -165,11 +167,13 @@ def advance(
     find_loops: bool,
     first: int,
     last: int,
+    stop: Ints,
 ) -> None:
     """Advance episodes `first` to `last - 1`, or to the end, by a table in place, until each ends or has to wait.
 
     `counts` [places] counts in place how often each place of the table is used, unless it is empty. With `find_loops`
-    an episode ends when its whole state comes back: it would go round for ever.
+    an episode ends when its whole state comes back: it would go round for ever. Another thread may set `stop` [1] to 1:
+    then all episodes stay where they are.
     """
     kept = State(
         np.empty(find_loops * batch.registers.shape[1], np.int64),
@@ -179,7 +183,7 @@ def advance(
     )
     for b in range(first, min(last, len(limits))):
         if batch.outcomes[b] <= RUNNING:
-            advance_one(batch, keys, values, action_rows, limits[b], counts, kept, b)
+            advance_one(batch, keys, values, action_rows, limits[b], counts, kept, b, stop)
 
 
 @numba.njit(nogil=True, cache=True)

@@ -5,6 +5,7 @@ The compiler's own words about a whole loop would not say which declaration is w
 
 from __future__ import annotations
 
+import dis
 import inspect
 import itertools
 import re
@@ -17,11 +18,10 @@ from numba import types
 from numba.core.errors import NumbaError
 
 from surpass.errors import DeclarationError
-from surpass.machine.features import Comparison, Feature
+from surpass.machine.features import Comparison, Feature, Value
+from surpass.machine.instructions import Instruction
 from surpass.machine.state import State
 from surpass.tasks.task import Task
-
-__all__ = ["STATE", "check_kernels", "gist"]
 
 _I1 = numba.int64[::1]
 STATE = types.NamedTuple([_I1, _I1, numba.float64[::1], _I1], State)  # type: ignore[no-untyped-call]
@@ -32,61 +32,144 @@ _NUMBER_OF_VALUE = ((types.Integer, types.Boolean), "the number of a value")
 _NUMBER = ((types.Number, types.Boolean), "a number")
 
 
-class _Declared(NamedTuple):
+class Declared(NamedTuple):
     """A kernel, what it is of, how many numbers it is given beside the state, and what it must return."""
 
+    task: str
     of: str
     kernel: Any
     arguments: int
     returns: tuple[tuple[type, ...], str]
 
+    @property
+    def whose(self) -> str:
+        """The kernel and what it is of, in words."""
+        return f"task {self.task!r}, {self.of}: {getattr(self.kernel, '__name__', self.kernel)!r}"
 
-def _declared(task: Task) -> Iterator[_Declared]:
-    yield _Declared("start", task.start, 0, _OUTCOME)
+
+def of_start(task: Task) -> Declared:
+    """Return a task's kernel `start` as it is declared."""
+    return Declared(task.name, "start", task.start, 0, _OUTCOME)
+
+
+def of_feature(task: Task, feature: Feature) -> tuple[Declared, ...]:
+    """Return the kernels of a feature: its own; of a comparison the edge, if there is one, and the two sides."""
+    if isinstance(feature, Comparison):
+        sides = [_of_value(task, "value", value, _NUMBER) for value in (feature.left, feature.right)]
+        edge = [] if feature.edge is None else [_of_value(task, "edge", feature.edge, _NUMBER_OF_VALUE)]
+        return (*edge, *sides)
+    if feature.kernel is None:
+        return ()
+    of = f"feature {feature.name!r}"
+    return (Declared(task.name, of, feature.kernel, len(feature.arguments), _NUMBER_OF_VALUE),)
+
+
+def _of_value(task: Task, kind: str, value: Value, returns: tuple[tuple[type, ...], str]) -> Declared:
+    return Declared(task.name, f"{kind} {value.name!r}", value.kernel, len(value.arguments), returns)
+
+
+def of_instruction(task: Task, instruction: Instruction) -> Declared:
+    """Return the kernel of an instruction as it is declared."""
+    of = f"instruction {instruction.name}"
+    return Declared(task.name, of, instruction.does, len(instruction.operands), _OUTCOME)
+
+
+def declared_kernels(task: Task) -> Iterator[Declared]:
+    """Yield every kernel that a task declares."""
+    yield of_start(task)
     for feature in task.interface.features:
-        if isinstance(feature, Comparison):
-            for value in (feature.left, feature.right):
-                yield _Declared(f"value {value.name!r}", value.kernel, len(value.arguments), _NUMBER)
-            if feature.edge is not None:
-                yield _Declared(
-                    f"edge {feature.edge.name!r}", feature.edge.kernel, len(feature.edge.arguments), _NUMBER_OF_VALUE
-                )
-        elif isinstance(feature, Feature) and feature.kernel is not None:
-            yield _Declared(f"feature {feature.name!r}", feature.kernel, len(feature.arguments), _NUMBER_OF_VALUE)
+        if isinstance(feature, Feature):
+            yield from of_feature(task, feature)
     for instruction in task.interface.instructions:
-        yield _Declared(f"instruction {instruction.name}", instruction.does, len(instruction.operands), _OUTCOME)
+        yield of_instruction(task, instruction)
 
 
 def check_kernels(task: Task) -> None:
     """Raise `DeclarationError` unless every kernel of a task compiles and returns what it must."""
-    for declared in _declared(task):
-        whose = f"task {task.name!r}, {declared.of}: {getattr(declared.kernel, '__name__', declared.kernel)!r}"
-        if not hasattr(declared.kernel, "py_func"):
-            raise DeclarationError(f"{whose} is no kernel; write @surpass.kernel above it")
-        _check_parameters(declared, whose)
-        signature = (STATE, *[numba.int64] * declared.arguments)
-        try:
-            declared.kernel.compile(signature)
-        except (NumbaError, AssertionError) as error:
-            raise DeclarationError(f"{whose} does not compile: {gist(error)}") from error
-        returned = types.unliteral(declared.kernel.overloads[signature].signature.return_type)  # type: ignore[no-untyped-call]
-        kinds, needed = declared.returns
-        if not isinstance(returned, kinds):
-            some = "nothing on some of its paths" if isinstance(returned, types.Optional) else str(returned)
-            found = "nothing" if returned == types.none else some
-            raise DeclarationError(f"{whose} returns {found}; it must return {needed}")
+    check_shapes(task)
+    for declared in declared_kernels(task):
+        check_kernel(declared)
 
 
-def _check_parameters(declared: _Declared, whose: str) -> None:
-    function: Callable[..., Any] = declared.kernel.py_func
+def check_shapes(task: Task) -> None:
+    """Raise `DeclarationError` if something is no kernel, takes other parameters or calls itself; compile nothing."""
+    for declared in declared_kernels(task):
+        if not (hasattr(declared.kernel, "py_func") or numba.config.DISABLE_JIT):  # type: ignore[attr-defined]
+            raise DeclarationError(f"{declared.whose} is no kernel; write @surpass.kernel above it")
+        _check_parameters(declared)
+        way = _find_way_back(_function(declared.kernel), ())
+        if way:
+            place = f"{Path(way[0].__code__.co_filename).name}, line {way[0].__code__.co_firstlineno}"
+            through = "".join(f" by way of {step.__name__!r}" for step in way[1:])
+            raise DeclarationError(
+                f"task {declared.task!r}, {declared.of}: {way[0].__name__!r} calls itself{through} ({place}); "
+                "a kernel must not, since nothing bounds how deep it goes: write a loop"
+            )
+
+
+def check_kernel(declared: Declared) -> None:
+    """Raise `DeclarationError` unless a kernel compiles and returns what it must."""
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return
+    signature = (STATE, *[numba.int64] * declared.arguments)
+    try:
+        declared.kernel.compile(signature)
+    except (NumbaError, AssertionError) as error:
+        raise DeclarationError(f"{declared.whose} does not compile: {gist(error)}") from error
+    returned = types.unliteral(declared.kernel.overloads[signature].signature.return_type)  # type: ignore[no-untyped-call]
+    kinds, needed = declared.returns
+    if not isinstance(returned, kinds):
+        some = "nothing on some of its paths" if isinstance(returned, types.Optional) else str(returned)
+        found = "nothing" if returned == types.none else some
+        raise DeclarationError(f"{declared.whose} returns {found}; it must return {needed}")
+
+
+def _check_parameters(declared: Declared) -> None:
+    function = _function(declared.kernel)
     if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in inspect.signature(function).parameters.values()):
-        raise DeclarationError(f"{whose} has a parameter with a star; a kernel names each of its parameters")
+        raise DeclarationError(f"{declared.whose} has a parameter with a star; a kernel names each of its parameters")
     try:
         inspect.signature(function).bind(*[None] * (1 + declared.arguments))
     except TypeError:
         given = "the state" + (f" and {declared.arguments} more" if declared.arguments else " alone")
         takes = ", ".join(inspect.signature(function).parameters)
-        raise DeclarationError(f"{whose} takes ({takes}) but is given {given}") from None
+        raise DeclarationError(f"{declared.whose} takes ({takes}) but is given {given}") from None
+
+
+def _function(kernel: Any) -> Callable[..., Any]:
+    """Return the plain function of a kernel."""
+    function: Callable[..., Any] = getattr(kernel, "py_func", kernel)
+    return function
+
+
+def _find_way_back(function: Any, before: tuple[Any, ...], done: set[Any] | None = None) -> tuple[Any, ...]:
+    """Return the functions by way of which one of those that `function` calls comes back to itself, if any does."""
+    done = set() if done is None else done
+    if function in before:
+        return before[before.index(function) :]
+    if function in done:
+        return ()
+    done.add(function)
+    for called in _called_by(function):
+        way = _find_way_back(called, (*before, function), done)
+        if way:
+            return way
+    return ()
+
+
+def _called_by(function: Any) -> Iterator[Any]:
+    """Yield the functions of Python that a kernel names: in its file, around it, or in a module that it names."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    around = {name: cell.cell_contents for name, cell in cells}
+    thing: Any = None
+    for step in dis.get_instructions(function):
+        if step.opname in ("LOAD_GLOBAL", "LOAD_DEREF"):
+            thing = (around if step.opname == "LOAD_DEREF" else function.__globals__).get(step.argval)
+        else:  # an attribute of a module may be a kernel, one of anything else is a number
+            is_part = step.opname in ("LOAD_ATTR", "LOAD_METHOD") and inspect.ismodule(thing)
+            thing = getattr(thing, step.argval, None) if is_part else None
+        if hasattr(thing, "py_func") or (numba.config.DISABLE_JIT and inspect.isfunction(thing)):  # type: ignore[attr-defined]
+            yield _function(thing)
 
 
 def gist(error: Exception) -> str:

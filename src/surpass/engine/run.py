@@ -10,9 +10,11 @@ from typing import Protocol
 import numpy as np
 
 from surpass.arrays import Flags, Ints, Reals
-from surpass.engine.advance import Player, Progress
+from surpass.engine.advance import Player, Progress, no_outcome
 from surpass.engine.batch import Batch, allocate
+from surpass.engine.crew import call_apart
 from surpass.engine.specialise import specialise
+from surpass.engine.trial import is_packaged
 from surpass.errors import InstanceError, SettingError
 from surpass.machine.state import SCORE, Outcome
 from surpass.reading import THREADS, check_range, show
@@ -22,6 +24,7 @@ from surpass.tasks.task import Instances, Limit, Task
 Finish = Callable[[Batch, Ints, Progress | None], Batch]
 """Plays a batch to its end within step limits [B], and returns it."""
 
+MOST_OUTCOME = int(max(Outcome))
 MEMORY_WORDS = 1 << 25
 """About how many 8-byte words the episodes of one round may take: 256 MB."""
 
@@ -114,7 +117,11 @@ def run_by(
         part = _trim(task, instances.part(first, first + chunk), widest)
         report = (lambda ended, done=first: progress(done + ended)) if progress else None
         batch = allocate(task, part.count, widest)
-        specialise(task).reset(batch, *part, np.arange(part.count))
+        reset = specialise(task).reset
+        if is_packaged(task):
+            reset(batch, *part, np.arange(part.count))
+        else:  # a user's `start` may not come to an end where no trial looked
+            call_apart(task.name, reset, batch, *part, np.arange(part.count))
         before = batch.reals[:, SCORE].copy()
         batch.pending[:] = EMPTY
         batch = finish(batch, np.ascontiguousarray(limits[first : first + chunk]), report)
@@ -134,12 +141,14 @@ def _trim(task: Task, instances: Instances, size: int) -> Instances:
 def _judge(task: Task, instances: Instances, batch: Batch, before: Reals) -> tuple[Ints, Ints, Reals, Reals]:
     """Return steps, outcomes, scores and rewards; a claimed solution that does not hold becomes a wrong answer."""
     outcomes = batch.outcomes.copy()
+    if outcomes.max(initial=0) > MOST_OUTCOME:
+        raise no_outcome(task, int(outcomes.max()))
     if task.measure == "reward":
         # Where the score counts, the step limit is a budget: to spend it is no failure.
         outcomes[outcomes == Outcome.STEP_LIMIT] = Outcome.SOLVED
     claimed = outcomes == Outcome.SOLVED
     if claimed.any():
-        failed = task.find_wrong(instances, batch.registers, batch.items, batch.reals)
+        failed = task.judge(instances, batch.registers, batch.items, batch.reals)
         outcomes[claimed & failed] = Outcome.WRONG_ANSWER
     scores = batch.reals[:, SCORE].copy()
     reward, wrong = task.reward, outcomes == Outcome.WRONG_ANSWER

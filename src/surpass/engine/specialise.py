@@ -7,7 +7,6 @@ named after a fingerprint of everything that goes into it, and Numba keeps its c
 
 from __future__ import annotations
 
-import enum
 import hashlib
 import importlib.util
 import inspect
@@ -16,7 +15,6 @@ import math
 import os
 import shutil
 import sys
-import tempfile
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -26,14 +24,15 @@ from typing import Any
 
 import llvmlite
 import numba
-import numpy as np
 from numba import int64
 from numba.core.errors import NumbaError
 
 from surpass.engine import kernels
 from surpass.engine.batch import Batch
+from surpass.engine.cache import cache_folder, feed
 from surpass.engine.groups import group_features
 from surpass.engine.refusals import check_kernels, gist
+from surpass.engine.trial import try_kernels
 from surpass.errors import DeclarationError
 from surpass.machine.interface import Interface
 from surpass.machine.kernel import kernel
@@ -61,7 +60,7 @@ _ENGINE = Template(
     kernels,
     {
         "reset": (BATCH, _I1, _I2, _F2, _I1),
-        "advance": (BATCH, _I1, _I1, _I2, _I1, _I1, numba.boolean, int64, int64),
+        "advance": (BATCH, _I1, _I1, _I2, _I1, _I1, numba.boolean, int64, int64, _I1),
         "step": (BATCH, _I1, _I2, _I1),
         "look": (BATCH, _I2),
     },
@@ -115,7 +114,11 @@ def _interpreted() -> bool:
 
 @cache
 def specialise(task: Task, template: Template = _ENGINE) -> Kernels:
-    """Return the compiled loops of a task: the engine's, or those of another template."""
+    """Return the compiled loops of a task: the engine's, or those of another template.
+
+    The kernels of a user's task are tried first: see `trial`.
+    """
+    try_kernels(task)
     return Kernels(task, template)
 
 
@@ -196,64 +199,5 @@ def _fingerprint_of(task: Task, template: Template, unrolled: str) -> str:
     for source in sources:
         key.update(source.read_bytes() + b"\0")
     for function in (task.start, task.observe, task.act):
-        _feed(function, key, set())
+        feed(function, key, set())
     return key.hexdigest()[:16]
-
-
-def _feed(thing: Any, key: hashlib._Hash, seen: set[int]) -> None:
-    """Feed a function, the functions it calls and the constants it reads into a hash."""
-    function = getattr(thing, "py_func", thing)
-    if not inspect.isfunction(function):
-        _feed_constant(thing, key)
-        return
-    if id(function) in seen:
-        return
-    seen.add(id(function))
-    try:
-        key.update(inspect.getsource(function).encode())
-    except (OSError, TypeError):
-        _feed_code(function.__code__, key)
-    cells = inspect.getclosurevars(function)
-    for name, value in sorted({**cells.globals, **cells.nonlocals}.items()):
-        key.update(name.encode() + b"=")
-        if inspect.ismodule(value):
-            for attribute in sorted(set(function.__code__.co_names) & set(vars(value))):
-                _feed(vars(value)[attribute], key, seen)
-        else:
-            _feed(value, key, seen)
-
-
-def _feed_constant(value: Any, key: hashlib._Hash) -> None:
-    """Feed the value of a constant into a hash; things that a kernel cannot read are left out."""
-    if isinstance(value, np.ndarray):
-        key.update(f"{value.dtype}{value.shape}".encode() + value.tobytes())
-    elif isinstance(value, type) and issubclass(value, enum.Enum):
-        key.update(repr({name: member.value for name, member in value.__members__.items()}).encode())
-    elif isinstance(value, int | float | complex | str | bytes | tuple | np.generic):
-        key.update(repr(value).encode())
-
-
-def _feed_code(code: types.CodeType, key: hashlib._Hash) -> None:
-    """Feed the code of a function without a source, and of those defined in it, into a hash."""
-    key.update(code.co_code + repr((code.co_names, code.co_varnames, code.co_freevars)).encode())
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            _feed_code(constant, key)
-        else:
-            key.update(repr(constant).encode())
-
-
-@cache
-def cache_folder() -> Path:
-    """Return the folder for compiled code: SURPASS_CACHE_DIR, the user's cache folder, or a temporary one."""
-    named = os.environ.get("SURPASS_CACHE_DIR")
-    user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    flavour = "checked" if numba.config.BOUNDSCHECK else "compiled"  # type: ignore[attr-defined]
-    for folder in (Path(named),) if named else (user / "surpass",):
-        try:
-            (folder / flavour).mkdir(parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(folder / flavour, os.W_OK):
-            return folder / flavour
-    return Path(tempfile.mkdtemp(prefix="surpass-"))

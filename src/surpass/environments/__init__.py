@@ -1,7 +1,36 @@
 """Every task as a Gymnasium environment; importing this makes them known to Gymnasium, which loads no plugins."""
 
-from surpass.environments.registration import register_environment, register_environments
+from __future__ import annotations
 
-__all__ = ["register_environment", "register_environments"]
+import gymnasium
+
+from surpass.tasks.registry import known_tasks, register_task
+from surpass.tasks.task import Task
+
+
+def environment_id(task_name: str) -> str:
+    """Return the name under which Gymnasium knows a task."""
+    return f"surpass/{task_name}-v0"
+
+
+def register_environments() -> None:
+    """Make every known task known to Gymnasium; those that it knows already stay as they are."""
+    for task in known_tasks():
+        register_environment(task)
+
+
+def register_environment(task: Task) -> str:
+    """Make a task known to surpass and to Gymnasium by its name, and return its name there."""
+    identifier = environment_id(register_task(task).name)
+    if identifier not in gymnasium.registry:
+        # The task goes by its name: Gymnasium copies these arguments deeply, and a copy would be another task.
+        gymnasium.register(
+            identifier,
+            entry_point="surpass.environments.single:SurpassEnv",
+            vector_entry_point="surpass.environments.vector:SurpassVectorEnv",
+            kwargs={"task": task.name},
+        )
+    return identifier
+
 
 register_environments()

@@ -105,7 +105,7 @@ class Episodes:
             claimed = np.flatnonzero(is_claimed)
             before = self.instances.rows(claimed)
             after = batch.registers[claimed], batch.items[claimed], batch.reals[claimed]
-            batch.outcomes[claimed[self.settings.task.find_wrong(before, *after)]] = WRONG
+            batch.outcomes[claimed[self.settings.task.judge(before, *after)]] = WRONG
 
     # What can be seen
 

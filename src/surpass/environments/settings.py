@@ -9,7 +9,7 @@ from typing import Literal, SupportsIndex, TypedDict
 
 from surpass.errors import SettingError, UnknownNameError
 from surpass.tasks.registry import find_task
-from surpass.tasks.task import Limit, Request, Task
+from surpass.tasks.task import Limit, Task
 
 Observation = Literal["features", "one-hot"]
 
@@ -95,8 +95,8 @@ def read_settings(
     return Settings(
         task=task,
         sizes=_read_sizes(task, size),
-        data=data if data is not None else next(iter(task.inputs.draw)),
-        queries=queries or (task.inputs.queries[0] if task.inputs.queries else Request.queries),
+        data=data if data is not None else task.inputs.usual_data,
+        queries=queries or task.inputs.usual_queries,
         limit=Limit.parse(limit if limit is not None else task.limit),
         observation=observation,
         shaping=float(shaping),

@@ -14,10 +14,9 @@ from surpass.agents.zoo import residents
 from surpass.arrays import Reals
 from surpass.engine.run import AnyAgent, Results
 from surpass.errors import SettingError, UnknownNameError
-from surpass.evaluation.paper import PAPER_INSTANCES
 from surpass.evaluation.scores import runner
 from surpass.evaluation.statistics import mean_of, student_quantile
-from surpass.evaluation.tables import TABLES, Measure, RowPlan, TablePlan
+from surpass.evaluation.tables import PAPER_INSTANCES, TABLES, Measure, RowPlan, TablePlan
 from surpass.printing import Printed, finite
 from surpass.table import Agent
 from surpass.tasks.task import Instances, Limit, Request
@@ -57,15 +56,15 @@ class PaperCell:
     """None where the paper prints '-', or has no such row."""
     paper_solved: float | None
     """The share solved, where the paper prints it."""
-    instances: int
+    instances: int = 0
     """0 if the cell was left empty because it would take too long."""
-    solved: float
-    ours: float
-    ci95: float
-    apart: float | None
+    solved: float = math.nan
+    ours: float = math.nan
+    ci95: float = math.nan
+    apart: float | None = None
     """Ours minus the paper's, in standard errors of that difference; None where there is nothing to compare."""
-    saving: Saving | None
-    verdict: str
+    saving: Saving | None = None
+    verdict: str = "empty"
     """better, worse or even against the paper; agrees or differs for a teacher; filled, empty, no agent, or -."""
 
 
@@ -191,7 +190,7 @@ class Reproduction:
         missing = NO_AGENT if is_missing else self.failures.get(row.agent, "")
         if missing:
             empty = tuple(
-                _empty_cell(size, paper, plan.measure, "no agent")
+                PaperCell(size, *_printed(paper, plan.measure), verdict="no agent")
                 for size, paper in zip(plan.sizes, printed, strict=True)
             )
             return PaperRow(row.label, "" if is_missing else row.agent, "", missing, False, row.against, empty)
@@ -233,7 +232,7 @@ class Reproduction:
         limit = Limit.parse(row.limit)
 
         def draw(count: int) -> Instances:
-            queries = plan.queries or (agent.task.inputs.queries[0] if agent.task.inputs.queries else "mixed")
+            queries = plan.queries or agent.task.inputs.usual_queries
             return agent.task.draw(Request(size=size, count=count, seed=self.seed, queries=queries))
 
         def report(count: int, done: int) -> Callable[[int], None] | None:
@@ -281,10 +280,10 @@ def _cell(
     is_teacher: bool,
 ) -> PaperCell:
     """Return a cell with the paper's number and that of its teacher."""
-    if results is None:
-        return _empty_cell(size, printed, measure)
-    values = _values(results, measure)
     paper, paper_solved = _printed(printed, measure)
+    if results is None:
+        return PaperCell(size, paper, paper_solved)
+    values = _values(results, measure)
     ours = mean_of(values)
     apart = None
     if paper is not None:
@@ -318,11 +317,6 @@ def _cell(
         saving=saving,
         verdict=verdict,
     )
-
-
-def _empty_cell(size: int, printed: Any, measure: Measure, verdict: str = "empty") -> PaperCell:
-    paper, paper_solved = _printed(printed, measure)
-    return PaperCell(size, paper, paper_solved, 0, math.nan, math.nan, math.nan, None, None, verdict)
 
 
 def _values(results: Results, measure: Measure) -> Reals:

@@ -193,7 +193,7 @@ def evaluate(
     return Evaluation(
         agent=first.name,
         task=of_task.name,
-        data=str(data or next(iter(of_task.inputs.draw))),
+        data=str(data or of_task.inputs.usual_data),
         seed=seed,
         rows=tuple(rows),
         against=None if against is None else last.name,
@@ -213,7 +213,7 @@ def _instances(
     queries: str | None,
 ) -> Iterator[tuple[int, Instances]]:
     """Yield the instances of each size."""
-    kind = queries or (task.inputs.queries[0] if task.inputs.queries else "")
+    kind = queries or task.inputs.usual_queries
     if _is_file(task, data):
         if sizes is not None:
             raise SettingError("sizes do not go with a file: its rows are reported by their length")
@@ -223,7 +223,7 @@ def _instances(
         for size, batch in read_instances(task, Path(str(data)), queries=kind, seed=seed).items():
             yield size, batch if count is None else batch.part(0, count)
         return
-    name = str(data) if data is not None else next(iter(task.inputs.draw))
+    name = str(data) if data is not None else task.inputs.usual_data
     requests = [
         Request(size=size, count=100 if count is None else count, seed=seed, data=name, queries=kind)
         for size in sizes or task.sizes

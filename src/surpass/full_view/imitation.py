@@ -16,8 +16,7 @@ from surpass.engine.run import run
 from surpass.errors import SettingError
 from surpass.full_view.agent import FullViewTeacher
 from surpass.full_view.graph import GraphAgent, GraphPolicy, encode_lists
-from surpass.learning.state import SOURCE, load_random, random_state
-from surpass.learning.updates import UpdateLearner
+from surpass.learning.updates import SOURCE, UpdateLearner, load_random
 from surpass.reading import Batch, Count, Many, Rate, Seed, Share, Size, check_fields, conform
 from surpass.tasks.task import Request, Task
 
@@ -131,7 +130,7 @@ class FullViewImitation(UpdateLearner):
 
     def save_state(self) -> tuple[Tensors, dict[str, Any]]:
         """Return everything that `load_state` needs to go on exactly from here."""
-        return self.network_state(), {"updates": self.updates, "random": random_state(self.random)}
+        return self.network_state(), {"updates": self.updates, "random": self.random.bit_generator.state}
 
     def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
         """Go back to a saved state in place."""

@@ -21,7 +21,7 @@ from surpass.errors import SettingError
 from surpass.full_view.agent import FullViewTeacher
 from surpass.full_view.graph import GraphAgent, GraphPolicy, GraphValue, encode_lists
 from surpass.learning.policy_gradient.learner import GradientLearner, PolicyGradientConfig
-from surpass.learning.state import SOURCE, load_random, random_state
+from surpass.learning.updates import SOURCE, load_random
 from surpass.reading import Count, conform
 from surpass.tasks.task import Request, Task
 
@@ -252,7 +252,7 @@ class FullViewPolicyGradient(GradientLearner):
             "grown": self.grown,
             "draws": self.draws,
             "scalar": self.scalar,
-            "random": random_state(self.random),
+            "random": self.random.bit_generator.state,
         }
         return tensors, record
 

@@ -16,22 +16,13 @@ import numpy as np
 import torch
 
 from surpass.agents.networks.agent import NetworkAgent
-from surpass.agents.networks.files import fill_network, network_tensors
 from surpass.agents.networks.structured import StructuredPolicy
 from surpass.agents.teachers import teacher_of
 from surpass.arrays import Ints
 from surpass.bundles import Tensors
 from surpass.engine.run import run
 from surpass.errors import SavedFileError, SettingError
-from surpass.learning.state import (
-    SOURCE,
-    load_optimizer,
-    load_random,
-    optimizer_tensors,
-    random_state,
-    take_numbers,
-)
-from surpass.learning.updates import NetworkLearner
+from surpass.learning.updates import SOURCE, NetworkLearner, load_random, take_numbers
 from surpass.machine.interface import NO_ACTION
 from surpass.reading import Batch, Count, Many, Rate, Seed, Size, check_fields, conform
 from surpass.table import Agent, Table
@@ -139,7 +130,7 @@ class Imitation(NetworkLearner):
             for number, name in enumerate(self.task.inputs.draw):
                 count = max(2, self.config.items // size)
                 seed = self.config.seed * 1_000_000 + self.rounds
-                request = Request(size=size, count=count, seed=seed, data=name, queries=self._queries())
+                request = Request(size=size, count=count, seed=seed, data=name, queries=self.task.inputs.usual_queries)
                 instances = self.task.draw(request)
                 run(self._seen_by_teacher, instances, limit=limit)
                 if number < 2 and (size <= self.config.own_sizes or self.calm):
@@ -155,9 +146,6 @@ class Imitation(NetworkLearner):
         if not len(self.observations):
             raise SettingError(f"sizes are {self.config.sizes}: at these {self.task.name} leaves nothing to do")
         return solved / max(1, total)
-
-    def _queries(self) -> str:
-        return self.task.inputs.queries[0] if self.task.inputs.queries else "mixed"
 
     @torch.no_grad()
     def _agreement(self) -> tuple[float, Ints]:
@@ -193,19 +181,17 @@ class Imitation(NetworkLearner):
     def save_state(self) -> tuple[Tensors, dict[str, Any]]:
         """Return everything that `load_state` needs to go on exactly from here."""
         tensors = {
-            **network_tensors(self.network),
-            **optimizer_tensors(self.optimizer),
+            **self.network_state(),
             "observations": self.observations,
             "answers": self.answers,
             "teacher": self._seen_by_teacher.observations,
         }
-        return tensors, {"rounds": self.rounds, "calm": self.calm, "random": random_state(self.random)}
+        return tensors, {"rounds": self.rounds, "calm": self.calm, "random": self.random.bit_generator.state}
 
     def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
         """Go back to a saved state in place."""
         state, interface = conform(STATE, record, SOURCE), self.task.interface
-        fill_network(self.network, tensors, SOURCE)
-        load_optimizer(self.optimizer, tensors)
+        self.load_network_state(tensors)
         self.observations = take_numbers(tensors, "observations", interface.observation_count)
         self.answers = take_numbers(tensors, "answers", interface.action_count)
         if len(self.answers) != len(self.observations):

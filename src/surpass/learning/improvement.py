@@ -31,8 +31,8 @@ from surpass.engine.run import Results, run
 from surpass.errors import SavedFileError, SettingError
 from surpass.learning.edits import Editor, size_of, without
 from surpass.learning.imitation import Imitation, ImitationConfig
-from surpass.learning.state import SOURCE
-from surpass.learning.trials import Seen, Trial
+from surpass.learning.trials import Trial
+from surpass.learning.updates import SOURCE
 from surpass.programs.extract import extract
 from surpass.programs.program import Program
 from surpass.programs.text import parse_program, write_text
@@ -51,8 +51,8 @@ MOST_ENUMERATED = 50_000
 """It is checked on every instance of those sizes that have no more than these; at the end, on twelve times as many."""
 MOST_CHECKED, CHECKED_ITEMS = 200, 4000
 """At most how many instances of a size and distribution it is checked on, and about how many items these have."""
-CHANGED_ROUNDS = 12
-"""How many rounds of a search for new observations it is checked on; at the end, twelve times as many."""
+CHANGED_ROUNDS, LAST_CHANGED_ROUNDS = 4, 120
+"""How many rounds of a search for new observations it is checked on, and how many at the end."""
 KEPT = {"rounds": Count, "tried": Count, "reference": list[Weight], "is_sound": bool, "hard": list[str]}
 """What a checkpoint keeps as it is."""
 STATE = {**KEPT, "program": str, "best": str, "best_cost": Weight | None, "pupil": dict[str, Any] | None}
@@ -120,8 +120,8 @@ class Improvement:
         ):
             if given and given not in allowed:
                 raise SettingError(f"{kind} is {given!r}; allowed: {', '.join(allowed) or 'none'}")
-        self.data = config.data or next(iter(task.inputs.draw))
-        self.queries = config.queries or (task.inputs.queries[0] if task.inputs.queries else "mixed")
+        self.data = config.data or task.inputs.usual_data
+        self.queries = config.queries or task.inputs.usual_queries
         self.rounds = self.tried = 0
         self.current: Program | None = None
         self.best: Program | None = None
@@ -244,7 +244,7 @@ class Improvement:
     def _measure(self, program: Program) -> tuple[float, list[float]]:
         """Return the cost of a program on the yardstick, rules included, and its mean cost at each size."""
         parts = [self._draw(YARDSTICK, size, self.config.confirmed, self.data) for size in self.sizes]
-        trial = Trial(self.task, join_instances(self.task, parts), Seen(self.task), 1)
+        trial = Trial(self.task, join_instances(self.task, parts), 1)
         costs = trial.run([program])[0]
         costs[~np.isfinite(costs)] = trial.failure_costs[~np.isfinite(costs)]
         means = [float(costs[trial.sizes == size].mean()) for size in self.sizes]
@@ -284,7 +284,7 @@ class Improvement:
         changed: Iterator[tuple[Instances, Results]] = iter(())
         if can_explore(self.task):
             explorer = Explorer(self.task, run_all, seed=self._seed(self.rounds, 0))
-            changed = islice(explorer.rounds(), CHANGED_ROUNDS * (12 if self._is_last else 1))
+            changed = islice(explorer.rounds(), LAST_CHANGED_ROUNDS if self._is_last else CHANGED_ROUNDS)
         for instances, results in chain(checked, changed):
             wrong = np.flatnonzero(~results.solved)
             if wrong.size:
@@ -350,11 +350,10 @@ class _Round:
         self.learner, self.config, task = learner, learner.config, learner.task
         self.random = np.random.default_rng([self.config.seed, 4, learner.rounds])
         self.editor = Editor(task, self.random)
-        seen = Seen(task)
         counts = (self.config.screened, self.config.tested, self.config.confirmed)
         copies = (self.config.candidates, FINALISTS, 1)
         self.trials = [
-            Trial(task, learner.draw(learner.rounds, count), seen, k) for count, k in zip(counts, copies, strict=True)
+            Trial(task, learner.draw(learner.rounds, count), k) for count, k in zip(counts, copies, strict=True)
         ]
         self.weights = [self._weights(trial.sizes) for trial in self.trials]
         self.costs: list[Reals] = []
@@ -376,11 +375,13 @@ class _Round:
         self.costs = []
         for trial in self.trials:
             trial.limits = Limit.parse(task.limit).steps(trial.sizes)
+            trial.needed[:] = False
             costs = trial.run([program])[0]
             self.costs.append(costs)
             if task.measure == "steps":
                 allowed = np.where(np.isfinite(costs), self.config.slack * costs + 12, trial.limits)
                 trial.limits = np.minimum(allowed, trial.limits).astype(np.int64)
+            trial.needed[:] = np.isfinite(costs) & (task.measure == "steps")
         self.editor.look_at(*self.trials[1].visits(program))
 
     def _gains(self, stage: int, programs: list[Program]) -> tuple[Reals, Reals]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from surpass.errors import RecipeError, SettingError
 from surpass.learning.recipes import Recipe, Variant, find_recipe, setting_text
@@ -170,8 +170,7 @@ def describe_ending(ending: Ended) -> str:
 # Agents of the zoo, trained again from their recipes
 
 
-@dataclass(frozen=True)
-class Retrained:
+class Retrained(NamedTuple):
     """What came of training agents again, by their names."""
 
     folders: dict[str, str]

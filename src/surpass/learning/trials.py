@@ -3,85 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
+import numba
 import numpy as np
 
 from surpass.arrays import Flags, Ints, Reals
-from surpass.engine.advance import Call, advance
+from surpass.engine.advance import Player, advance
 from surpass.engine.batch import Batch, allocate
-from surpass.engine.run import core_count
-from surpass.engine.specialise import specialise
-from surpass.machine.interface import NO_ACTION
+from surpass.engine.crew import Call
+from surpass.engine.run import core_count, run_by
+from surpass.engine.specialise import BATCH, Template, specialise
+from surpass.learning import trial_kernels
 from surpass.machine.state import SCORE, Outcome
-from surpass.programs.evaluate import answer_split, split_observations
+from surpass.programs import evaluate
+from surpass.programs.evaluate import CompiledRules
 from surpass.programs.program import Program
-from surpass.table import EMPTY, Table, put
+from surpass.table import Table
 from surpass.tasks.task import Instances, Limit, Task
 
-MOST_ROUNDS = 40
-"""How often a program may wait for its actions at observations that none has come to before; then it is stopped."""
-
-
-class Seen:
-    """Every observation that some program came to: what programs are written out as tables over."""
-
-    def __init__(self, task: Task) -> None:
-        self.task = task
-        self.table = Table(task)
-        self._split = split_observations(task.interface, np.zeros(0, np.int64))
-        self._places: Ints = np.zeros(0, np.int64)
-
-    @property
-    def keys(self) -> Ints:
-        """The observations as they lie in a table."""
-        return self.table.keys
-
-    def add(self, observations: Ints) -> None:
-        """Add new observations [m] in place."""
-        self.table.insert(observations, np.full(len(observations), NO_ACTION, np.int64))
-        self._places = np.flatnonzero(self.table.keys != EMPTY)
-        self._split = split_observations(self.task.interface, self.table.keys[self._places])
-
-    def add_to(self, tables: dict[int, Ints], programs: Sequence[Program], observations: Ints) -> None:
-        """Add new observations [m] in place, and to the tables of some programs by their numbers."""
-        before = self.keys
-        self.add(observations)
-        for k in tables:
-            if self.keys is before:
-                put(self.keys, tables[k], observations, programs[k].actions(observations))
-            else:
-                tables[k] = self.actions_of(programs[k])
-
-    def actions_of(self, program: Program) -> Ints:
-        """Return the action of a program at each place of the table."""
-        actions = np.full(len(self.table.keys), NO_ACTION, np.int64)
-        found = np.empty(len(self._places), np.int64)
-        answer_split(program.compiled, self._split, found)
-        actions[self._places] = found
-        return actions
+_I1, _D1 = numba.int64[::1], numba.int16[::1]
+_RULES = numba.types.NamedTuple([_I1, _I1, _D1, *[_I1] * 6], CompiledRules)  # type: ignore[no-untyped-call]
+TEMPLATE = Template(
+    trial_kernels,
+    {"play": (BATCH, _RULES, numba.int64[:, ::1], _I1, numba.boolean[::1], numba.int64, _I1)},
+    (evaluate,),
+)
 
 
 class Trial:
     """Instances that programs are compared on, and room to run some programs on them at once."""
 
-    def __init__(self, task: Task, instances: Instances, seen: Seen, copies: int) -> None:
-        self.task, self.seen, self.count, self.sizes = task, seen, instances.count, instances.sizes
+    def __init__(self, task: Task, instances: Instances, copies: int) -> None:
+        self.task, self.count, self.sizes = task, instances.count, instances.sizes
         self.limits = Limit.parse(task.limit).steps(instances.sizes)
         """[m] how many steps a program may take; at first those that the task allows."""
+        self.needed: Flags = np.zeros(instances.count, np.bool_)
+        """[m] what a program must solve to be of any use: one that fails there is not run on the rest."""
         self.failure_costs = self.limits * float(task.measure == "steps")
         """[m] what an instance costs that is not solved: all of its steps, or the reward that is not had."""
+        self._instances = instances
         self._copies = Instances(*(np.concatenate([part] * copies) for part in instances))
         self._batch = allocate(task, instances.count * copies, int(instances.sizes.max()))
 
     def run(self, programs: Sequence[Program]) -> Reals:
         """Return the costs [K, m] of programs: steps, or what they lose of the reward; infinite where they fail."""
-        kernels, used = specialise(self.task), len(programs) * self.count
+        used = len(programs) * self.count
         instances = self._copies.part(0, used)
-        kernels.reset(self._batch, *instances, np.arange(used))
+        specialise(self.task).reset(self._batch, *instances, np.arange(used))
         before = self._batch.reals[:used, SCORE].copy()
-        limits = np.tile(self.limits, len(programs))
-        self._finish(programs, limits)
+        self._finish(programs)
         outcomes = self._batch.outcomes[:used].copy()
         if self.task.measure == "reward":
             outcomes[outcomes == Outcome.STEP_LIMIT] = Outcome.SOLVED
@@ -91,16 +61,11 @@ class Trial:
 
     def visits(self, program: Program) -> tuple[Ints, Ints]:
         """Return the observations that a program comes to, in ascending order, and how often it does."""
-        self.run([program])
-        kernels, counts = specialise(self.task), np.zeros(len(self.seen.keys), np.int64)
-        kernels.reset(self._batch, *self._copies.part(0, self.count), np.arange(self.count))
-        rest = (self.seen.keys, self.seen.actions_of(program), self.task.interface.action_rows, self.limits, counts)
-        self._batch = advance(
-            self.task, self._batch, lambda batch: [(kernels.advance, (batch, *rest, False, 0, self.count))]
-        )
-        places = np.flatnonzero(counts)
-        places = places[np.argsort(self.seen.keys[places])]
-        return self.seen.keys[places], counts[places]
+        player = Player(Table(self.task, program), is_counting=True, threads=core_count())
+        run_by(player.finish, self.task, self._instances)
+        places = np.flatnonzero(player.counts)
+        places = places[np.argsort(player.table.keys[places])]
+        return player.table.keys[places], player.counts[places]
 
     def _costs(self, before: Reals, used: int) -> Reals:
         batch, reward = self._batch, self.task.reward
@@ -111,32 +76,24 @@ class Trial:
 
     def _find_wrong(self, instances: Instances, rows: Ints) -> Flags:
         batch = self._batch
-        return self.task.find_wrong(instances.rows(rows), batch.registers[rows], batch.items[rows], batch.reals[rows])
+        chosen = instances.rows(rows)
+        return self.task.judge(chosen, batch.registers[rows], batch.items[rows], batch.reals[rows])
 
-    def _finish(self, programs: Sequence[Program], limits: Ints) -> None:
+    def _finish(self, programs: Sequence[Program]) -> None:
         """Run each program on its own episodes to the end, in place."""
-        kernel, rows, nothing = specialise(self.task).advance, self.task.interface.action_rows, limits[:0]
-        tables = {k: self.seen.actions_of(program) for k, program in enumerate(programs)}
-        threads, rounds, used = core_count(), 0, len(programs) * self.count
-        bounds = np.linspace(0, self.count, max(1, threads // len(programs)) + 1).astype(np.int64).tolist()
+        kernel, rows, used = specialise(self.task, TEMPLATE).play, self.task.interface.action_rows, len(programs)
+        parts = np.array_split(np.arange(self.count), max(1, core_count() // len(programs)))
+        pieces = [slice(int(part[0]), int(part[-1]) + 1) for part in parts if len(part)]
+        stop = np.zeros(1, np.int64)
 
         def calls(batch: Batch) -> list[Call]:
-            by_program = batch.outcomes[:used].reshape(len(programs), self.count)
-            is_running: Flags = np.any(by_program <= Outcome.RUNNING, axis=1)
-            for k in [k for k in tables if not is_running[k]]:
-                del tables[k]
+            is_running = (batch.outcomes[: used * self.count] <= Outcome.RUNNING).reshape(used, self.count)
             return [
-                (kernel, (batch, self.seen.keys, table, rows, limits, nothing, False, at + first, at + last))
-                for at, table in ((k * self.count, table) for k, table in tables.items())
-                for first, last in pairwise(bounds)
+                (kernel, (batch, program.compiled, rows, self.limits[piece], self.needed[piece], first, stop))
+                for k, program in enumerate(programs)
+                for piece, first in ((piece, k * self.count + piece.start) for piece in pieces)
+                if is_running[k, piece].any()
             ]
 
-        def answer(observations: Ints) -> None:
-            nonlocal rounds
-            self.seen.add_to(tables, programs, observations)
-            rounds += 1
-            if rounds > MOST_ROUNDS and len(programs) > 1:
-                limits[:] = 0
-
-        self._batch.outcomes[used:] = Outcome.SOLVED
-        self._batch = advance(self.task, self._batch, calls, answer=answer, threads=threads)
+        self._batch.outcomes[used * self.count :] = Outcome.SOLVED
+        self._batch = advance(self.task, self._batch, calls, threads=core_count(), stop=stop)

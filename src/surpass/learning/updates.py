@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
 from surpass.agents.networks.files import fill_network, network_tensors
-from surpass.bundles import Tensors
-from surpass.learning.state import SOURCE, load_optimizer, optimizer_tensors
+from surpass.arrays import Ints
+from surpass.bundles import Tensors, take
+from surpass.errors import SavedFileError
 from surpass.tasks.task import Task
+
+SOURCE = "the checkpoint"
+"""What is named in a refusal of a state."""
+STEP = np.zeros((), np.float32)
+"""How an optimizer counts its updates."""
 
 
 class NetworkLearner:
@@ -23,6 +31,9 @@ class NetworkLearner:
     """Its settings: a dataclass whose every field is part of the recipe."""
     method: str
     network: nn.Module
+    value: nn.Module | None = None
+    """A network for the value of a state, if the learner has one."""
+    optimizer: torch.optim.Optimizer
 
     @property
     def has_network(self) -> bool:
@@ -34,6 +45,22 @@ class NetworkLearner:
         """Everything that this run needs to be made again."""
         return {"method": self.method, **asdict(self.config)}
 
+    def network_state(self) -> Tensors:
+        """Return the networks and the optimizer."""
+        value = self.value.state_dict() if self.value is not None else {}
+        return {
+            **network_tensors(self.network),
+            **{f"value.{name}": tensor.detach().numpy().copy() for name, tensor in value.items()},
+            **_optimizer_tensors(self.optimizer),
+        }
+
+    def load_network_state(self, tensors: Tensors) -> None:
+        """Set the networks and the optimizer in place."""
+        fill_network(self.network, tensors, SOURCE)
+        if self.value is not None:
+            fill_network(self.value, tensors, SOURCE, "value.")
+        _load_optimizer(self.optimizer, tensors)
+
 
 class UpdateLearner(NetworkLearner):
     """A learner that is done after a number of updates, the `updates` of its settings.
@@ -41,9 +68,6 @@ class UpdateLearner(NetworkLearner):
     Its `learning_rate` falls to the `final_learning_rate` unless this is 0.
     """
 
-    value: nn.Module | None = None
-    """A network for the value of a state, if the learner has one."""
-    optimizer: torch.optim.Optimizer
     updates: int
 
     @property
@@ -71,18 +95,47 @@ class UpdateLearner(NetworkLearner):
         self.optimizer.step()
         self.updates += 1
 
-    def network_state(self) -> Tensors:
-        """Return the networks and the optimizer."""
-        value = self.value.state_dict() if self.value is not None else {}
-        return {
-            **network_tensors(self.network),
-            **{f"value.{name}": tensor.detach().numpy().copy() for name, tensor in value.items()},
-            **optimizer_tensors(self.optimizer),
-        }
 
-    def load_network_state(self, tensors: Tensors) -> None:
-        """Set the networks and the optimizer in place."""
-        fill_network(self.network, tensors, SOURCE)
-        if self.value is not None:
-            fill_network(self.value, tensors, SOURCE, "value.")
-        load_optimizer(self.optimizer, tensors)
+def tensors_under(prefix: str, tensors: Tensors) -> Tensors:
+    """Return copies of the tensors whose name begins with a prefix, by the rest of the name."""
+    return {name.removeprefix(prefix): t.copy() for name, t in tensors.items() if name.startswith(prefix)}
+
+
+def take_numbers(tensors: Tensors, name: str, most: int) -> Ints:
+    """Return a copy of a tensor [m] of whole numbers from 0 to `most - 1`."""
+    found = take(tensors, name, np.zeros(tensors[name].size if name in tensors else 0, np.int64), SOURCE)
+    if found.size and not 0 <= int(found.min()) <= int(found.max()) < most:
+        raise SavedFileError(f"{SOURCE} holds {name!r} with numbers that are not from 0 to {most - 1:,}")
+    return found
+
+
+def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> Tensors:
+    """Return the state of an optimizer, parameter by parameter."""
+    return {
+        f"optimizer.{index}.{name}": torch.as_tensor(value).numpy().copy()
+        for index, values in optimizer.state_dict()["state"].items()
+        for name, value in values.items()
+    }
+
+
+def _load_optimizer(optimizer: torch.optim.Optimizer, tensors: Tensors) -> None:
+    """Set the state of an optimizer in place; each parameter has all of it or, before its first update, nothing."""
+    given, state = tensors_under("optimizer.", tensors), {}
+    for index, parameter in enumerate(p for group in optimizer.param_groups for p in group["params"]):
+        like = parameter.detach().numpy()
+        wanted = {f"{index}.exp_avg": like, f"{index}.exp_avg_sq": like, f"{index}.step": STEP}
+        if wanted.keys() & given.keys():
+            filled = {name: torch.from_numpy(take(given, name, wanted[name], SOURCE)) for name in wanted}
+            state[index] = {name.partition(".")[2]: tensor for name, tensor in filled.items()}
+            given = {name: tensor for name, tensor in given.items() if name not in wanted}
+    if given:
+        raise SavedFileError(f"{SOURCE} holds {min(given)!r} for the optimizer, which has no such parameter")
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
+
+
+def load_random(generator: np.random.Generator, state: dict[str, Any]) -> None:
+    """Set the state of a random number generator in place."""
+    with suppress(ArithmeticError, LookupError, TypeError, ValueError):
+        generator.bit_generator.state = state
+    if generator.bit_generator.state != state:
+        raise SavedFileError(f"{SOURCE} does not hold the state of a generator of random numbers")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from surpass.machine.kernel import kernel
 from surpass.machine.state import DEPTH, FIRST, FUNCTION, LOCALS, PREVIOUS, State
 
-__all__ = ["FRAME", "NO_RECEIVER", "enter", "leave", "stack_limit"]
-
 FRAME = 3
 """The words of a frame beside its locals."""
 

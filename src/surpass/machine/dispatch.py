@@ -32,6 +32,7 @@ class _Writer:
         """Return the call of a kernel with the state and some arguments."""
         if id(function) not in self._name_of:
             name = getattr(function, "__name__", "kernel")
+            name = name if name.isidentifier() else "kernel"  # one made of a lambda has no plain name
             while name in self.names:
                 name += "_"
             self._name_of[id(function)], self.names[name] = name, function

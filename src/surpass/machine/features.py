@@ -14,8 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from surpass.errors import DeclarationError
+from surpass.machine.fields import check_kernel_given, check_kind, check_kinds, check_text, check_whole, listed
 
 SIGNS = ("<", "=", ">")
+VALUE = "a value, as surpass.value(...) makes it"
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,20 @@ class Value:
     name: str
     kernel: Callable[..., Any]
     arguments: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_text("a value's name", self.name, blank=False)
+        check_kernel_given(f"the kernel of value {self.name!r}", self.kernel, "kernel(state, *arguments)")
+        _check_arguments(self, f"value {self.name!r}")
+
+
+def _check_arguments(declared: Value | Feature, whose: str) -> None:
+    """Make a kernel's arguments whole numbers in place; raise `DeclarationError` if they are none."""
+    what = f"the arguments of {whose}"
+    arguments = listed(what, declared.arguments, "whole numbers, such as registers")
+    for argument in arguments:
+        check_whole(f"an argument of {whose}", argument)
+    object.__setattr__(declared, "arguments", tuple(map(int, arguments)))
 
 
 @dataclass(frozen=True)
@@ -46,9 +62,16 @@ class Feature:
     """The condition that each value stands for, where the name does not already say it."""
 
     def __post_init__(self) -> None:
+        check_text("a feature's name", self.name)
         if not self.name.strip():
             raise DeclarationError("a feature needs a name")
-        object.__setattr__(self, "values", tuple(self.values))
+        object.__setattr__(self, "values", listed(f"the values of feature {self.name!r}", self.values, "values"))
+        check_kinds(f"values of feature {self.name!r}", self.values, Hashable, "a value that can be compared")
+        if self.kernel is not None:
+            check_kernel_given(f"the kernel of feature {self.name!r}", self.kernel, "kernel(state, *arguments)")
+        _check_arguments(self, f"feature {self.name!r}")
+        object.__setattr__(self, "labels", listed(f"the labels of feature {self.name!r}", self.labels, "texts"))
+        check_kinds(f"labels of feature {self.name!r}", self.labels, str, "a text")
         if len(self.values) < 1:
             raise DeclarationError(f"feature {self.name!r} has no values")
         if len(set(self.values)) < len(self.values):
@@ -82,6 +105,14 @@ class Comparison(Feature):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        for side, given in (("left", self.left), ("right", self.right)):
+            check_kind(
+                f"the {side} of comparison {self.name!r}", given, Value, "a value, as surpass.value(...) makes it"
+            )
+        if self.edge is not None:
+            check_kind(
+                f"the edge of comparison {self.name!r}", self.edge, Value, "a value, as surpass.value(...) makes it"
+            )
         others = [value for value in self.values if value not in SIGNS]
         if len(self.values) - len(others) != len(SIGNS) or len(others) != (self.edge is not None):
             raise DeclarationError(
@@ -103,6 +134,9 @@ class PreviousAction:
     """A feature whose values are None and every action of the interface it stands in."""
 
     name: str = "previous"
+
+    def __post_init__(self) -> None:
+        check_text("the name of the previous action", self.name, blank=False)
 
     def condition(self, value: Hashable) -> str:
         """Return the text that says that the previous action was `value`."""
@@ -131,6 +165,11 @@ def comparison(left: Value, right: Value, *, values: tuple[str, ...] = SIGNS, ed
 
     Where `edge` holds, say at the end of a list, its own value is seen instead, and neither side is read.
     """
+    for side, given in (("left", left), ("right", right), ("edge", edge)):
+        if given is not None or side != "edge":
+            check_kind(f"the {side} of a comparison", given, Value, VALUE)
+    values = listed("the values of a comparison", values, "signs")
+    check_kinds("values of a comparison", values, str, "a text")
     name = f"{left.name} ? {right.name}"
     labels = [name.replace("?", v) if v in SIGNS or edge is None else edge.name for v in values]
     return Comparison(name, values, labels=tuple(labels) if edge else (), left=left, right=right, edge=edge)

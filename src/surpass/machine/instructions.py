@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from surpass.errors import DeclarationError
+from surpass.machine.fields import check_kernel_given, check_kinds, check_text, check_whole, listed, refuse_field
 
 
 @dataclass(frozen=True)
@@ -21,11 +22,19 @@ class Operand:
     position where values are no whole numbers."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", tuple(self.values))
+        check_text("an operand's name", self.name, blank=False)
+        if self.kind not in ("binary", "integer", "pointer"):
+            raise refuse_field(f"the kind of operand {self.name!r}", self.kind, "binary, integer or pointer")
+        object.__setattr__(self, "values", listed(f"the values of operand {self.name!r}", self.values, "values"))
+        check_kinds(f"values of operand {self.name!r}", self.values, Hashable, "a value that can be compared")
+        codes = listed(f"the codes of operand {self.name!r}", self.codes, "whole numbers")
+        for code in codes:
+            check_whole(f"a code of operand {self.name!r}", code)
+        object.__setattr__(self, "codes", tuple(map(int, codes)))
         if not self.codes:
             whole = all(isinstance(value, int) for value in self.values)
-            codes = self.values if whole else range(len(self.values))
-            object.__setattr__(self, "codes", tuple(map(int, codes)))  # type: ignore[arg-type]
+            numbers = self.values if whole else range(len(self.values))
+            object.__setattr__(self, "codes", tuple(map(int, numbers)))  # type: ignore[arg-type]
         if len(self.codes) != len(self.values):
             raise DeclarationError(f"operand {self.name!r} has {len(self.codes)} codes for {len(self.values)} values")
         if self.kind == "pointer":
@@ -80,6 +89,12 @@ class Instruction:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "operands", operands)
         object.__setattr__(self, "does", does)
+        check_text("an instruction's name", name)
+        check_kinds(
+            f"operands of instruction {name}", operands, Operand, "an operand, as surpass.variable(...) makes it"
+        )
+        if does is not None:
+            check_kernel_given(f"what instruction {name} does", does, "does(state, *operands)")
         if not name.isidentifier():
             raise DeclarationError(f"instruction name {name!r} is not a plain word")
         names = [operand.name for operand in operands]

@@ -13,6 +13,7 @@ import numpy as np
 from surpass.arrays import Floats, Ints
 from surpass.errors import DeclarationError, ObservationError, UnknownNameError
 from surpass.machine.features import Feature, PreviousAction
+from surpass.machine.fields import check_kinds, listed
 from surpass.machine.instructions import Action, Instruction
 
 NO_ACTION = -1
@@ -53,8 +54,11 @@ class Interface:
     instructions: tuple[Instruction, ...]
 
     def __init__(self, features: Iterable[Feature | PreviousAction], instructions: Iterable[Instruction]) -> None:
-        object.__setattr__(self, "features", tuple(features))
-        object.__setattr__(self, "instructions", tuple(instructions))
+        object.__setattr__(self, "features", listed("an interface's features", features, "features"))
+        object.__setattr__(self, "instructions", listed("an interface's instructions", instructions, "instructions"))
+        made = "a feature, as surpass.flag(...), surpass.comparison(...) or surpass.Feature(...) makes it"
+        check_kinds("features of an interface", self.features, Feature | PreviousAction, made)
+        check_kinds("instructions of an interface", self.instructions, Instruction, "a surpass.Instruction")
         self._refuse_repeated("feature", [feature.name for feature in self.features])
         self._refuse_repeated("instruction", [instruction.name for instruction in self.instructions])
         if not self.instructions:

@@ -1,8 +1,4 @@
-"""Which rule of a program fires, in compiled code over flat arrays.
-
-`answer` and `find_rules` take packed observations. Who tries many programs on the same observations splits these into
-their value numbers once, with `split_observations`, and calls `answer_split`, which is several times as quick.
-"""
+"""Which rule of a program fires, in compiled code over flat arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +11,7 @@ import numpy.typing as npt
 
 from surpass.arrays import Ints
 from surpass.errors import SettingError
-from surpass.machine.interface import NO_ACTION, Interface
+from surpass.machine.interface import NO_ACTION
 from surpass.machine.kernel import kernel
 
 if TYPE_CHECKING:
@@ -89,13 +85,8 @@ def compile_rules(program: Program) -> CompiledRules:
     )
 
 
-def split_observations(interface: Interface, observations: Ints) -> Digits:
-    """Return the value numbers [m, F] of packed observations [m], as `answer_split` reads them."""
-    return np.ascontiguousarray(interface.digits(observations), np.int16)
-
-
 @kernel
-def _fire(rules: CompiledRules, digits: Digits) -> int:
+def fire(rules: CompiledRules, digits: Digits) -> int:
     """Return the number of the first rule that fits the value numbers [F] of an observation, or `NO_RULE`."""
     function, previous = rules.where
     at = 0 if previous < 0 else digits[previous]
@@ -127,7 +118,7 @@ def find_rules(rules: CompiledRules, observations: Ints, found: Ints) -> None:
             above = rest // radices[k]
             digits[k] = rest - above * radices[k]
             rest = above
-        found[row] = _fire(rules, digits)
+        found[row] = fire(rules, digits)
 
 
 @numba.njit(nogil=True, cache=True)
@@ -136,11 +127,3 @@ def answer(rules: CompiledRules, observations: Ints, actions: Ints) -> None:
     find_rules(rules, observations, actions)
     for row in range(len(actions)):
         actions[row] = NO_ACTION if actions[row] == NO_RULE else rules.actions[actions[row]]
-
-
-@numba.njit(nogil=True, cache=True)
-def answer_split(rules: CompiledRules, digits: Digits, actions: Ints) -> None:
-    """Write the action for the value numbers [m, F] of each observation into `actions`, in place, or `NO_ACTION`."""
-    for row in range(len(digits)):
-        rule = _fire(rules, digits[row])
-        actions[row] = NO_ACTION if rule == NO_RULE else rules.actions[rule]

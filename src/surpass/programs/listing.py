@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from surpass.machine.interface import Interface
@@ -32,7 +32,7 @@ def list_program(program: Program) -> list[ListedLine]:
             name = show_function(interface, function)
             if name:
                 lines.append(ListedLine(f"{name}:", ()))
-            lines += _Listing(interface, structure(function, first)).lines(1 if name else 0)
+            lines += _indent(_Listing(interface).show(structure(function, first)), 1 if name else 0)
             first += sum(len(place.rules) for place in function.places)
     return lines
 
@@ -55,16 +55,12 @@ def write_listing(program: Program, columns: Callable[[tuple[int, ...]], tuple[s
 class _Listing:
     """The lines of a function."""
 
-    def __init__(self, interface: Interface, statements: tuple[Statement, ...]) -> None:
+    def __init__(self, interface: Interface) -> None:
         self.interface = interface
-        self.statements = statements
         self.labels: dict[int, str] = {}
 
-    def lines(self, depth: int) -> list[ListedLine]:
-        """Return the lines, indented by some steps."""
-        return [ListedLine(INDENT * depth + line.text, line.rules) for line in self._show(self.statements)]
-
-    def _show(self, statements: Sequence[Statement]) -> Iterator[ListedLine]:
+    def show(self, statements: Sequence[Statement]) -> Iterator[ListedLine]:
+        """Yield the lines of some statements."""
         for statement in statements:
             if isinstance(statement, Act):
                 text = show_action(self.interface, statement.action) + (", end" if statement.ends else "")
@@ -72,7 +68,7 @@ class _Listing:
             elif isinstance(statement, Loop):
                 condition = statement.condition
                 yield ListedLine(f"while {self._condition(condition)}:" if condition else "repeat:", ())
-                yield from self._inside(statement.body)
+                yield from _indent(self.show(statement.body))
             elif isinstance(statement, Jump):
                 words = {"again": "continue", "leave": "break"}
                 yield ListedLine(words.get(statement.kind) or f"go to {self._label(statement.place)}", ())
@@ -94,16 +90,12 @@ class _Listing:
 
     def _show_way(self, heading: str, statements: tuple[Statement, ...]) -> Iterator[ListedLine]:
         """Yield a way of a branch: on one line where it is one action."""
-        inside = list(self._show(statements))
+        inside = list(self.show(statements))
         if len(inside) == 1:
             yield ListedLine(f"{heading} {inside[0].text}", inside[0].rules)
         else:
             yield ListedLine(heading, ())
-            yield from self._inside(statements)
-
-    def _inside(self, statements: tuple[Statement, ...]) -> Iterator[ListedLine]:
-        for line in self._show(statements):
-            yield ListedLine(INDENT + line.text, line.rules)
+            yield from _indent(inside)
 
     def _condition(self, condition: Condition) -> str:
         return show_condition(self.interface, condition.tests, condition.holds)
@@ -112,3 +104,7 @@ class _Listing:
         number = len(self.labels)
         letter = chr(ord("A") + number % 26) + (str(number // 26) if number >= 26 else "")
         return self.labels.setdefault(place, letter)
+
+
+def _indent(lines: Iterable[ListedLine], depth: int = 1) -> list[ListedLine]:
+    return [ListedLine(INDENT * depth + line.text, line.rules) for line in lines]

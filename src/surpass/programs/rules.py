@@ -12,7 +12,7 @@ by the test that leaves the least code by a quick estimate, and each part is wri
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -284,13 +284,9 @@ class _Search:
             if not straddling and any(of_kind == inside for _, of_kind in kinds):
                 # One test sets an action apart: some branch must do that, and none can do it for less.
                 return self._branch(rows, inside, (test,), size)
-        for _, inside, test in fitting:
-            if rows ^ inside in splits and inside & 1:
-                continue  # its complement is tried as well, and gives the same parts
-            code = self._branch(rows, inside, (test,), size)
-            if code is not None:
-                return code
-        for inside, tests in self._conjunctions(rows, kinds, splits, spare):
+        # Where a complement is tried as well, it gives the same parts.
+        single = ((i, (test,)) for _, i, test in fitting if not (rows ^ i in splits and i & 1))
+        for inside, tests in chain(single, self._conjunctions(rows, kinds, splits, spare)):
             code = self._branch(rows, inside, tests, size)
             if code is not None:
                 return code

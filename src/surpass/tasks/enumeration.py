@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from surpass.arrays import Ints
-from surpass.errors import InstanceError
+from surpass.errors import SurpassError
 from surpass.tasks.lists import from_lists
 from surpass.tasks.task import Enumeration, Instances, Request, Task
 
@@ -101,8 +101,8 @@ def reads_lists(task: Task) -> bool:
     if task.inputs.read is None or task.memory.item_width(len(sample)) < len(sample):
         return False
     try:
-        instance, _ = task.inputs.read([sample])
-    except (InstanceError, ValueError, IndexError, TypeError):
+        instance, _ = task.read_parts([sample])
+    except SurpassError:
         return False
     expected = _lay_out(task, np.array([sample], np.int64))
     return all(np.array_equal(a, b) for a, b in zip(instance, expected, strict=True))

@@ -10,9 +10,8 @@ import numpy as np
 
 from surpass.errors import DataFileError, InstanceError, UnknownNameError
 from surpass.reading import as_path, read_bytes
+from surpass.tasks.blame import blaming
 from surpass.tasks.task import Instances, Number, Task, parse_numbers
-
-__all__ = ["read_instances"]
 
 MOST_BYTES = 1 << 30
 """How large a file of lists may be."""
@@ -35,7 +34,8 @@ def read_instances(task: Task, path: Path, *, queries: str = "mixed", seed: int 
             if task.inputs.complete is not None and len(parts) == 1:
                 # Read as it stands first, so that a list out of order is refused before a query is added to it.
                 task.read_parts([parts[0], parts[0][:1]])
-                parts = task.inputs.complete(parts[0], queries, random)
+                with blaming(f"task {task.name!r}: inputs.complete"):
+                    parts = task.inputs.complete(parts[0], queries, random)
             instance, _ = task.read_parts(parts)
         except InstanceError as error:
             raise DataFileError(f"{path}, {place}: {error}") from None

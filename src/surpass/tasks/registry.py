@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from surpass.errors import DeclarationError, UnknownNameError
+from surpass.machine.fields import check_kind
 from surpass.tasks.knapsack import KNAPSACK
 from surpass.tasks.search import SEARCH
 from surpass.tasks.sort_bubble import SORT_BUBBLE
@@ -17,10 +18,17 @@ _TASKS = {task.name: task for task in PAPER_TASKS}
 
 def register_task(task: Task) -> Task:
     """Make a task known by its name, and return it."""
+    check_kind("what is registered as a task", task, Task, "a surpass.Task")
     known = _TASKS.setdefault(task.name, task)
     if known is not task:
         raise DeclarationError(f"a task named {task.name!r} exists already")
     return task
+
+
+def forget_task(task: Task) -> None:
+    """Make a task unknown again."""
+    if _TASKS.get(task.name) is task:
+        del _TASKS[task.name]
 
 
 def find_task(name: str) -> Task:

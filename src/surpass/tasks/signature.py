@@ -7,6 +7,16 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from surpass.errors import DeclarationError
+from surpass.machine.fields import (
+    check_kind,
+    check_kinds,
+    check_real,
+    check_text,
+    check_truth,
+    check_whole,
+    listed,
+    refuse_field,
+)
 
 
 @dataclass(frozen=True)
@@ -22,6 +32,14 @@ class RealInput:
     """Whether there is one for each item."""
     share_of: str = ""
     """For a single number: the numbers of which half the sum stands in for it where the caller's language allows."""
+
+    def __post_init__(self) -> None:
+        check_text("the name of a real input", self.name, blank=False)
+        whose = f"of real input {self.name!r}"
+        check_whole(f"place {whose}", self.place, 0)
+        check_whole(f"sizes {whose}", self.sizes, 0)
+        check_truth(f"each {whose}", self.each)
+        check_text(f"share_of {whose}", self.share_of)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +75,21 @@ class Signature:
     """Registers that are taken to hold a number, since what they say is not known to the caller."""
 
     def __post_init__(self) -> None:
+        for field_name in ("name", "summary", "note", "query", "budget", "chosen", "score"):
+            check_text(f"{field_name} of a signature", getattr(self, field_name))
+        kinds = ("list", "ordered list", "own", "memory")
+        if self.items not in kinds:
+            raise refuse_field("items of a signature", self.items, f"one of {', '.join(kinds)}")
+        object.__setattr__(self, "reals", listed("reals of a signature", self.reals, "real inputs"))
+        check_kinds("reals of a signature", self.reals, RealInput, "a RealInput")
+        check_real("largest of a signature", self.largest, 0)
+        if self.answer is not None:
+            check_whole("answer of a signature", self.answer, 0)
+        check_truth("everything of a signature", self.everything)
+        check_kind("assumed of a signature", self.assumed, Mapping, "a dictionary of registers and numbers")
+        for register, number in self.assumed.items():
+            check_whole("a register in assumed of a signature", register, 0)
+            check_whole(f"assumed[{register}] of a signature", number)
         if not self.name.isidentifier():
             raise DeclarationError(f"the signature's name {self.name!r} is not a plain word")
         if self.query and "list" not in self.items:

@@ -16,13 +16,29 @@ from surpass.errors import DeclarationError, InstanceError, SettingError, Unknow
 from surpass.machine.calls import FRAME
 from surpass.machine.dispatch import join_features, join_instructions
 from surpass.machine.features import Feature
+from surpass.machine.fields import (
+    check_function,
+    check_kernel_given,
+    check_kind,
+    check_kinds,
+    check_mapping,
+    check_real,
+    check_text,
+    check_truth,
+    check_whole,
+    listed,
+    refuse_field,
+)
 from surpass.machine.interface import Interface
 from surpass.machine.state import FIRST
 from surpass.reading import ANY_SEED, COUNT, SIZE, Range, check_range, show
+from surpass.tasks.blame import blaming
 from surpass.tasks.signature import Signature
 
 Number = int | float
 
+TRIED_SIZES = (*range(10), 20, 50, 100)
+"""The sizes at which a function of the size is tried when it is declared."""
 ITEMS = Range(1, 10**9)
 """How many items all instances that are drawn at once may have: 8 GB."""
 MOST_STEPS = 10**15
@@ -81,6 +97,8 @@ class Request:
     queries: str = "mixed"
 
     def __post_init__(self) -> None:
+        for name in ("size", "count", "seed"):
+            check_whole(f"{name} of a request", getattr(self, name))
         check_range("size", self.size, SIZE)
         check_range("the number of instances", self.count, COUNT)
         check_range("seed", self.seed, ANY_SEED)
@@ -138,6 +156,13 @@ class Enumeration:
     exhaustive: bool = True
     """Whether every instance of the kind that `what` names is there, and not a sample."""
 
+    def __post_init__(self) -> None:
+        check_text("what of an enumeration", self.what)
+        check_function("instances of an enumeration", self.instances, "instances(size)")
+        check_function("count of an enumeration", self.count, "count(size)")
+        check_whole("largest of an enumeration", self.largest, 0)
+        check_truth("exhaustive of an enumeration", self.exhaustive)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Reward:
@@ -146,6 +171,10 @@ class Reward:
     step_cost: float = 1.0
     progress: float = 0.0
     wrong_cost: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("step_cost", "progress", "wrong_cost"):
+            check_real(f"{name} of a reward", getattr(self, name))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,6 +195,39 @@ class Memory:
     """How many real numbers an instance of a size needs."""
     item_name: Callable[[int, int], str | None] = lambda index, _: f"A[{index}]"
     """What traces call integer `index` of an instance of a size; None keeps it out."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "hidden", listed("hidden of a memory", self.hidden, "names of registers"))
+        check_kinds("hidden of a memory", self.hidden, str, "the name of a register")
+        if not isinstance(self.registers, tuple):
+            raise refuse_field("registers of a memory", self.registers, "what surpass.registers(...) returns")
+        if self.saved is not None:
+            check_whole("saved of a memory", self.saved)
+        object.__setattr__(self, "reals", listed("reals of a memory", self.reals, "names, the score first"))
+        check_kinds("reals of a memory", self.reals, str, "the name of a real number")
+        if not self.reals:
+            raise refuse_field("reals of a memory", self.reals, "a tuple of names, the score first")
+        self._check_widths()
+        check_function("item_name of a memory", self.item_name, "item_name(index, size)")
+        for size in (1, 2, 5):
+            for index in range(self.item_width(size)):
+                with blaming(f"item_name({index}, {size}) of a memory"):
+                    name: Any = self.item_name(index, size)
+                if name is not None and not isinstance(name, str):
+                    raise refuse_field(f"item_name({index}, {size}) of a memory", name, "a text or None")
+
+    def _check_widths(self) -> None:
+        """Raise `DeclarationError` unless the widths are whole numbers that do not shrink."""
+        for name, least in (("item_width", 0), ("real_width", len(self.reals))):
+            width_of, before = getattr(self, name), least
+            check_function(f"{name} of a memory", width_of, f"{name}(size)")
+            for size in TRIED_SIZES:
+                with blaming(f"{name}({size}) of a memory"):
+                    width = width_of(size)
+                check_whole(f"{name}({size}) of a memory", width, least)
+                if width < before:
+                    raise refuse_field(f"{name}({size}) of a memory", width, f"as many as for a smaller size, {before}")
+                before = width
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -205,6 +267,29 @@ class Inputs:
     written: str = "a list such as 5,2,9,1"
     """How a written instance looks, for messages."""
 
+    def __post_init__(self) -> None:
+        check_mapping("draw of inputs", self.draw, "functions by the names of distributions")
+        for name, draw in self.draw.items():
+            check_function(f"draw[{name!r}] of inputs", draw, "draw(request)")
+        object.__setattr__(self, "queries", listed("queries of inputs", self.queries, "texts"))
+        check_kinds("queries of inputs", self.queries, str, "a text")
+        if self.small is not None:
+            check_kind("small of inputs", self.small, Enumeration, "a surpass.Enumeration")
+        for name, called in (("read", "read(parts)"), ("write", "write(instance)"), ("complete", "complete(...)")):
+            if getattr(self, name) is not None:
+                check_function(f"{name} of inputs", getattr(self, name), called)
+        check_text("written of inputs", self.written)
+
+    @property
+    def usual_data(self) -> str:
+        """The distribution that is drawn from unless another is named."""
+        return next(iter(self.draw))
+
+    @property
+    def usual_queries(self) -> str:
+        """The kind of query that is drawn unless another is named; any word does where there are none."""
+        return self.queries[0] if self.queries else Request.queries
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Task:
@@ -237,8 +322,10 @@ class Task:
     """The teacher to learn from unless another is named; the first one if empty."""
 
     def __post_init__(self) -> None:
+        check_text("a task's name", self.name)
         if not re.fullmatch(r"[a-z][a-z0-9-]*", self.name):
             raise DeclarationError(f"task name {self.name!r} is not of lower-case letters, digits and dashes")
+        self._check_fields(f"of task {self.name!r}")
         for feature in self.interface.features:
             if type(feature) is Feature and feature.kernel is None:
                 raise DeclarationError(f"task {self.name!r} needs a kernel for its feature {feature.name!r}")
@@ -249,6 +336,32 @@ class Task:
         if not self.inputs.draw:
             raise DeclarationError(f"task {self.name!r} needs at least one way to draw instances")
         Limit.parse(self.limit)
+
+    def _check_fields(self, whose: str) -> None:
+        """Raise `DeclarationError` unless every field is of the kind and in the range that it must be."""
+        check_text(f"summary {whose}", self.summary)
+        for name, kind in (("interface", Interface), ("memory", Memory), ("inputs", Inputs), ("reward", Reward)):
+            check_kind(f"{name} {whose}", getattr(self, name), kind, f"a surpass.{kind.__name__}")
+        check_kernel_given(f"start {whose}", self.start, "start(state)")
+        check_function(f"find_wrong {whose}", self.find_wrong, "find_wrong(before, registers, items, reals)")
+        check_kind(f"limit {whose}", self.limit, str | int, "a number of steps, Kn or Kn^2 (such as 5000 or 10n^2)")
+        if self.measure not in ("steps", "reward"):
+            raise refuse_field(f"measure {whose}", self.measure, "steps or reward")
+        for name in ("sizes", "training_sizes"):
+            sizes = listed(f"{name} {whose}", getattr(self, name), "sizes")
+            for size in sizes:
+                check_whole(f"a size in {name} {whose}", size, 1)
+            object.__setattr__(self, name, tuple(map(int, sizes)))
+        if not self.sizes:
+            raise refuse_field(f"sizes {whose}", self.sizes, "at least one size")
+        if len(self.training_sizes) != 2 or self.training_sizes[0] > self.training_sizes[1]:
+            raise refuse_field(f"training_sizes {whose}", self.training_sizes, "the smallest and the largest size")
+        check_mapping(f"learning {whose}", self.learning, "settings by the names of methods")
+        for method, settings in self.learning.items():
+            check_mapping(f"learning[{method!r}] {whose}", settings, "values by the names of settings")
+        if self.signature is not None:
+            check_kind(f"signature {whose}", self.signature, Signature, "a Signature")
+        check_text(f"default_teacher {whose}", self.default_teacher)
 
     @cached_property
     def observe(self) -> Callable[..., Any] | None:
@@ -276,7 +389,53 @@ class Task:
             raise UnknownNameError(f"distribution for {self.name}", request.data, self.inputs.draw)
         if self.inputs.queries and request.queries not in self.inputs.queries:
             raise UnknownNameError("kind of query", request.queries, self.inputs.queries)
-        return self.inputs.draw[request.data](request)
+        what = f"task {self.name!r}: inputs.draw[{request.data!r}]"
+        with blaming(f"{what}, asked for {request.count} of size {request.size},"):
+            drawn = self.inputs.draw[request.data](request)
+        instances = self.check_instances(f"inputs.draw[{request.data!r}]", drawn)
+        if instances.count != request.count or (instances.sizes != request.size).any():
+            raise DeclarationError(
+                f"{what} returned {instances.count} instances of the sizes {_some(instances.sizes)}; "
+                f"it was asked for {request.count} of size {request.size}"
+            )
+        return instances
+
+    def check_instances(self, what: str, instances: Any) -> Instances:
+        """Return what a function of the task made, with the types of the engine; raise if it cannot be instances."""
+        what = f"task {self.name!r}: {what} returned"
+        if not isinstance(instances, Instances):
+            raise DeclarationError(f"{what} {_short(instances)}; it must return surpass.Instances")
+        for name, array in zip(("sizes", "items", "reals"), instances, strict=True):
+            dimensions, kinds, shape = (1, "iu", "[count]") if name == "sizes" else (2, "iu", "[count, width]")
+            kinds, numbers = ("iuf", "real") if name == "reals" else (kinds, "whole")
+            if not isinstance(array, np.ndarray) or array.ndim != dimensions or array.dtype.kind not in kinds:
+                raise DeclarationError(
+                    f"{what} {name} that are {_short(array)}; they must be an array {shape} of {numbers} numbers"
+                )
+        sizes = instances.sizes.astype(np.int64, copy=False)
+        items, reals = instances.items.astype(np.int64, copy=False), instances.reals.astype(np.float64, copy=False)
+        if not len(sizes) == len(items) == len(reals):
+            raise DeclarationError(f"{what} {len(sizes)} sizes, {len(items)} rows of items and {len(reals)} of reals")
+        if sizes.min(initial=0) < 0:
+            raise DeclarationError(f"{what} an instance of size {sizes.min()}; sizes are 0 or more")
+        widest = int(sizes.max(initial=0))
+        widths = {"items": self.memory.item_width(widest), "reals": self.memory.real_width(widest)}
+        for name, found in (("items", items.shape[1]), ("reals", reals.shape[1])):
+            if len(sizes) and found < widths[name]:
+                says = f"memory.{name[:-1]}_width says that it needs {widths[name]}"
+                raise DeclarationError(f"{what} {found} {name} for size {widest}; {says}")
+        return Instances(sizes, items, reals)
+
+    def judge(self, before: Instances, registers: Ints, items: Ints, reals: Reals) -> Flags:
+        """Return which claimed solutions [B] are wrong, as `find_wrong` tells."""
+        with blaming(f"task {self.name!r}: find_wrong"):
+            found: Any = np.asarray(self.find_wrong(before, registers, items, reals))
+        if found.shape != (before.count,) or found.dtype != np.bool_:
+            raise DeclarationError(
+                f"task {self.name!r}: find_wrong returned {_short(found)}; "
+                f"it must return an array of {before.count} truths, one for each instance"
+            )
+        return np.asarray(found, np.bool_)
 
     def allocate(self, count: int, size: int) -> Instances:
         """Return `count` blank instances of a size, for a distribution to fill in."""
@@ -299,25 +458,58 @@ class Task:
 
     def parse_instance(self, text: str) -> tuple[Instances, tuple[str, ...]]:
         """Return one instance written as text, parts separated by colons, and the texts of its items."""
-        try:
-            return self.read_parts([parse_numbers(part) for part in text.split(":")])
-        except InstanceError as error:
-            raise InstanceError(f"{show(text)} is no instance of {self.name}: {error}") from None
-
-    def read_parts(self, parts: Sequence[Sequence[Number]]) -> tuple[Instances, tuple[str, ...]]:
-        """Return one instance, given as lists of numbers, and the texts of its items."""
         if self.inputs.read is None:
             raise InstanceError(f"task {self.name} does not read instances")
         try:
-            return self.inputs.read(parts)
-        except (ArithmeticError, LookupError, TypeError, ValueError):  # a user's own need not look at everything itself
-            raise InstanceError(f"{self.name} takes {self.inputs.written}") from None
+            return self.read_parts([parse_numbers(part) for part in text.split(":")])
+        except InstanceError as error:
+            raise InstanceError(f"{show(text)} is no instance of {self.name}: {error}") from error
+
+    def read_parts(self, parts: Sequence[Sequence[Number]]) -> tuple[Instances, tuple[str, ...]]:
+        """Return one instance whose parts are lists of numbers, and the texts of its items."""
+        if self.inputs.read is None:
+            raise InstanceError(f"task {self.name} does not read instances")
+        try:
+            with blaming(f"task {self.name!r}: inputs.read"):
+                read: Any = self.inputs.read(parts)
+        except DeclarationError as error:
+            # A user's own `read` need not look at everything itself.
+            if not isinstance(error.__cause__, ArithmeticError | LookupError | TypeError | ValueError):
+                raise
+            raise InstanceError(f"it takes {self.inputs.written}") from error
+        if not isinstance(read, tuple) or len(read) != 2 or not isinstance(read[1], tuple | list):
+            raise DeclarationError(
+                f"task {self.name!r}: inputs.read returned {_short(read)}; it must return an instance and a tuple of "
+                "the texts of its items"
+            )
+        instances = self.check_instances("inputs.read", read[0])
+        if instances.count != 1:
+            raise DeclarationError(f"task {self.name!r}: inputs.read returned {instances.count} instances instead of 1")
+        return instances, tuple(read[1])
 
     def write_instance(self, instance: Instances) -> str:
         """Return one instance as text that `parse_instance` understands."""
         if self.inputs.write is None:
             raise InstanceError(f"task {self.name} does not write instances")
-        return self.inputs.write(instance)
+        with blaming(f"task {self.name!r}: inputs.write"):
+            text: Any = self.inputs.write(instance)
+        if not isinstance(text, str):
+            raise DeclarationError(f"task {self.name!r}: inputs.write returned {_short(text)}; it must return a text")
+        return text
+
+
+def _some(numbers: Ints) -> str:
+    """Return the distinct numbers of an array as text, the first few."""
+    distinct = np.unique(numbers).tolist()
+    return ", ".join(map(str, distinct[:4])) + (", ..." if len(distinct) > 4 else "")
+
+
+def _short(value: Any) -> str:
+    """Return a value that somebody returned, in a few words."""
+    if isinstance(value, np.ndarray):
+        return f"an array {list(value.shape)} of {value.dtype}"
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else f"a {type(value).__name__}"
 
 
 MOST_DIGITS = 4000

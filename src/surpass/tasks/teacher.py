@@ -11,8 +11,10 @@ import numpy as np
 from surpass.arrays import Ints
 from surpass.errors import DeclarationError, UnknownNameError
 from surpass.machine.features import PreviousAction
+from surpass.machine.fields import check_function, check_kind
 from surpass.machine.instructions import Action
 from surpass.machine.interface import NO_ACTION, Interface
+from surpass.tasks.blame import blaming
 from surpass.tasks.task import Task
 
 
@@ -74,9 +76,10 @@ class Teacher:
         interface = self.task.interface
         do = Do(interface)
         answers = np.empty(len(observations), np.int64)
-        for k, digits in enumerate(interface.digits(observations).tolist()):
-            action = self.choose(See(interface, digits), do)
-            answers[k] = NO_ACTION if action is None else interface.pack_action(action)
+        with blaming(f"{self.name} of task {self.task.name!r}"):
+            for k, digits in enumerate(interface.digits(observations).tolist()):
+                action = self.choose(See(interface, digits), do)
+                answers[k] = NO_ACTION if action is None else interface.pack_action(action)
         return answers
 
 
@@ -91,8 +94,10 @@ def teacher(task: Task) -> Callable[[F], F]:
     It is called as `choose(see, do)` and returns an action or None; for a full view it maps lists [m, n] to
     operands [m, 2].
     """
+    check_kind("the task of a teacher", task, Task, "a surpass.Task: write @surpass.teacher(TASK) above it")
 
     def register(choose: F) -> F:
+        check_function("a teacher", choose, "choose(see, do)")
         name = choose.__name__
         if name in _TEACHERS:
             raise DeclarationError(f"a teacher named {name!r} exists already")
@@ -101,6 +106,12 @@ def teacher(task: Task) -> Callable[[F], F]:
         return choose
 
     return register
+
+
+def forget_teachers(module: str) -> None:
+    """Make the teachers that a module declared unknown again."""
+    for name in [name for name, teacher in _TEACHERS.items() if teacher.choose.__module__ == module]:
+        del _TEACHERS[name]
 
 
 def declared_teachers() -> dict[str, Teacher]:

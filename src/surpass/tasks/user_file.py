@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import sys
 from pathlib import Path
 
-from surpass.errors import DeclarationError, SurpassError
-from surpass.tasks.registry import known_tasks
+from surpass.errors import DeclarationError, SettingError, SurpassError
+from surpass.tasks.blame import place_of
+from surpass.tasks.registry import forget_task, known_tasks
 from surpass.tasks.task import Task
+from surpass.tasks.teacher import forget_teachers
 
 
 def load_task_file(path: Path) -> tuple[Task, ...]:
     """Run a Python file that registers tasks, and return those it made known. The file is the user's own program."""
     if not path.exists():
         raise DeclarationError(f"there is no file {path}")
-    name = f"surpass_user_{path.stem}"
+    name = _module_name(path)
     if name not in sys.modules:
         spec = importlib.util.spec_from_file_location(name, path)
         if spec is None or spec.loader is None:
@@ -25,14 +28,43 @@ def load_task_file(path: Path) -> tuple[Task, ...]:
         before = set(known_tasks())
         try:
             spec.loader.exec_module(module)
-        except SurpassError:
-            del sys.modules[name]
-            raise
-        except Exception as error:
-            del sys.modules[name]
-            raise DeclarationError(f"{path} fails when it is run: {type(error).__name__}: {error}") from error
+        except BaseException as error:
+            module.__dict__["_surpass_tasks"] = tuple(task for task in known_tasks() if task not in before)
+            forget_task_file(path)
+            if type(error) in (DeclarationError, SettingError):
+                raise type(error)(f"{error} ({place_of(error)[1]})") from error
+            if isinstance(error, SurpassError | KeyboardInterrupt | MemoryError):
+                raise
+            raise DeclarationError(f"{path} fails when it is run: {_describe(error)}") from error
         module.__dict__["_surpass_tasks"] = tuple(task for task in known_tasks() if task not in before)
     tasks: tuple[Task, ...] = sys.modules[name].__dict__["_surpass_tasks"]
     if not tasks:
+        forget_task_file(path)
         raise DeclarationError(f"{path} registers no task; call surpass.register_task in it")
     return tasks
+
+
+def forget_task_file(path: Path) -> None:
+    """Make what a file registered unknown again, so that the file can be changed and loaded anew."""
+    name = _module_name(path)
+    module = sys.modules.pop(name, None)
+    for task in module.__dict__["_surpass_tasks"] if module else ():
+        forget_task(task)
+    forget_teachers(name)
+
+
+def _module_name(path: Path) -> str:
+    """Return the name under which a file is loaded; a second file of the same name has another."""
+    name, where = f"surpass_user_{path.stem}", path.resolve()
+    known = sys.modules.get(name)
+    if known is None or Path(str(known.__file__)).resolve() == where:
+        return name
+    return f"{name}_{hashlib.sha256(str(where).encode()).hexdigest()[:8]}"
+
+
+def _describe(error: BaseException) -> str:
+    """Return an error and the line that it came out of, in words."""
+    said = " ".join(str(error).split())
+    if isinstance(error, SyntaxError):  # which says its own line
+        return f"{type(error).__name__}: {said}"
+    return f"{type(error).__name__}" + (f": {said}" if said else "") + f" ({place_of(error)[1]})"

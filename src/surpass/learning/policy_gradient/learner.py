@@ -26,8 +26,7 @@ from surpass.errors import DivergedError, SettingError, UnknownNameError
 from surpass.learning.policy_gradient.arrays import Record, Sums
 from surpass.learning.policy_gradient.gradient import decision_losses, parameter_rows
 from surpass.learning.policy_gradient.sampler import COUNTERS, InstanceSource, Sampler
-from surpass.learning.state import SOURCE
-from surpass.learning.updates import UpdateLearner
+from surpass.learning.updates import SOURCE, UpdateLearner
 from surpass.machine.interface import NO_ACTION
 from surpass.reading import Batch, Count, Fraction, Many, Range, Rate, Seed, Weight, Whole, check_fields, conform
 from surpass.table import Agent, Table
@@ -140,7 +139,7 @@ class GradientLearner(UpdateLearner):
         torch.set_num_threads(1)
         self.task, self.config = task, config
         self.method = "rl+imitation" if config.teacher else "rl"
-        self.queries = task.inputs.queries[0] if task.inputs.queries else "mixed"
+        self.queries = task.inputs.usual_queries
         self.limit = Limit.parse(config.limit or task.limit)
         self.updates = 0
         self.grown = 0

@@ -11,15 +11,16 @@ import numpy as np
 
 from surpass.arrays import Array, Floats, Ints, Reals
 from surpass.bundles import Tensors, take
-from surpass.engine.advance import Call, advance
+from surpass.engine.advance import advance
 from surpass.engine.batch import Batch, allocate
+from surpass.engine.crew import Call
 from surpass.engine.run import core_count
 from surpass.engine.specialise import specialise
 from surpass.learning.policy_gradient.arrays import DecisionPlan, Pool, Record, Sums
 from surpass.learning.policy_gradient.compiled import TEMPLATE
 from surpass.learning.policy_gradient.forward import HIDDEN_LAYERS, WIDTH
 from surpass.learning.policy_gradient.tree import grow_tree
-from surpass.learning.state import SOURCE
+from surpass.learning.updates import SOURCE
 from surpass.machine.state import Outcome
 from surpass.reading import Count, Range
 from surpass.table import EMPTY, put

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import keyword
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -43,6 +42,8 @@ _OWN_WORDS = (
 )
 RESERVED = frozenset([*keyword.kwlist, *keyword.softkwlist, *_C_WORDS.split(), *_OWN_WORDS.split()])
 """Words that the languages and the exported files use themselves."""
+START_BLOCK = -1
+"""The number of the start among the blocks of code; places have theirs from 0 on."""
 
 
 @dataclass(frozen=True)
@@ -370,41 +371,28 @@ class _Planner:
         self, start: syntax.Block, places: dict[int, CodePlace]
     ) -> tuple[syntax.Block, dict[int, CodePlace]]:
         """Return the code with places of one action, to which one way leads, written where that way comes from."""
-        straight = [k for k, tree in enumerate(self.trees) if isinstance(tree, Leaf)]
+        codes = {START_BLOCK: start, **{k: place.code for k, place in places.items()}}
         at_site = {site.place for site in self.sites}
-        for k in straight:
-            ways = Counter(jump for block in (start, *(p.code for p in places.values())) for jump in _targets(block))
-            own = set(syntax.assigned(places[k].code)) - {*self.registers.values()}
-            if ways[k] != 1 or k in at_site or k in _targets(places[k].code):
+        for k in [k for k, tree in enumerate(self.trees) if isinstance(tree, Leaf)]:
+            before = [at for at, block in codes.items() for target in _targets(block) if target == k]
+            own = set(syntax.assigned(codes[k])) - {*self.registers.values()}
+            if len(before) != 1 or before == [k] or k in at_site or own & set(syntax.assigned(codes[before[0]])):
                 continue
-            (before,) = [
-                at for at, block in [(-1, start), *((p, c.code) for p, c in places.items())] if k in _targets(block)
-            ]
-            block = start if before < 0 else places[before].code
-            if own & set(syntax.assigned(block)):
-                continue
-            joined = _replace_jump(block, k, places.pop(k).code)
-            if before < 0:
-                start = joined
-            else:
-                places[before] = replace(places[before], code=joined)
-        reached = self._reached(start, places)
-        return start, {k: place for k, place in places.items() if k in reached}
+            codes[before[0]] = _replace_jump(codes[before[0]], k, codes.pop(k))
+        reached = self._reached(codes)
+        return codes[START_BLOCK], {k: replace(places[k], code=codes[k]) for k in codes if k in reached}
 
-    def _reached(self, start: syntax.Block, places: dict[int, CodePlace]) -> set[int]:
+    def _reached(self, codes: dict[int, syntax.Block]) -> set[int]:
+        """Return the places that are reached from the start."""
         found: set[int] = set()
-        waiting = list(_targets(start))
+        waiting = list(_targets(codes[START_BLOCK]))
         while waiting:
             k = waiting.pop()
             if k not in found:
                 found.add(k)
-                waiting += _targets(places[k].code)
-                opened = [
-                    self.sites[s.site].place
-                    for s in syntax.statements(places[k].code)
-                    if isinstance(s, syntax.OpenCall)
-                ]
-                waiting += [place for place in opened if place is not None]
+                calls = [line for line in syntax.statements(codes[k]) if isinstance(line, syntax.OpenCall)]
+                opened = [self.sites[line.site].place for line in calls]
+                waiting += [*_targets(codes[k]), *(place for place in opened if place is not None)]
         return found
 
 

@@ -172,7 +172,7 @@ def drop_needless_limits(
     writes = Counter(own for block in codes for own in syntax.assigned(block))
     values = {own: value for own, value in settings if writes[own] == 1 and own not in registers}
     while True:
-        wrong = {own for own, value in settings if own in positions and _bounds(value, positions, values) != (0, 0)}
+        wrong = {own for own, value in settings if own in positions and not _is_position(value, positions, values)}
         if not wrong:
             break
         positions -= wrong
@@ -192,10 +192,9 @@ def drop_needless_limits(
     return [syntax.change_block(block, lambda expr: syntax.deepest_first(expr, drop)) for block in codes]
 
 
-def _bounds(expr: ast.expr, positions: Set[str], values: Mapping[str, ast.expr]) -> tuple[int, int] | None:
-    """Return (0, 0) if an expression is a position."""
+def _is_position(expr: ast.expr, positions: Set[str], values: Mapping[str, ast.expr]) -> bool:
     low, high = _range(expr, positions, values)
-    return (0, 0) if low is not None and low >= 0 and high is not None and high <= 0 else None
+    return low is not None and low >= 0 and high is not None and high <= 0
 
 
 def _range(expr: ast.expr, positions: Set[str], values: Mapping[str, ast.expr]) -> Bounds:
@@ -217,7 +216,7 @@ def _range(expr: ast.expr, positions: Set[str], values: Mapping[str, ast.expr]) 
             low, high = of(expr.left)
             return None if low is None else low + by, None if high is None else high + by
         case ast.BinOp(op=ast.FloorDiv(), left=ast.BinOp(op=ast.Add()) as total, right=ast.Constant(value=2)):
-            if all(_bounds(side, positions, values) for side in (total.left, total.right)):
+            if all(_is_position(side, positions, values) for side in (total.left, total.right)):
                 return 0, 0
         case ast.Call(func=ast.Name(id="min"), args=[left, right]):
             (a, b), (c, d) = of(left), of(right)

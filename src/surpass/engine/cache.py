@@ -1,0 +1,91 @@
+"""Where compiled code and the results of trials are kept, and the hashes that they are found by."""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import inspect
+import os
+import tempfile
+import types
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+
+PACKAGE = Path(__file__).parents[1]
+
+
+@cache
+def cache_folder() -> Path:
+    """Return the folder for compiled code: SURPASS_CACHE_DIR, the user's cache folder, or a temporary one."""
+    named = os.environ.get("SURPASS_CACHE_DIR")
+    user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    flavour = "checked" if numba.config.BOUNDSCHECK else "compiled"  # type: ignore[attr-defined]
+    for folder in (Path(named),) if named else (user / "surpass",):
+        try:
+            (folder / flavour).mkdir(parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(folder / flavour, os.W_OK):
+            return folder / flavour
+    return Path(tempfile.mkdtemp(prefix="surpass-"))
+
+
+def feed(thing: Any, key: hashlib._Hash, seen: set[int], files: set[Path] | None = None) -> None:
+    """Feed a function, the functions it calls and the constants it reads into a hash.
+
+    If `files` is given, the files of the functions are added to it, and of those of libraries, ours too, the name
+    stands for the whole.
+    """
+    function = getattr(thing, "py_func", thing)
+    if not inspect.isfunction(function):
+        _feed_constant(thing, key)
+        return
+    if id(function) in seen:
+        return
+    seen.add(id(function))
+    if files is not None:
+        file = Path(function.__code__.co_filename)
+        key.update(f"{function.__module__}.{function.__qualname__}".encode())
+        _feed_code(function.__code__, key)
+        if file.is_relative_to(PACKAGE) or "site-packages" in file.parts:
+            for cell in function.__closure__ or ():
+                feed(cell.cell_contents, key, seen, files)
+            return
+        files.add(file)
+    else:
+        try:
+            key.update(inspect.getsource(function).encode())
+        except (OSError, TypeError):
+            _feed_code(function.__code__, key)
+    cells = inspect.getclosurevars(function)
+    for name, value in sorted({**cells.globals, **cells.nonlocals}.items()):
+        key.update(name.encode() + b"=")
+        if inspect.ismodule(value):
+            for attribute in sorted(set(function.__code__.co_names) & set(vars(value))):
+                feed(vars(value)[attribute], key, seen, files)
+        else:
+            feed(value, key, seen, files)
+
+
+def _feed_constant(value: Any, key: hashlib._Hash) -> None:
+    """Feed the value of a constant into a hash; things that a kernel cannot read are left out."""
+    if isinstance(value, np.ndarray):
+        key.update(f"{value.dtype}{value.shape}".encode() + value.tobytes())
+    elif isinstance(value, type) and issubclass(value, enum.Enum):
+        key.update(repr({name: member.value for name, member in value.__members__.items()}).encode())
+    elif isinstance(value, int | float | complex | str | bytes | tuple | np.generic):
+        key.update(repr(value).encode())
+
+
+def _feed_code(code: types.CodeType, key: hashlib._Hash) -> None:
+    """Feed the code of a function without a source, and of those defined in it, into a hash."""
+    key.update(code.co_code + repr((code.co_names, code.co_varnames, code.co_freevars)).encode())
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            _feed_code(constant, key)
+        else:
+            key.update(repr(constant).encode())

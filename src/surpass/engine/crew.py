@@ -1,0 +1,111 @@
+"""Compiled calls beside the thread that waits for them, so that Ctrl-C comes through.
+
+Python looks for an interruption between two of its own steps, and a compiled call is one step, however long. So long
+calls are made by other threads, and the one that waits tells them to stop.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any
+
+import numpy as np
+
+from surpass.arrays import Ints
+from surpass.errors import DeclarationError, SurpassError
+
+_log = logging.getLogger(__name__)
+
+Call = tuple[Callable[..., None], tuple[Any, ...]]
+"""A compiled loop and its arguments."""
+
+LOOKS = 0.5
+"""Seconds between two looks at how far the calls have come."""
+GRACE = 1.0
+"""Seconds that calls have to come back once they are told to stop."""
+
+
+class Crew:
+    """Threads that make compiled calls; they do not keep the process from ending."""
+
+    def __init__(self, threads: int, stop: Ints, what: str) -> None:
+        self._threads, self._stop, self._what = threads, stop, what
+        self._calls: SimpleQueue[Call | None] = SimpleQueue()
+        self._ends: SimpleQueue[BaseException | None] = SimpleQueue()
+        for _ in range(threads):
+            Thread(target=self._work, daemon=True).start()
+
+    def __enter__(self) -> Crew:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for _ in range(self._threads):
+            self._calls.put(None)
+
+    def _work(self) -> None:
+        while (call := self._calls.get()) is not None:
+            try:
+                make_call(call, self._what)
+            except BaseException as error:
+                self._ends.put(error)
+            else:
+                self._ends.put(None)
+
+    def make(self, calls: Sequence[Call], look: Callable[[], None] | None = None) -> None:
+        """Make calls side by side and wait for them; `look` is called now and then.
+
+        If anything is raised meanwhile, the others are told to stop: `stop[0]` is 1 then.
+        """
+        for call in calls:
+            self._calls.put(call)
+        left = len(calls)
+        try:
+            while left:
+                try:
+                    error = self._ends.get(timeout=LOOKS)
+                except Empty:
+                    error = None
+                else:
+                    left -= 1
+                if error is not None:
+                    raise error
+                if look:
+                    look()
+        except BaseException:
+            self._stop[0] = 1
+            self._wait_for(left)
+            raise
+
+    def _wait_for(self, left: int) -> None:
+        """Wait a moment for calls to come back; one that is caught in an endless kernel is left behind."""
+        until = time.monotonic() + GRACE
+        while left and (rest := until - time.monotonic()) > 0:
+            try:
+                self._ends.get(timeout=rest)
+            except Empty:
+                break
+            left -= 1
+        if left:
+            _log.warning("a kernel of %s does not come to an end; it is left behind", self._what)
+
+
+def make_call(call: Call, what: str) -> None:
+    """Make a compiled call; what a kernel raises becomes a `DeclarationError`."""
+    kernel, arguments = call
+    try:
+        kernel(*arguments)
+    except (SurpassError, MemoryError):
+        raise
+    except Exception as error:
+        said = type(error).__name__ + (f": {' '.join(str(error).split())}" if str(error) else "")
+        raise DeclarationError(f"a kernel of task {what!r} raises {said}; kernels must not raise") from error
+
+
+def call_apart(what: str, kernel: Callable[..., None], *arguments: Any) -> None:
+    """Make one compiled call in a thread of its own and wait for it; an interruption leaves it behind."""
+    with Crew(1, np.zeros(1, np.int64), what) as crew:
+        crew.make([(kernel, arguments)])

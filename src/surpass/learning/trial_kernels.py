@@ -1,0 +1,78 @@
+"""The compiled loop of a trial: rules are interpreted step by step, so that a new program needs no table first.
+
+A template like the engine's own: `specialise` fills in the names below the line for each task.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numba
+import numpy as np
+
+from surpass.arrays import Flags, Ints
+from surpass.engine.batch import Batch
+from surpass.machine.kernel import kernel
+from surpass.machine.state import PREVIOUS, Outcome, State
+from surpass.programs.evaluate import NO_RULE, CompiledRules, Digits, fire
+
+if TYPE_CHECKING:  # ---------------------------------------------------------- what `specialise` fills in
+    from surpass.engine.declared import act, in_range, observe, operands_of
+    from surpass.engine.kernels import check_stack
+
+RUNNING, SOLVED, STACK_FULL = int(Outcome.RUNNING), int(Outcome.SOLVED), int(Outcome.STACK_FULL)
+STEP_LIMIT, NO_ACTION, BAD_OBSERVATION = int(Outcome.STEP_LIMIT), int(Outcome.NO_ACTION), int(Outcome.BAD_OBSERVATION)
+
+
+@kernel
+def play_one(batch: Batch, rules: CompiledRules, digits: Digits, action_rows: Ints, limit: int, b: int) -> None:
+    """Play episode `b` by rules in place until it ends or has to wait for a larger stack."""
+    state = State(batch.registers[b], batch.items[b], batch.reals[b], batch.stack[b])
+    steps, outcome = batch.steps[b], RUNNING
+    while outcome == RUNNING:
+        if steps >= limit:
+            outcome = STEP_LIMIT
+            break
+        seen = observe(state)
+        if not in_range(seen):
+            outcome = BAD_OBSERVATION
+            break
+        for k in range(len(seen)):
+            digits[k] = seen[k]
+        rule = fire(rules, digits)
+        if rule == NO_RULE:
+            outcome = NO_ACTION
+            break
+        outcome = check_stack(state)
+        if outcome != RUNNING:
+            break
+        action = rules.actions[rule]
+        state.registers[PREVIOUS] = action + 1
+        outcome = act(state, action_rows[action, 0], operands_of(action_rows, action))
+        steps += 1
+    batch.steps[b] = steps
+    batch.outcomes[b] = outcome
+
+
+@numba.njit(nogil=True, cache=True)
+def play(
+    batch: Batch, rules: CompiledRules, action_rows: Ints, limits: Ints, needed: Flags, first: int, stop: Ints
+) -> None:
+    """Play episodes from `first` on, one for each of `limits` [m], by rules in place.
+
+    When one is not solved that is `needed` [m], the rest are given up: they count as having used up their steps.
+    When `stop[0]` is set meanwhile, it comes back at once.
+    """
+    digits = np.empty(len(rules.radices), np.int16)
+    is_lost = False
+    for k in range(len(limits)):
+        b = first + k
+        if stop[0] != 0:
+            return
+        if batch.outcomes[b] > RUNNING:
+            continue
+        if is_lost:
+            batch.outcomes[b] = STEP_LIMIT
+            continue
+        play_one(batch, rules, digits, action_rows, limits[k], b)
+        is_lost = needed[k] and batch.outcomes[b] != SOLVED and batch.outcomes[b] != STACK_FULL
