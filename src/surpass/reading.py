@@ -44,8 +44,8 @@ class Range:
         return bool(is_high and (value < self.high if self.below else value <= self.high))
 
     def __str__(self) -> str:
-        low, high = (f"{end:,}" for end in (self.low, self.high))
-        return f"{'above' if self.above else 'from'} {low} {'and below' if self.below else 'to'} {high}"
+        until = "and below" if self.below else "and up to" if self.above else "to"
+        return f"{'above' if self.above else 'from'} {self.low:,} {until} {self.high:,}"
 
 
 MOST = 10**9

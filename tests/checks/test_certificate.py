@@ -187,16 +187,16 @@ def test_a_certificate_is_plain_data_with_the_promised_keys() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"up_to": -1}, "0 or more"),
+        ({"up_to": -1}, "it must be from 0 to"),
         ({"up_to": 12}, "too many instances"),
-        ({"instances": -1}, "0 or more"),
+        ({"instances": -1}, "it must be from 0 to"),
         ({"limit": "many"}, "'many'"),
         ({"up_to": 1, "sizes": [0]}, "size is 0"),
         ({"up_to": 1, "seed": -1}, "seed is -1"),
         ({"effort": -1}, "effort is -1"),
-        ({"minutes": 0}, "more than 0"),
-        ({"minutes": float("nan")}, "more than 0"),
-        ({"minutes": 1e30}, "at most 100,000"),
+        ({"minutes": 0}, "above 0 and up to"),
+        ({"minutes": float("nan")}, "above 0 and up to"),
+        ({"minutes": 1e30}, "up to 100,000"),
     ],
     ids=str,
 )

@@ -68,7 +68,7 @@ def test_two_agents_are_compared_on_the_same_instances(tmp_path):
         (("teacher:bubble_sort", "--compare", "teacher:depth_first"), "works on knapsack, not on sort-bubble"),
         (("teacher:bubble_sort", "--compare", "teacher:bubble_sort", "--table"), "do not go together"),
         (("teacher:bubble_sort", "--size", "0"), "size is 0"),
-        (("teacher:bubble_sort", "--instances", "0"), "1 or more"),
+        (("teacher:bubble_sort", "--instances", "0"), "it must be from 1 to"),
         (("teacher:bubble_sort", "--data", "nope"), "known: uniform"),
         (("teacher:bubble_sort", "--seed", "-1"), "seed is -1"),
         (("teacher:bubble_sort", "--json", "/nowhere/x.json"), "cannot be written"),

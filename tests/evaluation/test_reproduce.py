@@ -327,7 +327,7 @@ def test_json_to_the_output_is_nothing_but_json(
     ("words", "message"),
     [
         (("table9",), "known: teachers"),
-        (("table3", "--instances", "1"), "2 or more"),
+        (("table3", "--instances", "1"), "it must be from 2 to"),
         (("table3", "--seed", "-1"), "seed is -1"),
         (("table3", "--json", "-", "--markdown", "-"), "cannot both go to the output"),
         (("table3", "--markdown", "nowhere/x.md"), "cannot be written"),

@@ -14,7 +14,9 @@ from typing import Any
 from surpass.errors import SurpassError
 
 SECONDS = 30
-"""How long anything may take."""
+"""How much time of a core anything may take."""
+PATIENCE = 3600
+"""After so many seconds of the clock the process ends and shows where it was stuck."""
 REFUSED, SAME, OTHER, TRACEBACK, HANG = "refused", "accepted unchanged", "read as another", "tracebacks", "hangs"
 
 
@@ -29,15 +31,15 @@ def limited() -> Iterator[None]:
     def ring(*_: object) -> None:
         raise HangError
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.alarm(SECONDS)
-    faulthandler.dump_traceback_later(10 * SECONDS, exit=True, file=sys.__stderr__)
+    before = signal.signal(signal.SIGPROF, ring)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    faulthandler.dump_traceback_later(PATIENCE, exit=True, file=sys.__stderr__)
     try:
         yield
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         faulthandler.cancel_dump_traceback_later()
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGPROF, before)
 
 
 class Judge:

@@ -101,7 +101,7 @@ def test_a_sweep_of_a_users_own_task_takes_its_file(surpass) -> None:  # type: i
         (("search", "--recipe", "one.toml"), "recipe one.toml is for knapsack, not for search"),
         (("--recipe", "one.toml", "--set", "bunch=1"), "unknown setting 'bunch'"),
         (("--recipe", "one.toml", "--seed", "-1"), "seed -1 is not a whole number"),
-        (("knapsack", "--sizes", "0"), "size 0 is below 1"),
+        (("knapsack", "--sizes", "0"), "size is 0; it must be from 1 to"),
         (("knapsack", "--instances", "0"), "the number of instances is 0"),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, tuple) else "",

@@ -127,7 +127,8 @@ class Limit:
         """Return the limit written as a number, `Kn` or `Kn^2` (K may be left out)."""
         match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)?\s*(?:(n)(\^2)?)?\s*", str(text))
         if not match or not (match[1] or match[2]) or (match[1] and not 0 < float(match[1]) <= MOST_STEPS):
-            raise SettingError(f"the limit {show(text)} is no K, Kn or Kn^2 with a K above 0 and up to {MOST_STEPS:,}")
+            allowed = f"a number above 0, Kn or Kn^2 (such as 5000 or 10n^2) with K up to {MOST_STEPS:,}"
+            raise SettingError(f"the limit {show(text)} is not {allowed}")
         return cls(float(match[1] or 1), (2 if match[3] else 1) if match[2] else 0)
 
     def steps(self, sizes: Ints) -> Ints:
