@@ -156,7 +156,7 @@ def test_a_saved_state_goes_on_to_the_same_network() -> None:
         ({"smallest": 5, "largest": 3}, "from 5 to 3"),
         ({"smallest": 60, "largest": 0}, "from 60 to 50"),
         ({"smallest": 0, "largest": 20}, "from 30 to 20"),
-        ({"smallest": -1, "largest": 0}, "from -1 to 50"),
+        ({"smallest": -1, "largest": 0}, "smallest is -1"),
         ({"teacher": "bubble_sort"}, "does not teach search"),
         ({"imitation_weight": -1.0}, "imitation_weight is -1.0"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
@@ -137,12 +138,8 @@ def test_results_that_differ_in_one_step_or_are_unsolved_are_noticed() -> None:
     teacher = find_teacher("quick_sort")
     results = run(teacher, teacher.task.draw(Request(size=10, count=5)))
     check_alike(results, results)
-    one_more = Results(
-        results.sizes, results.steps + [0, 0, 0, 0, 1], results.outcomes, results.scores, results.rewards
-    )
-    unsolved = Results(
-        results.sizes, results.steps, results.outcomes + [0, 0, 1, 0, 0], results.scores, results.rewards
-    )
+    one_more = replace(results, steps=results.steps + [0, 0, 0, 0, 1])
+    unsolved = replace(results, outcomes=results.outcomes + [0, 0, 1, 0, 0])
     for wrong in (one_more, unsolved):
         with pytest.raises(AssertionError):
             check_alike(wrong, results)
