@@ -132,6 +132,7 @@ def test_a_task_is_taken_by_name_as_object_and_from_a_file() -> None:
         (lambda: surpass.evaluate(3), "3 is no agent"),  # type: ignore[arg-type]
         (lambda: surpass.program("zoo:sort-full"), "has no table"),
         (lambda: surpass.export("teacher:scan", "java"), "unknown"),
+        (lambda: surpass.evaluate("teacher:bubble_sort", sizes=5), "sizes is 5; it must be a list"),
         (lambda: surpass.check("teacher:bubble_sort", up_to=-1), "it must be from 0 to"),
         (lambda: surpass.trace("teacher:bubble_sort", "5,2:3"), "no instance of sort-bubble"),
     ],

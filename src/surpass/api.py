@@ -300,7 +300,8 @@ def learn(
     try:
         runs.train(learner, folder, minutes=minutes, report=report)
     except KeyboardInterrupt:
-        log.warning("surpass learn --out %s --resume goes on from the last checkpoint", folder.path)
+        if any(folder.path.glob("checkpoints/*")):
+            log.warning("surpass learn --out %s --resume goes on from the last checkpoint", folder.path)
         raise
     sizes = score_sizes or [size for size in learner.task.sizes if size <= MOST_SCORED]
     return _finish(learner, folder, sizes, score_instances)

@@ -217,6 +217,11 @@ TIME = {
     "an instruction that does not end": Edit(
         SWAP, SWAP + WHILE, r"instruction Swap: 'swap' does not come to an end" + LINE + r"in Swap\(\) on an instance"
     ),
+    "a teacher that does not end": Edit(
+        '    return do.Move(1, +1) if see("A[i] <= A[i+1]") else do.Stop()\n',
+        "    while True:\n        pass\n",
+        r"teacher:climb: 'climb' does not come to an end \(mountain.py, line \d+\), asked about observation \d+",
+    ),
     "a feature that does not end": Edit(
         ZONE, "    while state.registers[v] >= 0:\n        v += 0\n" + ZONE, "feature 'zone': 'zone' does not come to"
     ),
@@ -617,6 +622,11 @@ FUNCTIONS = {
     ),
     "a find_wrong with too few parameters": Edit(
         ", reals: NDArray[np.float64]\n", "\n", "find_wrong raises TypeError: .*takes 3 pos"
+    ),
+    "a kernel that prints": Edit(
+        "    return state.registers[R.i] == state.registers[R.j]\n",
+        "    print(1)\n    return state.registers[R.i] == state.registers[R.j]\n",
+        r"'together' calls print \(mountain.py, line \d+\); a kernel must not",
     ),
     "a teacher of nothing": Edit(
         "@surpass.teacher(MOUNTAIN)", "@surpass.teacher(None)", "the task of a teacher is None; it must be"

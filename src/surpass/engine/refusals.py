@@ -97,7 +97,14 @@ def check_shapes(task: Task) -> None:
         if not (hasattr(declared.kernel, "py_func") or numba.config.DISABLE_JIT):  # type: ignore[attr-defined]
             raise DeclarationError(f"{declared.whose} is no kernel; write @surpass.kernel above it")
         _check_parameters(declared)
-        way = _find_way_back(_function(declared.kernel), ())
+        reached: set[Any] = set()
+        way = _find_way_back(_function(declared.kernel), (), reached)
+        for one in reached:
+            if "print" in one.__code__.co_names and "print" not in one.__globals__:
+                place = f"{Path(one.__code__.co_filename).name}, line {one.__code__.co_firstlineno}"
+                raise DeclarationError(
+                    f"task {declared.task!r}, {declared.of}: {one.__name__!r} calls print ({place}); a kernel must not"
+                )
         if way:
             place = f"{Path(way[0].__code__.co_filename).name}, line {way[0].__code__.co_firstlineno}"
             through = "".join(f" by way of {step.__name__!r}" for step in way[1:])

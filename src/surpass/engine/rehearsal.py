@@ -346,6 +346,8 @@ class _Walker:
                         number = int(teacher.actions(np.array([packed]))[0])
                 except (_StrangeError, SurpassError):
                     break
+                except Endless as error:
+                    raise refuse(self.task, teacher.name, error, f"asked about observation {packed}") from None
                 if number == NO_ACTION:
                     break
                 instruction, *choices = interface.action_rows[number].tolist()

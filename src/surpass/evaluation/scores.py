@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -172,6 +172,8 @@ def evaluate(
 
     `data` is the name of a distribution or a path. `against` runs another agent of the task on the same instances.
     """
+    if sizes is not None and (isinstance(sizes, str) or not isinstance(sizes, Iterable)):
+        raise SettingError(f"sizes is {sizes!r}; it must be a list of whole numbers")
     agents = [as_agent(agent, task), *([] if against is None else [as_agent(against)])]
     first, last, of_task = agents[0], agents[-1], agents[0].task
     if last.task is not of_task:

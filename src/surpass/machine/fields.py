@@ -13,7 +13,7 @@ from surpass.errors import DeclarationError
 
 def refuse_field(field: str, value: Any, allowed: str) -> DeclarationError:
     """Return the error about a field with a value that is not allowed."""
-    shown = repr(value)
+    shown = f"the kernel {value.__name__!r}" if hasattr(value, "py_func") else repr(value)
     return DeclarationError(f"{field} is {shown if len(shown) <= 80 else shown[:77] + '...'}; it must be {allowed}")
 
 
