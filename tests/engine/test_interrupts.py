@@ -37,6 +37,11 @@ print("ended")
 """
 
 
+def hear_interrupts() -> None:
+    """Let a new process hear Ctrl-C, also where this one was started in the background, which ignores it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def interrupt(process: subprocess.Popen[str]) -> tuple[str, str]:
     """Send Ctrl-C to a process that has said something, and return what it writes until its end."""
     assert process.stdout is not None
@@ -49,7 +54,8 @@ def interrupt(process: subprocess.Popen[str]) -> tuple[str, str]:
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_a_long_run_is_interrupted(threads: str) -> None:
     call = [sys.executable, "-c", LONG_RUN, threads]
-    with subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "preexec_fn": hear_interrupts}
+    with subprocess.Popen(call, text=True, **pipes) as process:  # type: ignore[call-overload]
         try:
             output, errors = interrupt(process)
         finally:
@@ -74,7 +80,7 @@ def test_a_kernel_that_does_not_end_on_large_instances_alone_can_be_interrupted(
     words = ("evaluate", "teacher:climb", "--task", str(tmp_path / "mountain.py"), "--sizes", "60", "--instances", "1")
     environment = {**os.environ, "SURPASS_CACHE_DIR": str(tmp_path / "cache")}
     call = [sys.executable, "-m", "surpass", *words]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "preexec_fn": hear_interrupts}
     with subprocess.Popen(call, env=environment, text=True, **pipes) as process:  # type: ignore[call-overload]
         try:
             assert process.stdout.readline() == "begun\n"

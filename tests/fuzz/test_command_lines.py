@@ -160,7 +160,7 @@ def test_whatever_the_words_are_a_command_refuses_them_or_does_what_they_say(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     judge, random = Judge(), np.random.default_rng(1)
-    count = 4000 if LONG else 250
+    count = 2200 if LONG else 150
     for words in command_lines(random, count):
         shown = " ".join(word if len(word) < 60 else f"{word[:20]}...({len(word)})" for word in map(repr, words))
         try:
@@ -182,7 +182,7 @@ def test_whatever_the_words_are_a_command_refuses_them_or_does_what_they_say(
                     judge.faults.append(f"{shown}: code {code}: {errors[:300]}")
     assert Path("/dev/null").is_char_device(), "what is written to a device must not take its place"
     with capsys.disabled():
-        judge.check("command lines", 2000 if LONG else 200)
+        judge.check("command lines", 2000 if LONG else 150)
 
 
 def test_what_the_command_lines_are_made_of_does_work(here: Path) -> None:

@@ -100,7 +100,7 @@ def test_a_sweep_of_a_users_own_task_takes_its_file(surpass) -> None:  # type: i
         (("--recipe", "two.toml"), "has 2 seeds; choose one of them, or use surpass sweep"),
         (("search", "--recipe", "one.toml"), "recipe one.toml is for knapsack, not for search"),
         (("--recipe", "one.toml", "--set", "bunch=1"), "unknown setting 'bunch'"),
-        (("--recipe", "one.toml", "--seed", "-1"), "is -1; it must be a whole number from 0"),
+        (("--recipe", "one.toml", "--seed", "-1"), "seed is -1; it must be from 0 to"),
         (("knapsack", "--sizes", "0"), "size is 0; it must be from 1 to"),
         (("knapsack", "--instances", "0"), "the number of instances is 0"),
     ],

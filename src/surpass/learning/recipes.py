@@ -32,7 +32,18 @@ from pathlib import Path
 from typing import Any
 
 from surpass.errors import RecipeError, UnknownNameError
-from surpass.reading import Seed, Setting, as_path, check_fields, conform, is_deep, parse_json, read_bytes
+from surpass.reading import (
+    SEED,
+    Seed,
+    Setting,
+    as_path,
+    check_fields,
+    check_range,
+    conform,
+    is_deep,
+    parse_json,
+    read_bytes,
+)
 
 KEYS = ("about", "task", "method", "teacher", "seeds", "settings", "grid")
 MOST_RUNS = 100_000
@@ -168,6 +179,7 @@ def only_run(text: str, seed: int | None = None) -> Variant:
     if recipe.grid:
         raise RecipeError(f"recipe {text} has a grid of {len(recipe.variants)} runs; surpass sweep {text} does them")
     if seed is not None:
+        check_range("seed", seed, SEED)
         recipe = recipe.with_seeds([seed])
     if len(recipe.seeds) > 1:
         raise RecipeError(f"recipe {text} has {len(recipe.seeds)} seeds; choose one of them, or use surpass sweep")
