@@ -38,7 +38,8 @@ def recipe_of(folder: Path) -> dict[str, object]:
 def test_a_recipe_gives_task_method_seed_and_settings(surpass, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     Path("one.toml").write_text(ONE_RUN)
     code, _, errors = surpass("learn", "--recipe", "one.toml", "--sizes", "2,4", "--instances", "7", "--out", "run")
-    assert (code, errors) == (0, "")
+    assert code == 0
+    assert [line for line in errors.splitlines() if "compiling what knapsack needs" not in line] == []
     made = recipe_of(tmp_path / "run")
     assert (made["task"], made["method"], made["seed"]) == ("knapsack", "imitation", 3)
     assert (made["sizes"], made["items"], made["most_rounds"]) == ([2, 3], 6, 2)
