@@ -300,8 +300,7 @@ def learn(
     try:
         runs.train(learner, folder, minutes=minutes, report=report)
     except KeyboardInterrupt:
-        if any(folder.path.glob("checkpoints/*")):
-            log.warning("surpass learn --out %s --resume goes on from the last checkpoint", folder.path)
+        log.warning("surpass learn --out %s --resume goes on from the last checkpoint", folder.path)
         raise
     sizes = score_sizes or [size for size in learner.task.sizes if size <= MOST_SCORED]
     return _finish(learner, folder, sizes, score_instances)

@@ -28,6 +28,7 @@ from surpass.bundles import (
     write_atomically,
 )
 from surpass.errors import SavedFileError, SettingError, SurpassError
+from surpass.printing import cut
 from surpass.reading import Setting, Weight, as_path, conform, read_record, show
 from surpass.tasks.task import Task
 
@@ -170,7 +171,7 @@ class RunFolder:
         tensors, found = load_bundle(stem)
         record, task = conform(CHECKPOINT, found, f"{stem}.json"), learner.task
         if record["task"] != task.name:
-            raise SavedFileError(f"{stem} is a checkpoint of {record['task']}, not of {task.name}")
+            raise SavedFileError(f"{stem} is a checkpoint of {cut(str(record['task']), 80)}, not of {task.name}")
         check_interface(stem, record["interface"], task.interface, task.name)
         if record["recipe"] != recipe_digest(learner.recipe):
             raise SavedFileError(f"{stem} is a checkpoint of another recipe")
