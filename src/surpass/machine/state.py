@@ -48,6 +48,7 @@ class State(NamedTuple):
 class Outcome(IntEnum):
     """How an episode stands: below 0 it waits for the engine, at 0 it runs, above 0 it has ended."""
 
+    UNKNOWN_DECISION = -6
     BAD_OBSERVATION = -5
     NEEDS_INSTANCE = -4
     TABLE_FULL = -3

@@ -14,7 +14,7 @@ from surpass.machine.features import PREVIOUS_ACTION, Feature, flag
 from surpass.machine.instructions import STEPS, Action, Instruction, binary
 from surpass.machine.interface import Interface
 from surpass.machine.kernel import kernel
-from surpass.machine.state import RUNNING, SCORE, SIZE, SOLVED, State, registers
+from surpass.machine.state import DEPTH, RUNNING, SCORE, SIZE, SOLVED, State, registers
 from surpass.tasks.signature import RealInput, Signature
 from surpass.tasks.task import Enumeration, Inputs, Instances, Memory, Number, Request, Reward, Task
 from surpass.tasks.teacher import Do, See, teacher
@@ -98,6 +98,23 @@ def all_fit(state: State) -> bool:
 def lightest_fits(state: State) -> bool:
     """Tell whether the lightest of what is left fits."""
     return state.reals[LOAD] + _rest(state, 2) <= state.reals[CAPACITY]
+
+
+@kernel
+def room_left(state: State) -> tuple[float, ...]:
+    """Return the size, the best value, the load, capacity and value, how far the packing has come and how deep it is."""
+    reals, size, i = state.reals, state.registers[SIZE], state.registers[R.i]
+    value_rest = WEIGHTS + 2 * size
+    return (
+        float(size),
+        reals[SCORE],
+        reals[value_rest],
+        reals[VALUE],
+        reals[LOAD],
+        reals[value_rest + i],
+        float(i),
+        float(state.registers[DEPTH]),
+    )
 
 
 @kernel
@@ -306,6 +323,7 @@ KNAPSACK = Task(
         write=write,
         written="weights, values and, if wanted, a capacity, such as 0.2,0.7:0.5,0.9:0.8",
     ),
+    hints=room_left,
     find_wrong=find_wrong,
     limit="20n",
     reward=Reward(step_cost=0.0, progress=1.0),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
@@ -53,6 +54,34 @@ def start(state: State) -> int:
 def query(state: State) -> int:
     """Return what is searched for."""
     return state.items[state.registers[SIZE]]
+
+
+@kernel
+def bracket(state: State) -> tuple[float, ...]:
+    """Return how many positions the variables leave open for the query, with its logarithm and other such hints.
+
+    The others are whether the query is there, how far the nearest variable stands from its place, and the size.
+    """
+    registers, items, size = state.registers, state.items, state.registers[SIZE]
+    wanted = items[size]
+    low, high, shown = -1, size, 0.0
+    for v in (R.v1, R.v2, R.v3, R.v4):
+        place = registers[v]
+        if items[place] < wanted:
+            low = max(low, place)
+        elif items[place] > wanted:
+            high = min(high, place)
+        else:
+            shown = 1.0
+    open_places = high - low - 1
+    return (
+        float(open_places),
+        math.log2(open_places + 1.0),
+        float(registers[R.is_present]),
+        shown,
+        float(size),
+        math.log2(size + 1.0),
+    )
 
 
 @kernel
@@ -237,6 +266,7 @@ SEARCH = Task(
         complete=complete,
         written="an ordered list, a colon and a query, such as 1,3,5,9:5",
     ),
+    hints=bracket,
     find_wrong=find_wrong,
     limit="20n",
     reward=Reward(step_cost=1.0, wrong_cost=10_000.0),

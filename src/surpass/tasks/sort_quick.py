@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from surpass.machine.calls import enter, leave
+from surpass.machine.calls import FRAME, enter, leave
+import math
 from surpass.machine.features import PREVIOUS_ACTION, CurrentFunction
 from surpass.machine.instructions import Action, Instruction, integer, variable
 from surpass.machine.interface import Interface
 from surpass.machine.kernel import kernel
-from surpass.machine.state import RUNNING, State
+from surpass.machine.state import DEPTH, RUNNING, SCORE, SIZE, State
 from surpass.tasks.lists import list_inputs, wrongly_sorted
 from surpass.tasks.sorting import FROM_SMALL_LISTS, SORT, SWAP_WITH_NEXT, start_variables, swap
 from surpass.tasks.task import Memory, Task
@@ -40,6 +41,34 @@ def swap_variables(state: State, i: int, j: int) -> int:
     return swap(state, state.registers[i], state.registers[j])
 
 
+@kernel
+def work_left(state: State) -> tuple[float, ...]:
+    """Return the size, the neighbours out of order, the open ranges, where the variables stand, and how deep it is."""
+    registers, stack, size = state.registers, state.stack, state.registers[SIZE]
+    ranges, rests = 0.0, 0.0
+    for k in range(registers[DEPTH]):
+        frame = k * (FRAME + len(V)) + FRAME
+        ranges += stack[frame + 3] - stack[frame + 2]
+        rests += stack[frame + 3] - stack[frame + 1]
+    displaced = 0
+    for k in range(size):
+        displaced += state.items[k] != k
+    width = registers[V.v4] - registers[V.v3]
+    return (
+        float(size),
+        float(size - 1 - state.reals[SCORE]),
+        float(displaced),
+        ranges,
+        rests,
+        float(registers[V.v1]),
+        float(registers[V.v2]),
+        float(registers[V.v3]),
+        float(registers[V.v4]),
+        float(registers[DEPTH]),
+        math.log2(max(width, 0) + 1.0) * width,
+    )
+
+
 FUNCTION_CALL = Instruction(
     "FunctionCall",
     integer("id", FUNCTIONS),
@@ -59,6 +88,7 @@ SORT_QUICK = Task(
     start=start_variables,
     memory=Memory(registers=V, saved=len(V), reals=("in_order",)),
     inputs=list_inputs(),
+    hints=work_left,
     find_wrong=wrongly_sorted,
     limit="10n^2",
     sizes=(5, 10, 20, 30, 50, 100, 200, 500, 1000),

@@ -49,6 +49,25 @@ def start_variables(state: State) -> int:
 
 
 @kernel
+def disorder(state: State) -> tuple[float, ...]:
+    """Return the size, the pairs out of order, and where the variables stand."""
+    items, size = state.items, state.registers[SIZE]
+    inversions = 0
+    for i in range(size):
+        a = items[i]
+        for j in range(i + 1, size):
+            inversions += items[j] < a
+    return (
+        float(size),
+        float(inversions),
+        float(state.registers[V.v1]),
+        float(state.registers[V.v2]),
+        float(state.registers[V.v3]),
+        float(state.registers[V.v4]),
+    )
+
+
+@kernel
 def _gain(after: bool, before: bool) -> int:
     """Return +1, 0 or -1 as a pair comes into order, stays or falls out of it."""
     return after * 1 - before * 1

@@ -30,7 +30,9 @@ from surpass.machine.fields import (
     refuse_field,
 )
 from surpass.machine.interface import Interface
-from surpass.machine.state import FIRST
+from surpass.machine.kernel import kernel
+from surpass.machine.state import FIRST, SCORE, State
+from surpass.machine.state import SIZE as SIZE_REGISTER
 from surpass.reading import ANY_SEED, COUNT, SIZE, Range, check_range, show
 from surpass.tasks.blame import blaming
 from surpass.tasks.signature import Signature
@@ -292,6 +294,12 @@ class Inputs:
         return self.queries[0] if self.queries else Request.queries
 
 
+@kernel
+def size_and_score(state: State) -> tuple[float, float]:
+    """Return the size and the score, the hints of a task that declares none."""
+    return (float(state.registers[SIZE_REGISTER]), float(state.reals[SCORE]))
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Task:
     """A question that agents answer, with everything that the engine, Gymnasium and the learners derive theirs from."""
@@ -304,6 +312,9 @@ class Task:
     nothing to do."""
     memory: Memory = Memory()
     inputs: Inputs
+    hints: Callable[..., Any] = size_and_score
+    """A kernel that returns numbers, as floats, from which what is still to come can be estimated: learners may see
+    them, agents do not."""
     find_wrong: Callable[[Instances, Ints, Ints, Reals], Flags]
     """Tells for each instance, from the final registers, items and reals, whether a claimed solution is wrong."""
     limit: str = "10n^2"
@@ -373,6 +384,18 @@ class Task:
     def act(self) -> Callable[..., Any]:
         """The kernel that executes an action, given as indices into the declaration."""
         return join_instructions(self.interface.instructions, self.name)
+
+    @cached_property
+    def hint_count(self) -> int:
+        """How many hints there are."""
+        state = State(
+            np.zeros(self.register_count, np.int64),
+            np.zeros(self.memory.item_width(1), np.int64),
+            np.zeros(self.memory.real_width(1)),
+            np.zeros(self.frame_size, np.int64),
+        )
+        state.registers[SIZE_REGISTER] = 1
+        return len(self.hints(state))
 
     @property
     def register_count(self) -> int:

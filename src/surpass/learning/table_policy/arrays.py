@@ -1,0 +1,76 @@
+"""What sampling by a table of logits reads and writes, as arrays."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from surpass.arrays import Array, Floats, Ints, Reals
+
+
+class Choices(NamedTuple):
+    """How the actions of an interface are made up of choices."""
+
+    action_rows: Ints
+    """[A, 1 + operands] as in the interface."""
+    offsets: Ints
+    """[I] each instruction's first action."""
+    operand_counts: Ints
+    """[I]"""
+    weights: Ints
+    """[I, operands] what one step of an operand adds to an action's number."""
+
+
+class Odds(NamedTuple):
+    """A policy as the kernels read it: a row for each decision that came up."""
+
+    keys: Ints
+    """[H] observations, hashed."""
+    rows: Ints
+    """[H] the row of each observation's choice of instruction."""
+    links: Ints
+    """[R, C] the row of the decision after each choice; -1 if it has not come up."""
+    cumulative: Reals
+    """[R, C] cumulative probabilities of the choices; from the last choice on they are 2."""
+
+
+class Record(NamedTuple):
+    """What each step of some episodes was, one episode after the other."""
+
+    starts: Ints
+    """[B] where the steps of each episode begin."""
+    rows: Array
+    """[T] int32: the row of the observation."""
+    actions: Array
+    """[T] int32"""
+    gains: Floats
+    """[T] the gain of the score."""
+    hints: Floats
+    """[T, K] what the critic sees before the step."""
+
+
+class Critic(NamedTuple):
+    """An estimate of what is still to come: a number for each observation, plus a weighted sum of the hints."""
+
+    base: Reals
+    """[R] for each observation's row."""
+    weights: Reals
+    """[K]"""
+
+
+class Sums(NamedTuple):
+    """What a batch showed."""
+
+    advantages: Reals
+    """[R, C] the sum of the advantages of each choice"""
+    counts: Reals
+    """[R, C] and how often it was made."""
+    visits: Reals
+    """[R] how often an observation came up,"""
+    returns: Reals
+    """[R] the sum of what came after it,"""
+    hints: Reals
+    """[R, K] and of the hints."""
+    products: Reals
+    """[K, K + 1] the sums of the products of hints with each other and with the returns."""
+    errors: Reals
+    """[2] the sum of the squares of the critic's errors, and of the returns."""
