@@ -274,10 +274,9 @@ SEARCH = Task(
 
 @teacher(SEARCH)
 def linear_search(see: See, do: Do) -> Action:
-    """Walk from the first position on; answer as soon as any variable shows the query."""
-    for number, v in enumerate(NAMES, 1):
-        if see(f"q = A[{v}]"):
-            return do.Found(number)
+    """Walk with v1 from the first position on, and look at it alone."""
+    if see("q = A[v1]"):
+        return do.Found(1)
     if see("q < A[v1]") or see("v1 = high"):
         return do.NotFound()
     return do.MoveVar(1, +1)
