@@ -76,11 +76,13 @@ def test_bracket_search_halves_once_per_step(size: int) -> None:
     assert run(find_teacher("bracket_search"), all_queries(odd(size))).steps.max() <= halvings + 2
 
 
-def test_linear_search_answers_as_soon_as_any_variable_shows_the_query() -> None:
+def test_linear_search_walks_to_the_query_or_past_it_and_looks_at_v1_alone() -> None:
     size = 50
-    steps = run(find_teacher("linear_search"), present(size)).steps.tolist()
-    # The first and the last position show at once; position p takes p moves and the report.
-    assert steps == [1, *range(2, size), 1]
+    steps = run(find_teacher("linear_search"), all_queries(odd(size))).steps
+    # Position p takes p moves and the report, although v3 shows the last one at once.
+    assert steps[1::2].tolist() == list(range(1, size + 1))
+    # A gap is passed by one position, but there is none behind the last.
+    assert steps[0::2].tolist() == [*range(1, size + 1), size]
 
 
 @pytest.mark.parametrize("size", [30, 100, 1000])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,9 +32,10 @@ from surpass.evaluation.tables import TABLES, RowPlan, TablePlan, paper_tables
 from surpass.tasks.search import SEARCH
 from surpass.tasks.teacher import teacher
 
+LEARNED = "zoo:search/imitation-binary_search"
 SEARCH_ROWS = (
     RowPlan(label="binary search", agent="teacher:binary_search", limit="20n"),
-    RowPlan(label="rl + imitation", agent="zoo:search/imitation-binary_search", limit="20n", against="binary search"),
+    RowPlan(label="rl + imitation", agent=LEARNED, limit="20n", against="binary search"),
 )
 PLAN = TablePlan(name="search", title="Search", paper_table="table3_search_steps", queries="present", rows=SEARCH_ROWS)
 """A small table in which any agent of search can take the place of the learned one."""
@@ -45,10 +47,15 @@ def gives_up(see, do):  # type: ignore[no-untyped-def]
     return do.NotFound()
 
 
+@teacher(SEARCH)
+def stands_still(see, do):  # type: ignore[no-untyped-def]
+    """Never answers."""
+    return do.AssignVar(1, 1)
+
+
 def compare(agent: str, instances: int = 200) -> PaperRow:
     """Return the row of an agent that stands in for a learned one."""
-    stand_ins = {"zoo:search/imitation-binary_search": agent}
-    return Reproduction(instances=instances, stand_ins=stand_ins).table(PLAN).rows[1]
+    return Reproduction(instances=instances, stand_ins={LEARNED: agent}).table(PLAN).rows[1]
 
 
 # What is planned
@@ -112,6 +119,13 @@ def test_cheap_cells_get_many_instances_and_costly_ones_few() -> None:
         assert CellEffort(quick=True).count(steps) <= effort.count(steps)
 
 
+def test_only_table_3_asks_as_the_paper_does_and_leaves_the_answer_out() -> None:
+    read_so = {plan.name for plan in TABLES if plan.queries or plan.measure == "steps before the answer"}
+    assert read_so == {"table3"}
+    (plan,) = plans_of("table3")
+    assert (plan.queries, plan.measure) == ("paper", "steps before the answer")
+
+
 # What is made
 
 
@@ -150,7 +164,7 @@ def test_an_agent_that_is_not_in_the_zoo_is_said_to_be_missing_or_left_out() -> 
 
 
 def test_a_failed_training_is_said_in_the_row() -> None:
-    failures = {"zoo:search/imitation-binary_search": "the loss is nan"}
+    failures = {LEARNED: "the loss is nan"}
     row = Reproduction(instances=2, failures=failures).table(PLAN).rows[1]
     assert row.missing == "the loss is nan"
 
@@ -173,6 +187,34 @@ def test_savings_are_paired_and_equal_those_of_evaluate() -> None:
         assert cell.saving.ci95 == pytest.approx(scores.difference_ci95, abs=1e-9)
     # binary search 21.8 and rl + imitation 85.8 are printed for n = 1000
     assert row.cells[-1].saving.paper == pytest.approx(21.8 - 85.8)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("agent", "answers"), [("bracket_search", 1), ("gives_up", 1), ("stands_still", 0)])
+def test_steps_before_the_answer_are_one_fewer_where_there_is_an_answer(agent: str, answers: int) -> None:
+    reproduction = Reproduction(instances=20, stand_ins={LEARNED: f"teacher:{agent}"})
+    teacher, learned = reproduction.table(PLAN).rows
+    teacher_before, learned_before = reproduction.table(replace(PLAN, measure="steps before the answer")).rows
+    for row, before, fewer in ((teacher, teacher_before, 1), (learned, learned_before, answers)):
+        assert [cell.ours for cell in before.cells] == pytest.approx([cell.ours - fewer for cell in row.cells])
+    savings, savings_before = (
+        [cell.saving.ours for cell in row.cells if cell.saving] for row in (learned, learned_before)
+    )
+    assert savings_before == pytest.approx([saving + answers - 1 for saving in savings])
+
+
+def test_a_table_says_that_it_leaves_the_answer_out() -> None:
+    (table,) = Reproduction(instances=2).tables("table3")
+    title = "Table 3, search with one query in four absent: mean steps before the answer"
+    assert as_text(table).startswith(f"{title}\n")
+    assert as_markdown(table).startswith(f"## {title}\n")
+    assert table.as_json()["measure"] == "steps before the answer"
+
+
+def test_the_teachers_of_table_3_take_the_printed_steps() -> None:
+    (plan,) = (plan for plan in plans_of("teachers") if plan.name == "table3")
+    cells = [cell for row in Reproduction(instances=1000).table(plan).rows for cell in row.cells]
+    assert len(cells) == 18
+    assert [(cell.size, cell.apart) for cell in cells if cell.verdict != "agrees"] == []
 
 
 def test_the_first_instances_are_the_same_however_many_a_cell_gets() -> None:
@@ -233,7 +275,7 @@ def test_a_cell_that_would_take_too_long_is_left_empty() -> None:
 
 
 def test_a_cell_whose_teacher_was_left_out_has_no_verdict() -> None:
-    reproduction = Reproduction(instances=2, stand_ins={"zoo:search/imitation-binary_search": "teacher:linear_search"})
+    reproduction = Reproduction(instances=2, stand_ins={LEARNED: "teacher:linear_search"})
     reproduction._results["teacher:binary_search", 1000, "20n", "present"] = None
     teacher_row, row = reproduction.table(PLAN).rows
     assert teacher_row.cells[-1].verdict == "empty"

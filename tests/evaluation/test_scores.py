@@ -84,7 +84,7 @@ def test_an_array_file_is_read_row_by_row(tmp_path):
 def test_search_draws_queries_for_lists_that_come_without(tmp_path):
     path = tmp_path / "lists.txt"
     path.write_text("1 3 5 7 9\n" * 40)
-    for kind in ("present", "absent", "mixed"):
+    for kind in ("present", "absent", "mixed", "paper"):
         row = evaluate(find_agent("teacher:bracket_search"), data=path, queries=kind).rows[0]
         assert (row.instances, row.solved) == (40, 1.0)
 

@@ -12,6 +12,7 @@ from surpass import PREVIOUS_ACTION, Feature, Instruction, Interface, binary, fl
 from surpass.errors import DeclarationError, SettingError, SurpassError
 from surpass.machine.instructions import Operand
 from surpass.tasks.registry import find_task, known_tasks, register_task
+from surpass.tasks.search import SEARCH
 from surpass.tasks.sort_bubble import SORT_BUBBLE
 from surpass.tasks.task import Inputs, Memory
 from surpass.tasks.variables import V
@@ -87,6 +88,14 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "a task without a distribution": (
         change(name="dry", inputs=Inputs(draw={})),
         "task 'dry' needs at least one way to draw instances",
+    ),
+    "queries to measure by that are none": (
+        lambda: dataclasses.replace(SEARCH.inputs, only_measured=("papers",)),
+        "only_measured of inputs is .'papers',.; it must be some of `queries` after the first",
+    ),
+    "usual queries that are for measuring alone": (
+        lambda: dataclasses.replace(SEARCH.inputs, only_measured=("mixed",)),
+        "only_measured of inputs is .'mixed',.; it must be some of `queries` after the first",
     ),
 }
 

@@ -185,9 +185,41 @@ def test_present_queries_are_in_the_list_and_absent_ones_are_not(data: str, size
     assert not present(SEARCH.draw(request(size, 300, data=data, queries="absent"))).any()
 
 
-def test_mixed_queries_are_present_half_of_the_time() -> None:
-    there = present(SEARCH.draw(request(10, 10_000, queries="mixed")))
-    assert abs(there.mean() - 0.5) < 5 * 0.5 / 100
+@pytest.mark.parametrize(("queries", "share"), [("mixed", 1 / 2), ("paper", 3 / 4)])
+def test_mixed_queries_are_present_half_of_the_time_and_the_papers_three_times_in_four(
+    queries: str, share: float
+) -> None:
+    there = present(SEARCH.draw(request(10, 10_000, queries=queries)))
+    assert abs(there.mean() - share) < 5 * math.sqrt(share * (1 - share) / 10_000)
+
+
+@pytest.mark.parametrize(("queries", "share"), [("present", 1), ("mixed", 1 / 2), ("paper", 3 / 4), ("absent", 0)])
+def test_queries_that_are_drawn_for_a_written_list_are_as_often_present(queries: str, share: float) -> None:
+    assert SEARCH.inputs.complete is not None
+    random, found = np.random.default_rng(5), Counter[int]()
+    for _ in range(2000):
+        values, (query,) = SEARCH.inputs.complete([2.5, 4, 4, 9], queries, random)
+        assert values == [1, 3, 3, 5]
+        found[int(query)] += 1
+    there = sum(times for query, times in found.items() if query % 2)
+    assert abs(there / 2000 - share) <= 5 * math.sqrt(share * (1 - share) / 2000)
+    # The equal values are asked for twice as often as each of the others; each of the four gaps as often as the next.
+    chances = {1: share / 4, 3: share / 2, 5: share / 4, **dict.fromkeys((0, 2, 4, 6), (1 - share) / 4)}
+    for query, chance in chances.items():
+        assert abs(found[query] - 2000 * chance) <= 5 * math.sqrt(2000 * chance * (1 - chance)), query
+
+
+def test_the_papers_queries_are_those_of_the_other_kinds() -> None:
+    queries = {kind: SEARCH.draw(request(9, 500, seed=4, queries=kind)).items[:, -1] for kind in SEARCH.inputs.queries}
+    there = present(SEARCH.draw(request(9, 500, seed=4, queries="paper")))
+    assert (queries["paper"] == np.where(there, queries["present"], queries["absent"])).all()
+
+
+def test_trials_and_checks_draw_every_kind_but_what_is_for_measuring_alone() -> None:
+    assert SEARCH.inputs.kinds == tuple(
+        (data, kind) for data in SEARCH.inputs.draw for kind in ("mixed", "present", "absent")
+    )
+    assert KNAPSACK.inputs.kinds == tuple((data, "") for data in KNAPSACK.inputs.draw)
 
 
 def test_absent_queries_fall_into_every_gap_also_before_and_after_all_equally_often() -> None:
@@ -282,7 +314,7 @@ def test_an_unknown_distribution_is_refused_with_the_known_ones(task: Task, name
 
 
 def test_an_unknown_kind_of_query_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(UnknownNameError, match=r"kind of query 'some'; known: mixed, present, absent$"):
+    with pytest.raises(UnknownNameError, match=r"kind of query 'some'; known: mixed, present, absent, paper$"):
         SEARCH.draw(request(5, 5, queries="some"))
 
 

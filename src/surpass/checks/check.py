@@ -177,9 +177,8 @@ class _Checker:
     def check_drawn(self, sizes: Sequence[int], count: int, seed: int) -> list[CheckedSize]:
         """Return a row for each size, with instances of every distribution, or for those before the first failure."""
         rows: list[CheckedSize] = []
-        kinds = [(data, kind) for data in self.task.inputs.draw for kind in self.task.inputs.queries or ("",)]
         for size in sizes:
-            batches = self._draw(size, kinds, count, seed)
+            batches = self._draw(size, count, seed)
             found = self._check_size(batches, partial(self._report, f"drawn, n = {size:,}", None, 0))
             if isinstance(found, _Failing):
                 self._fail(found.instance, found.limit, found.data)
@@ -224,11 +223,9 @@ class _Checker:
         failure = diagnose(self.agent, self._shrink(instance), limit, self._run)
         self.failure = dataclasses.replace(failure, data=source, shrunk_from=int(instance.sizes[0]))
 
-    def _draw(
-        self, size: int, kinds: Sequence[tuple[str, str]], count: int, seed: int
-    ) -> Iterator[tuple[Instances, str]]:
+    def _draw(self, size: int, count: int, seed: int) -> Iterator[tuple[Instances, str]]:
         """Yield the instances of each distribution and kind of query, each once, and what they were drawn from."""
-        for data, kind in kinds:
+        for data, kind in self.task.inputs.kinds:
             batch = self.task.draw(Request(size=size, count=count, seed=seed, data=data, queries=kind))
             yield _distinct(batch), f"{data}, {kind}" if kind else data
 

@@ -22,7 +22,10 @@ def evaluate_command(
             help="A distribution's name, or a file with one list per line or a 2-D .npy.", metavar="NAME|FILE"
         ),
     ] = None,
-    queries: Annotated[str | None, typer.Option(help="For search: present, absent or mixed.  [default: mixed]")] = None,
+    queries: Annotated[
+        str | None,
+        typer.Option(help="For search: mixed, present, absent or paper (one in four absent).  [default: mixed]"),
+    ] = None,
     limit: Limit = None,
     against: Annotated[
         str | None, typer.Option(help="Another agent, compared on the same instances.", metavar="AGENT")

@@ -66,8 +66,7 @@ class Explorer:
         drawn = [
             self.task.draw(Request(size=size, count=FIRST, seed=size, data=data, queries=kind))
             for size in FIRST_SIZES
-            for data in self.task.inputs.draw
-            for kind in self.task.inputs.queries or ("",)
+            for data, kind in self.task.inputs.kinds
         ]
         batch = join_instances(self.task, drawn)
         return batch, self._try([written_parts(self.task, batch.part(k, k + 1)) for k in range(batch.count)], batch)
@@ -110,8 +109,10 @@ def find_slowest(task: Task, run: Run, size: int, rounds: int, seed: int = 0) ->
     The search changes the slowest ones again and again. It ends early with an instance that is not solved.
     """
     random, changer = Random(seed), Changer(task, seed, size)
-    kinds = [(data, kind) for data in task.inputs.draw for kind in task.inputs.queries or ("",)]
-    drawn = [task.draw(Request(size=size, count=FIRST, seed=seed, data=data, queries=kind)) for data, kind in kinds]
+    drawn = [
+        task.draw(Request(size=size, count=FIRST, seed=seed, data=data, queries=kind))
+        for data, kind in task.inputs.kinds
+    ]
     batch = join_instances(task, drawn)
     written = [written_parts(task, batch.part(k, k + 1)) for k in range(batch.count)]
     best: list[tuple[int, Parts]] = []

@@ -77,9 +77,8 @@ def _choose_instances(task: Task) -> Iterator[Instances]:
         enumerated = [one for size in range(largest + 1) for one in _enumerate(task, enumeration.instances(size))]
     yield from enumerated
     named = min((*task.sizes, *task.training_sizes))
-    kinds = [(data, kind) for data in task.inputs.draw for kind in task.inputs.queries or ("",)]
     for size in sorted({*SIZES, min(task.training_sizes[0], LARGEST)}):
-        for data, kind in kinds:
+        for data, kind in task.inputs.kinds:
             try:
                 with _watched(task, f"inputs.draw[{data!r}]", f"for an instance of size {size}"):
                     drawn = task.draw(Request(size=size, count=2, data=data, queries=kind))

@@ -197,7 +197,7 @@ def _describe(task: Task) -> Iterator[str]:
     yield repr([(i.name, i.operands) for i in interface.instructions])
     yield repr((memory.names, memory.saved, memory.reals, task.limit, task.sizes, task.training_sizes))
     yield repr([(memory.item_width(size), memory.real_width(size)) for size in range(9)])
-    yield repr((list(task.inputs.draw), task.inputs.queries))
+    yield repr(task.inputs.kinds)
 
 
 def _functions(task: Task) -> Iterator[Any]:

@@ -17,6 +17,7 @@ from surpass.errors import SettingError, UnknownNameError
 from surpass.evaluation.scores import runner
 from surpass.evaluation.statistics import mean_of, student_quantile
 from surpass.evaluation.tables import PAPER_INSTANCES, TABLES, Measure, RowPlan, TablePlan
+from surpass.machine.state import SOLVED, WRONG
 from surpass.printing import Printed, finite
 from surpass.table import Agent
 from surpass.tasks.task import Instances, Limit, Request
@@ -25,7 +26,7 @@ AGREEMENT = 3.0
 """How many standard errors may lie between a teacher's printed mean and ours: there are some 80 such cells."""
 NO_AGENT = "no agent by gradient yet"
 """What a row of the paper's says for which the zoo has no agent; what improvement made does not stand in for one."""
-HALF_A_UNIT = {"steps": 0.05, "reward": 0.005, "solved": 0.005}
+HALF_A_UNIT: dict[Measure, float] = {"steps": 0.05, "steps before the answer": 0.05, "reward": 0.005, "solved": 0.005}
 """By how much a printed number can be off from rounding."""
 
 NAMES = ("teachers", *dict.fromkeys(plan.name for plan in TABLES))
@@ -323,7 +324,12 @@ def _values(results: Results, measure: Measure) -> Reals:
     """Return what is measured of each instance."""
     if measure == "solved":
         return results.solved.astype(float)
-    return results.rewards if measure == "reward" else results.steps.astype(float)
+    if measure == "reward":
+        return results.rewards
+    steps = results.steps.astype(float)
+    if measure == "steps before the answer":
+        steps -= np.isin(results.outcomes, (SOLVED, WRONG))
+    return steps
 
 
 def _printed(printed: Any, measure: Measure) -> tuple[float | None, float | None]:

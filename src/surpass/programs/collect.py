@@ -59,7 +59,7 @@ class Collector:
         """
         seed = self.seed * 1_000_000 + self.rounds
         self.rounds += 1
-        kinds = [(data, queries) for data in self.task.inputs.draw for queries in self.task.inputs.queries or ("",)]
+        kinds = list(self.task.inputs.kinds)
         for size in sorted({*SMALL_SIZES, *self.task.training_sizes, *self.task.sizes}):
             for data, queries in tuple(kinds):
                 # The first two tell how many more can be afforded; if they are the same, there are no others.

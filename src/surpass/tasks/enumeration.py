@@ -118,7 +118,7 @@ def _lay_out(task: Task, lists: Ints) -> Instances:
 
 def _draw_some(task: Task) -> Enumeration:
     """Return some instances of each distribution in the place of every one."""
-    kinds = [(data, kind) for data in task.inputs.draw for kind in task.inputs.queries or ("",)]
+    kinds = task.inputs.kinds
 
     def draw(size: int) -> Iterator[Instances]:
         for data, kind in kinds if size else ():

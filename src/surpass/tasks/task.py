@@ -259,6 +259,8 @@ class Inputs:
     """How to draw instances, by the name of the distribution; the first is the default."""
     queries: tuple[str, ...] = ()
     """For tasks that ask for something in a list: the kinds of query that `draw` knows, the default first."""
+    only_measured: tuple[str, ...] = ()
+    """Those of `queries` that are drawn only when they are asked for: they show nothing that the others do not."""
     small: Enumeration | None = None
     """How to enumerate small instances for checks; a task that reads lists need not say it, and has `every_list`."""
     read: Callable[[Sequence[Sequence[Number]]], tuple[Instances, tuple[str, ...]]] | None = None
@@ -276,12 +278,21 @@ class Inputs:
             check_function(f"draw[{name!r}] of inputs", draw, "draw(request)")
         object.__setattr__(self, "queries", listed("queries of inputs", self.queries, "texts"))
         check_kinds("queries of inputs", self.queries, str, "a text")
+        object.__setattr__(self, "only_measured", listed("only_measured of inputs", self.only_measured, "texts"))
+        if any(kind not in self.queries[1:] for kind in self.only_measured):
+            raise refuse_field("only_measured of inputs", self.only_measured, "some of `queries` after the first")
         if self.small is not None:
             check_kind("small of inputs", self.small, Enumeration, "a surpass.Enumeration")
         for name, called in (("read", "read(parts)"), ("write", "write(instance)"), ("complete", "complete(...)")):
             if getattr(self, name) is not None:
                 check_function(f"{name} of inputs", getattr(self, name), called)
         check_text("written of inputs", self.written)
+
+    @property
+    def kinds(self) -> tuple[tuple[str, str], ...]:
+        """Every distribution with every kind of query that trials, checks and extraction draw, "" if there are none."""
+        queries = [kind for kind in self.queries if kind not in self.only_measured] or [""]
+        return tuple((data, kind) for data in self.draw for kind in queries)
 
     @property
     def usual_data(self) -> str:
