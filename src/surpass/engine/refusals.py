@@ -74,6 +74,11 @@ def of_instruction(task: Task, instruction: Instruction) -> Declared:
     return Declared(task.name, of, instruction.does, len(instruction.operands), _OUTCOME)
 
 
+def of_hints(task: Task) -> tuple[Declared, ...]:
+    """Return the kernels of a task's own hints as they are declared."""
+    return tuple(_of_value(task, "hint", hint, _NUMBER) for hint in task.hints)
+
+
 def declared_kernels(task: Task) -> Iterator[Declared]:
     """Yield every kernel that a task declares."""
     yield of_start(task)
@@ -82,6 +87,7 @@ def declared_kernels(task: Task) -> Iterator[Declared]:
             yield from of_feature(task, feature)
     for instruction in task.interface.instructions:
         yield of_instruction(task, instruction)
+    yield from of_hints(task)
 
 
 def check_kernels(task: Task) -> None:

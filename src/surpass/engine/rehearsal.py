@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from surpass.engine.guarded import Endless, Guard, interpret_kernels, is_python_only, refuse, time_limit
-from surpass.engine.refusals import Declared, check_kernel, of_feature, of_instruction, of_start
+from surpass.engine.refusals import Declared, check_kernel, of_feature, of_hints, of_instruction, of_start
 from surpass.errors import DeclarationError, InstanceError, ObservationError, SurpassError
 from surpass.machine.calls import FRAME
 from surpass.machine.dispatch import compare
@@ -172,6 +172,7 @@ class _Walker:
         self.start = of_start(task)
         self.features = [of_feature(task, f) if isinstance(f, Feature) else () for f in task.interface.features]
         self.instructions = [of_instruction(task, instruction) for instruction in task.interface.instructions]
+        self.hints = list(zip(task.hints, of_hints(task), strict=True))
         self.counts = [len(o.values) for i in task.interface.instructions for o in i.operands]
 
     # One episode
@@ -210,6 +211,9 @@ class _Walker:
         features = zip(self.task.interface.features, self.features, strict=True)
         self.sizes.add(self.size)
         seen = tuple(self._see(feature, kernels, where) for feature, kernels in features)
+        for hint, declared in self.hints:
+            given = self._call(declared, hint.arguments, where)
+            self._number(declared, given, int | float | np.number | np.bool_, where)
         self.guard.may_write = True
         return seen
 

@@ -155,7 +155,7 @@ def _declare(task: Task, written: str) -> dict[str, Any]:
     declared: dict[str, Any] = {"start": task.start, "act": task.act, "FRAME_SIZE": task.frame_size}
     if task.observe is not None:
         declared["observe"] = task.observe
-    declared["hints"] = task.hints
+    declared["hints"] = task.hint
     names: dict[str, Any] = {}
     exec(written, names)  # the text below, made of the interface's numbers only
     for name in ("operands_of", "pack", "unpack", "in_range"):
@@ -199,6 +199,6 @@ def _fingerprint_of(task: Task, template: Template, unrolled: str) -> str:
         key.update(part.encode() + b"\0")
     for source in sources:
         key.update(source.read_bytes() + b"\0")
-    for function in (task.start, task.observe, task.act, task.hints):
+    for function in (task.start, task.observe, task.act, task.hint):
         feed(function, key, set())
     return key.hexdigest()[:16]

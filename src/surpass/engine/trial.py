@@ -172,7 +172,7 @@ def _fingerprint_of(task: Task) -> str:
         key.update(part.encode() + b"\0")
     files: set[Path] = set()
     seen: set[int] = set()
-    for function in (task.start, task.observe, task.act, *_functions(task)):
+    for function in (task.start, task.observe, task.act, task.hint, *_functions(task)):
         if function is not None:
             feed(function, key, seen, files)
     for file in sorted(files):

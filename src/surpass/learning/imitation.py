@@ -101,6 +101,14 @@ class Imitation(NetworkLearner):
         """Return the network as an agent."""
         return NetworkAgent(name, self.task, self.network)
 
+    def learn_again(self, observations: Ints) -> None:
+        """Ask the teacher anew about everything that is kept and some more observations [m], and go on learning."""
+        kept = np.union1d(self.observations, observations)
+        answers = self.teacher.actions(kept)
+        self.observations, self.answers = kept[answers != NO_ACTION], answers[answers != NO_ACTION]
+        self._seen_by_teacher = Table(self.task, self.teacher)
+        self.calm, self.rounds = 0, 0
+
     # A round
 
     def advance(self) -> dict[str, float]:

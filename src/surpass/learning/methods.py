@@ -13,10 +13,11 @@ from surpass.full_view.policy_gradient import FullViewPolicyGradient
 from surpass.learning.imitation import Imitation, ImitationConfig
 from surpass.learning.improvement import Improvement, ImprovementConfig
 from surpass.learning.policy_gradient.learner import PolicyGradient, PolicyGradientConfig
+from surpass.learning.table_policy.learner import TablePolicyConfig, TablePolicyGradient
 from surpass.reading import SEED, check_range, show
 from surpass.tasks.task import Task
 
-AnyLearner = Imitation | FullViewImitation | PolicyGradient | FullViewPolicyGradient | Improvement
+AnyLearner = Imitation | FullViewImitation | PolicyGradient | TablePolicyGradient | FullViewPolicyGradient | Improvement
 
 _WITH_TABLE: dict[str, tuple[Any, Any]] = {
     "imitation": (Imitation, ImitationConfig),
@@ -30,6 +31,11 @@ _FULL_VIEW: dict[str, tuple[Any, Any]] = {
     "rl+imitation": (FullViewPolicyGradient, PolicyGradientConfig),
 }
 METHODS = tuple(_WITH_TABLE)
+POLICIES: dict[str, tuple[Any, Any]] = {
+    "table": (TablePolicyGradient, TablePolicyConfig),
+    "network": (PolicyGradient, PolicyGradientConfig),
+}
+"""What policy gradient can optimise, where there is a table."""
 
 
 def new_learner(
@@ -45,12 +51,20 @@ def new_learner(
     if method not in kinds:
         raise SettingError(f"method {method} needs a task with a table; {task.name} has a full view")
     learner, config = kinds[method]
+    usual = task.learning.get(method, {})
+    if kinds is _WITH_TABLE and learner is PolicyGradient:
+        known = usual.get("policy", "network")
+        policy = (settings or {}).get("policy", known)
+        if policy not in POLICIES:
+            raise UnknownNameError("policy", policy, POLICIES)
+        learner, config = POLICIES[policy]
+        usual = usual if policy == known else task.learning.get(f"{method}, {policy}", {})
     chosen: dict[str, Any] = {"task": task.name, "seed": seed}
     chosen["teacher"] = "" if method == "rl" else teacher or default_teacher(task)
-    chosen.update(task.learning.get(method, {}))
+    chosen.update(usual)
     for name, text in (settings or {}).items():
         chosen[name] = _parse_setting(config, name, text)
-    if method == "rl":
+    if method == "rl" and config is PolicyGradientConfig:
         chosen["imitation_weight"] = 0.0
     found: AnyLearner = learner(task, config(**chosen))
     return found

@@ -1,4 +1,4 @@
-"""Two kernels for the engine, made of those of an interface's features and instructions: one sees, one acts.
+"""Kernels for the engine, made of those of an interface's features and instructions: one sees, one acts, one hints.
 
 They are written as text and compiled with everything inlined, so that a declaration in small pieces costs no speed.
 """
@@ -79,6 +79,14 @@ def join_features(features: Sequence[Feature | PreviousAction], label: str) -> C
         "    )",
     ]
     return writer.finish("observe", label, "\n".join(body) + "\n")
+
+
+def join_values(values: Sequence[Value], label: str) -> Callable[..., Any]:
+    """Return the kernel `hints(state)` that gives values as real numbers."""
+    writer = _Writer()
+    read = ", ".join(f"float({writer.read(value)} * 1)" for value in values)
+    body = f'def hints(state):\n    """Return the hints."""\n    return ({read},)\n'
+    return writer.finish("hints", label, body)
 
 
 def join_instructions(instructions: Sequence[Instruction], label: str) -> Callable[..., Any]:

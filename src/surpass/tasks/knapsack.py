@@ -10,7 +10,7 @@ import numpy as np
 from surpass.arrays import Flags, Ints, Reals
 from surpass.errors import InstanceError
 from surpass.machine.calls import NO_RECEIVER, enter, leave
-from surpass.machine.features import PREVIOUS_ACTION, Feature, flag
+from surpass.machine.features import PREVIOUS_ACTION, Feature, flag, value
 from surpass.machine.instructions import STEPS, Action, Instruction, binary
 from surpass.machine.interface import Interface
 from surpass.machine.kernel import kernel
@@ -101,20 +101,27 @@ def lightest_fits(state: State) -> bool:
 
 
 @kernel
-def room_left(state: State) -> tuple[float, ...]:
-    """Return the size, the best value, the load, capacity and value, how far the packing has come and how deep it is."""
-    reals, size, i = state.reals, state.registers[SIZE], state.registers[R.i]
-    value_rest = WEIGHTS + 2 * size
-    return (
-        float(size),
-        reals[SCORE],
-        reals[value_rest],
-        reals[VALUE],
-        reals[LOAD],
-        reals[value_rest + i],
-        float(i),
-        float(state.registers[DEPTH]),
-    )
+def real(state: State, place: int) -> float:
+    """Return one of the real numbers."""
+    return state.reals[place]
+
+
+@kernel
+def total_value(state: State) -> float:
+    """Return what all items are worth together."""
+    return state.reals[WEIGHTS + 2 * state.registers[SIZE]]
+
+
+@kernel
+def value_ahead(state: State) -> float:
+    """Return what the items from the current one on are worth together."""
+    return state.reals[WEIGHTS + 2 * state.registers[SIZE] + state.registers[R.i]]
+
+
+@kernel
+def depth(state: State) -> int:
+    """Return how many calls are open."""
+    return state.registers[DEPTH]
 
 
 @kernel
@@ -323,7 +330,11 @@ KNAPSACK = Task(
         write=write,
         written="weights, values and, if wanted, a capacity, such as 0.2,0.7:0.5,0.9:0.8",
     ),
-    hints=room_left,
+    hints=(
+        *(value(kernel.__name__, kernel) for kernel in (total_value, value_ahead, depth)),
+        value("load", real, LOAD),
+        value("value", real, VALUE),
+    ),
     find_wrong=find_wrong,
     limit="20n",
     reward=Reward(step_cost=0.0, progress=1.0),

@@ -57,31 +57,38 @@ def query(state: State) -> int:
 
 
 @kernel
-def bracket(state: State) -> tuple[float, ...]:
-    """Return how many positions the variables leave open for the query, with its logarithm and other such hints.
-
-    The others are whether the query is there, how far the nearest variable stands from its place, and the size.
-    """
-    registers, items, size = state.registers, state.items, state.registers[SIZE]
-    wanted = items[size]
-    low, high, shown = -1, size, 0.0
-    for v in (R.v1, R.v2, R.v3, R.v4):
+def open_places(state: State) -> int:
+    """Return how many positions lie between the variables on both sides of the query."""
+    registers, items = state.registers, state.items
+    low, high = -1, registers[SIZE]
+    for v in range(R.v1, R.v4 + 1):
         place = registers[v]
-        if items[place] < wanted:
+        if items[place] < query(state):
             low = max(low, place)
-        elif items[place] > wanted:
+        elif items[place] > query(state):
             high = min(high, place)
-        else:
-            shown = 1.0
-    open_places = high - low - 1
-    return (
-        float(open_places),
-        math.log2(open_places + 1.0),
-        float(registers[R.is_present]),
-        shown,
-        float(size),
-        math.log2(size + 1.0),
-    )
+    return high - low - 1
+
+
+@kernel
+def halvings(state: State) -> float:
+    """Return how many times the open positions can be halved, about."""
+    return math.log2(open_places(state) + 1.0)
+
+
+@kernel
+def is_shown(state: State) -> bool:
+    """Tell whether a variable stands at the query."""
+    shown = False
+    for v in range(R.v1, R.v4 + 1):
+        shown |= state.items[state.registers[v]] == query(state)
+    return shown
+
+
+@kernel
+def is_present(state: State) -> int:
+    """Tell whether the query is in the list."""
+    return state.registers[R.is_present]
 
 
 @kernel
@@ -269,7 +276,7 @@ SEARCH = Task(
         complete=complete,
         written="an ordered list, a colon and a query, such as 1,3,5,9:5",
     ),
-    hints=bracket,
+    hints=tuple(value(hint.__name__, hint) for hint in (open_places, halvings, is_shown, is_present)),
     find_wrong=find_wrong,
     limit="20n",
     reward=Reward(step_cost=1.0, wrong_cost=10_000.0),

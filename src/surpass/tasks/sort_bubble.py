@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from surpass.machine.features import value
 from surpass.machine.instructions import Action
 from surpass.machine.interface import Interface
 from surpass.tasks.lists import list_inputs, wrongly_sorted
-from surpass.tasks.sorting import FROM_SMALL_LISTS, SORT, SWAP_WITH_NEXT, disorder, start_variables
+from surpass.tasks.sorting import FROM_SMALL_LISTS, SORT, SWAP_WITH_NEXT, count_inversions, start_variables
 from surpass.tasks.task import Memory, Task
 from surpass.tasks.teacher import Do, See, teacher
-from surpass.tasks.variables import ASSIGN_VAR, MOVE_VAR, V, variable_features
+from surpass.tasks.variables import ASSIGN_VAR, MOVE_VAR, V, positions, variable_features
 
 SORT_BUBBLE = Task(
     name="sort-bubble",
@@ -17,7 +18,7 @@ SORT_BUBBLE = Task(
     start=start_variables,
     memory=Memory(registers=V, reals=("in_order",)),
     inputs=list_inputs(),
-    hints=disorder,
+    hints=(value("inversions", count_inversions), *positions()),
     find_wrong=wrongly_sorted,
     limit="10n^2",
     sizes=(5, 10, 20, 30, 50, 100, 200, 500, 1000),

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from surpass.machine.calls import FRAME, enter, leave
 import math
-from surpass.machine.features import PREVIOUS_ACTION, CurrentFunction
+
+from surpass.machine.calls import FRAME, enter, leave
+from surpass.machine.features import PREVIOUS_ACTION, CurrentFunction, value
 from surpass.machine.instructions import Action, Instruction, integer, variable
 from surpass.machine.interface import Interface
 from surpass.machine.kernel import kernel
-from surpass.machine.state import DEPTH, RUNNING, SCORE, SIZE, State
+from surpass.machine.state import DEPTH, RUNNING, SIZE, State
 from surpass.tasks.lists import list_inputs, wrongly_sorted
 from surpass.tasks.sorting import FROM_SMALL_LISTS, SORT, SWAP_WITH_NEXT, start_variables, swap
 from surpass.tasks.task import Memory, Task
 from surpass.tasks.teacher import Do, See, teacher
-from surpass.tasks.variables import ASSIGN_VAR, MOVE_VAR, V, one_of, variable_features
+from surpass.tasks.variables import ASSIGN_VAR, MOVE_VAR, V, one_of, positions, variable_features
 
 FUNCTIONS = (1, 2)
 
@@ -42,31 +43,35 @@ def swap_variables(state: State, i: int, j: int) -> int:
 
 
 @kernel
-def work_left(state: State) -> tuple[float, ...]:
-    """Return the size, the neighbours out of order, the open ranges, where the variables stand, and how deep it is."""
-    registers, stack, size = state.registers, state.stack, state.registers[SIZE]
-    ranges, rests = 0.0, 0.0
-    for k in range(registers[DEPTH]):
+def open_ranges(state: State) -> int:
+    """Return how many positions the callers have left to sort, from their second variable to their fourth."""
+    left = 0
+    for k in range(state.registers[DEPTH]):
         frame = k * (FRAME + len(V)) + FRAME
-        ranges += stack[frame + 3] - stack[frame + 2]
-        rests += stack[frame + 3] - stack[frame + 1]
-    displaced = 0
-    for k in range(size):
-        displaced += state.items[k] != k
-    width = registers[V.v4] - registers[V.v3]
-    return (
-        float(size),
-        float(size - 1 - state.reals[SCORE]),
-        float(displaced),
-        ranges,
-        rests,
-        float(registers[V.v1]),
-        float(registers[V.v2]),
-        float(registers[V.v3]),
-        float(registers[V.v4]),
-        float(registers[DEPTH]),
-        math.log2(max(width, 0) + 1.0) * width,
-    )
+        left += state.stack[frame + V.v4 - V.v1] - state.stack[frame + V.v2 - V.v1]
+    return left
+
+
+@kernel
+def displaced(state: State) -> int:
+    """Return how many values do not stand where their rank is, in a list without ties."""
+    count = 0
+    for k in range(state.registers[SIZE]):
+        count += state.items[k] != k
+    return count
+
+
+@kernel
+def range_work(state: State) -> float:
+    """Return m log m for the m positions from the third variable to the fourth."""
+    width = max(0, state.registers[V.v4] - state.registers[V.v3]) + 1.0
+    return width * math.log2(width)
+
+
+@kernel
+def depth(state: State) -> int:
+    """Return how many calls are open."""
+    return state.registers[DEPTH]
 
 
 FUNCTION_CALL = Instruction(
@@ -88,7 +93,10 @@ SORT_QUICK = Task(
     start=start_variables,
     memory=Memory(registers=V, saved=len(V), reals=("in_order",)),
     inputs=list_inputs(),
-    hints=work_left,
+    hints=(
+        *(value(kernel.__name__, kernel) for kernel in (open_ranges, displaced, range_work, depth)),
+        *positions(),
+    ),
     find_wrong=wrongly_sorted,
     limit="10n^2",
     sizes=(5, 10, 20, 30, 50, 100, 200, 500, 1000),

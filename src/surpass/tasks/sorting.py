@@ -49,22 +49,14 @@ def start_variables(state: State) -> int:
 
 
 @kernel
-def disorder(state: State) -> tuple[float, ...]:
-    """Return the size, the pairs out of order, and where the variables stand."""
+def count_inversions(state: State) -> int:
+    """Return how many pairs of positions are out of order."""
     items, size = state.items, state.registers[SIZE]
     inversions = 0
     for i in range(size):
-        a = items[i]
         for j in range(i + 1, size):
-            inversions += items[j] < a
-    return (
-        float(size),
-        float(inversions),
-        float(state.registers[V.v1]),
-        float(state.registers[V.v2]),
-        float(state.registers[V.v3]),
-        float(state.registers[V.v4]),
-    )
+            inversions += items[j] < items[i]
+    return inversions
 
 
 @kernel

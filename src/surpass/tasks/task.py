@@ -14,8 +14,8 @@ import numpy as np
 from surpass.arrays import Array, Flags, Ints, Reals
 from surpass.errors import DeclarationError, InstanceError, SettingError, UnknownNameError
 from surpass.machine.calls import FRAME
-from surpass.machine.dispatch import join_features, join_instructions
-from surpass.machine.features import Feature
+from surpass.machine.dispatch import join_features, join_instructions, join_values
+from surpass.machine.features import Feature, Value
 from surpass.machine.fields import (
     check_function,
     check_kernel_given,
@@ -306,9 +306,15 @@ class Inputs:
 
 
 @kernel
-def size_and_score(state: State) -> tuple[float, float]:
-    """Return the size and the score, the hints of a task that declares none."""
-    return (float(state.registers[SIZE_REGISTER]), float(state.reals[SCORE]))
+def _size(state: State) -> int:
+    """Return the size of the instance."""
+    return state.registers[SIZE_REGISTER]
+
+
+@kernel
+def _score(state: State) -> float:
+    """Return the score."""
+    return state.reals[SCORE]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -323,9 +329,8 @@ class Task:
     nothing to do."""
     memory: Memory = Memory()
     inputs: Inputs
-    hints: Callable[..., Any] = size_and_score
-    """A kernel that returns numbers, as floats, from which what is still to come can be estimated: learners may see
-    them, agents do not."""
+    hints: tuple[Value, ...] = ()
+    """Numbers from which what is still to come can be estimated: learners may see them, agents do not."""
     find_wrong: Callable[[Instances, Ints, Ints, Reals], Flags]
     """Tells for each instance, from the final registers, items and reals, whether a claimed solution is wrong."""
     limit: str = "10n^2"
@@ -366,6 +371,8 @@ class Task:
         for name, kind in (("interface", Interface), ("memory", Memory), ("inputs", Inputs), ("reward", Reward)):
             check_kind(f"{name} {whose}", getattr(self, name), kind, f"a surpass.{kind.__name__}")
         check_kernel_given(f"start {whose}", self.start, "start(state)")
+        object.__setattr__(self, "hints", listed(f"hints {whose}", self.hints, "surpass.value(...)"))
+        check_kinds(f"hints {whose}", self.hints, Value, "a surpass.value(...)")
         check_function(f"find_wrong {whose}", self.find_wrong, "find_wrong(before, registers, items, reals)")
         check_kind(f"limit {whose}", self.limit, str | int, "a number of steps, Kn or Kn^2 (such as 5000 or 10n^2)")
         if self.measure not in ("steps", "reward"):
@@ -397,16 +404,14 @@ class Task:
         return join_instructions(self.interface.instructions, self.name)
 
     @cached_property
-    def hint_count(self) -> int:
-        """How many hints there are."""
-        state = State(
-            np.zeros(self.register_count, np.int64),
-            np.zeros(self.memory.item_width(1), np.int64),
-            np.zeros(self.memory.real_width(1)),
-            np.zeros(self.frame_size, np.int64),
-        )
-        state.registers[SIZE_REGISTER] = 1
-        return len(self.hints(state))
+    def all_hints(self) -> tuple[Value, ...]:
+        """The size, the score, and the hints that the task declares."""
+        return (Value("size", _size), Value("score", _score), *self.hints)
+
+    @cached_property
+    def hint(self) -> Callable[..., Any]:
+        """The kernel that gives all hints."""
+        return join_values(self.all_hints, self.name)
 
     @property
     def register_count(self) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from surpass.machine.features import Comparison, comparison, value
+from surpass.machine.features import Comparison, Value, comparison, value
 from surpass.machine.instructions import STEPS, Instruction, binary, variable
 from surpass.machine.kernel import kernel
 from surpass.machine.state import RUNNING, SIZE, State, registers
@@ -51,6 +51,12 @@ def is_first(state: State, v: int) -> bool:
 def is_last(state: State, v: int) -> bool:
     """Tell whether a variable stands at the last position."""
     return state.registers[v] + 1 == state.registers[SIZE]
+
+
+def positions() -> Iterator[Value]:
+    """Yield where each variable stands, as hints."""
+    for v, i in zip(NAMES, V, strict=True):
+        yield value(v, position, i)
 
 
 def variable_features() -> Iterator[Comparison]:

@@ -47,6 +47,8 @@ class PolicyGradientConfig:
     teacher: str = ""
     """Whose actions the imitation loss asks for; empty to learn from nothing."""
     seed: Seed = 0
+    policy: str = "network"
+    """What is optimised: a network, or the logits of a table (`table`, which has other settings)."""
     imitation_weight: Weight = 0.001
     """Weight of the teacher's action in the loss (the paper's lambda)."""
     imitation_updates: Whole = 0
@@ -91,6 +93,8 @@ class PolicyGradientConfig:
     """Fresh instances on which the greedy policy is measured at the end of each round."""
 
     def __post_init__(self) -> None:
+        if self.policy != "network":
+            raise UnknownNameError("policy", self.policy, ("network", "table"))
         if self.baseline not in BASELINES:
             raise UnknownNameError("baseline", self.baseline, BASELINES)
         check_fields(self)

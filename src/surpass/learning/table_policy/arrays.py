@@ -38,6 +38,8 @@ class Record(NamedTuple):
 
     starts: Ints
     """[B] where the steps of each episode begin."""
+    strays: Ints
+    """[B] how many actions at random each episode begins with; they are not recorded."""
     rows: Array
     """[T] int32: the row of the observation."""
     actions: Array
@@ -49,17 +51,28 @@ class Record(NamedTuple):
 
 
 class Critic(NamedTuple):
-    """An estimate of what is still to come: a number for each observation, plus a weighted sum of the hints."""
+    """An estimate of what is still to come, fitted to what came.
 
-    base: Reals
-    """[R] for each observation's row."""
+    It is a weighted sum of the hints, plus for each observation the mean of what that leaves over.
+    """
+
+    visits: Reals
+    """[R] how often an observation came up of late,"""
+    returns: Reals
+    """[R] the sum of what came after it,"""
+    hints: Reals
+    """[R, K] and of the hints."""
     weights: Reals
     """[K]"""
+    usual: Reals
+    """[1] what the hints leave over on the whole; observations that came up rarely are drawn towards it."""
 
 
 class Sums(NamedTuple):
-    """What a batch showed."""
+    """What a batch showed, per row."""
 
+    totals: Reals
+    """[R] how often a decision was made."""
     advantages: Reals
     """[R, C] the sum of the advantages of each choice"""
     counts: Reals
@@ -71,6 +84,6 @@ class Sums(NamedTuple):
     hints: Reals
     """[R, K] and of the hints."""
     products: Reals
-    """[K, K + 1] the sums of the products of hints with each other and with the returns."""
+    """[K, K + 1] the sums of the products of hints with each other, below the diagonal, and with what came after."""
     errors: Reals
-    """[2] the sum of the squares of the critic's errors, and of the returns."""
+    """[2] the sum of the squares of the critic's errors, and of what came after."""

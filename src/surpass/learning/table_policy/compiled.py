@@ -31,9 +31,9 @@ def _types(words: str) -> tuple[Any, ...]:
 for _name, _fields, _words in (
     ("choices", Choices, "i2 i1 i1 i2"),
     ("odds", Odds, "i1 i1 i2 f2"),
-    ("record", Record, "i1 n1 n1 s1 s2"),
-    ("critic", Critic, "f1 f1"),
-    ("sums", Sums, "f2 f2 f1 f1 f2 f2 f1"),
+    ("record", Record, "i1 i1 n1 n1 s1 s2"),
+    ("critic", Critic, "f1 f1 f2 f1 f1"),
+    ("sums", Sums, "f1 f2 f2 f1 f1 f2 f2 f1"),
 ):
     _TYPES[_name] = types.NamedTuple(_types(_words), _fields)  # type: ignore[no-untyped-call]
 
@@ -41,7 +41,7 @@ TEMPLATE = Template(
     kernels,
     {
         "sample": _types("batch choices odds i2 i1 record i i i1"),
-        "sum_up": _types("batch choices odds record critic f1 f1 i1 sums i i"),
+        "sum_up": _types("batch choices odds record critic f1 i1 sums i i"),
     },
     (arrays,),
 )

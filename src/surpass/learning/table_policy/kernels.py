@@ -23,6 +23,8 @@ if TYPE_CHECKING:  # ---------------------------------------------------------- 
 RUNNING, WRONG_ANSWER, STEP_LIMIT = int(Outcome.RUNNING), int(Outcome.WRONG_ANSWER), int(Outcome.STEP_LIMIT)
 BAD_OBSERVATION, UNKNOWN_OBSERVATION = int(Outcome.BAD_OBSERVATION), int(Outcome.UNKNOWN_OBSERVATION)
 UNKNOWN_DECISION = int(Outcome.UNKNOWN_DECISION)
+PRIOR = 3.0
+"""How many visits of the usual kind each observation is taken to have had."""
 
 
 @kernel
@@ -87,6 +89,12 @@ def sample(
             outcome = check_stack(state)
             if outcome != RUNNING:
                 break
+            if steps < record.strays[b]:
+                action = draw_bits(random, b) % len(choices.action_rows)
+                state.registers[PREVIOUS] = action + 1
+                outcome = act(state, choices.action_rows[action, 0], operands_of(choices.action_rows, action))
+                steps += 1
+                continue
             place = find(odds.keys, observation)
             if odds.keys[place] == EMPTY:
                 batch.pending[b] = observation
@@ -124,6 +132,17 @@ def sample(
         batch.outcomes[b] = outcome
 
 
+@kernel
+def estimate(critic: Critic, record: Record, at: int, row: int) -> float:
+    """Return what the critic expects to come from a step on."""
+    rest, value = critic.returns[row] + PRIOR * critic.usual[0], 0.0
+    for k in range(len(critic.weights)):
+        rest -= critic.weights[k] * critic.hints[row, k]
+        value += critic.weights[k] * record.hints[at, k]
+    expected: float = value + rest / (critic.visits[row] + PRIOR)
+    return expected
+
+
 @numba.njit(nogil=True, cache=True)
 def sum_up(
     batch: Batch,
@@ -132,7 +151,6 @@ def sum_up(
     record: Record,
     critic: Critic,
     settings: Reals,
-    scales: Reals,
     limits: Ints,
     sums: Sums,
     first: int,
@@ -140,9 +158,8 @@ def sum_up(
 ) -> None:
     """Add what episodes `first` to `last - 1` showed to the sums, in place.
 
-    `settings` are the cost of a step, of a wrong answer, the worth of a gain of the score, and how far back an error of
-    the critic is traced. A limit that cuts an episode off costs no more than its steps. The advantages of episode b are
-    multiplied by `scales[b]`.
+    `settings` are the cost of a step, of a wrong answer as a share of the limit, the worth of a gain of the score, and
+    how far back an error of the critic is traced. A limit that cuts an episode off costs no more than its steps.
     """
     step_cost, wrong_cost, progress, trace = settings[0], settings[1], settings[2], settings[3]
     count = len(critic.weights)
@@ -150,11 +167,9 @@ def sum_up(
         start = record.starts[b]
         following, advantage, total = 0.0, 0.0, 0.0
         reward = -wrong_cost * limits[b] * (batch.outcomes[b] == WRONG_ANSWER)
-        for at in range(start + batch.steps[b] - 1, start - 1, -1):
+        for at in range(start + batch.steps[b] - 1, start + record.strays[b] - 1, -1):
             row, action = record.rows[at], record.actions[at]
-            value = critic.base[row]
-            for k in range(count):
-                value += critic.weights[k] * record.hints[at, k]
+            value = estimate(critic, record, at, row)
             reward += progress * record.gains[at] - step_cost
             advantage = reward + following - value + trace * advantage
             total += reward
@@ -164,17 +179,18 @@ def sum_up(
             sums.errors[0] += (total - value) ** 2
             sums.errors[1] += total * total
             for i in range(count):
-                hint = record.hints[at, i]
+                hint = float(record.hints[at, i])
                 sums.hints[row, i] += hint
                 for j in range(i + 1):
                     sums.products[i, j] += hint * record.hints[at, j]
                 sums.products[i, count] += hint * total
-            scaled = scales[b] * advantage
             instruction = choices.action_rows[action, 0]
-            sums.advantages[row, instruction] += scaled
-            sums.counts[row, instruction] += 1
             decision, choice = row, instruction
+            sums.totals[row] += 1
+            sums.advantages[row, choice] += advantage
+            sums.counts[row, choice] += 1
             for k in range(choices.operand_counts[instruction]):
                 decision, choice = odds.links[decision, choice], choices.action_rows[action, 1 + k]
-                sums.advantages[decision, choice] += scaled
+                sums.totals[decision] += 1
+                sums.advantages[decision, choice] += advantage
                 sums.counts[decision, choice] += 1

@@ -1,281 +1,441 @@
-"""Policy gradient on a table of logits: mirror descent.
+"""Policy gradient on a table of logits, by mirror descent.
 
 Each update plays whole episodes by the table, compares what came of every choice with what a critic expected, averages
 these advantages for each choice of each decision, and adds them to the logits. For a table of logits this is the
-natural gradient: a choice that is rarely made learns as fast as others. The critic may see what the agent cannot, as
+natural gradient: a choice that is rarely made learns as fast as any other. The critic may see what the agent cannot, as
 far as the task offers hints; it only takes noise out of the averages.
+
+The logits are pulled back towards where they began, the teacher's choices or nothing, by a temperature that falls in
+the course of a stage. A stage is a range of sizes; the next begins when this one's are solved. Then a network learns
+the most likely actions, as it would learn any teacher, and is checked on every small instance and on a search for odd
+ones. What it fails on joins the instances that the table goes on to learn on, with the network's answers to begin with
+where it has none of its own, and the network learns again, until nothing fails.
 """
 
 from __future__ import annotations
 
-import sys
-import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
-from surpass.arrays import Ints, Reals
-from surpass.engine.advance import advance
-from surpass.engine.batch import Batch, allocate
-from surpass.engine.crew import Call
-from surpass.engine.run import core_count, run
-from surpass.engine.specialise import specialise
-from surpass.learning.table_policy.arrays import Critic, Record, Sums
-from surpass.learning.table_policy.compiled import TEMPLATE
-from surpass.learning.table_policy.policy import TablePolicy
-from surpass.machine.state import Outcome
+from surpass.agents.networks.agent import NetworkAgent
+from surpass.agents.networks.structured import StructuredPolicy
 from surpass.agents.teachers import teacher_of
-from surpass.table import Table
-from surpass.tasks.task import Limit, Request, Task
+from surpass.arrays import Ints, Reals
+from surpass.bundles import Tensors, take
+from surpass.engine.batch import Batch as Episodes
+from surpass.engine.run import run
+from surpass.errors import DivergedError, SavedFileError, SettingError, UnknownNameError
+from surpass.learning.imitation import Imitation, ImitationConfig
+from surpass.learning.soundness import find_failures
+from surpass.learning.table_policy.arrays import Sums
+from surpass.learning.table_policy.critic import CriticFit
+from surpass.learning.table_policy.policy import TablePolicy, with_room
+from surpass.learning.table_policy.sampler import Sampler
+from surpass.learning.updates import SOURCE, tensors_under
 from surpass.machine.interface import NO_ACTION
+from surpass.machine.state import Outcome
+from surpass.reading import Batch, Count, Fraction, Many, Seed, Share, Weight, Whole, check_fields, conform
+from surpass.table import Agent, Table
+from surpass.tasks.task import Instances, Limit, Request, Task, join_instances
 
-PARTS = 2
+PATIENCE = 5
+"""How many times its updates a stage may take until its sizes are solved."""
+HARD_SHARE = 0.25
+"""The share of the episodes that are played on instances that failed, once there are any."""
+MOST_HARD = 400
+FURTHEST = 30.0
+"""How far a logit may lie below the largest of its decision."""
+STATE = {
+    **dict.fromkeys(("updates", "stage", "stage_updates", "mended"), Count),
+    **{"is_sound": bool, "hard": list[str], "pupil": dict[str, Any] | None},
+}
+"""What a checkpoint says beside its tensors."""
 
 
-@dataclass(kw_only=True)
-class Config:
+@dataclass(frozen=True, kw_only=True)
+class TablePolicyConfig:
+    """How `TablePolicyGradient` learns. Every field is part of the recipe."""
+
     task: str
     teacher: str = ""
-    seed: int = 0
-    stages: str = "3-6 5-10 8-16 10-20"
-    updates: int = 100
-    """Updates of each stage."""
-    episodes: int = 2048
+    """Whose choices the table begins with; empty to learn from nothing."""
+    seed: Seed = 0
+    policy: str = "table"
+    """What is optimised: the logits of a table, or a network (`network`, which has other settings)."""
+    stages: str = ""
+    """The sizes to learn on, one range after the other, such as `3-6 5-10 10-20`; those of the task if empty."""
+    updates: Many = 200
+    """The updates of each stage, more if its sizes are not solved by then."""
+    last_updates: Whole = 0
+    """Those of the last stage, if they are not the same."""
+    updates_per_round: Many = 20
+    episodes: Batch = 8192
+    """Episodes that an update plays."""
+    step_size: Weight = 0.1
+    """What an advantage of 1 adds to a logit."""
+    softness: Weight = 3.0
+    """The logit that the teacher's choices begin with, where others have 0: the lower, the more is tried."""
+    temperature: Weight = 0.5
+    final_temperature: Weight = 0.05
+    """How strongly logits are pulled back to where they began, at the start and at the end of a stage: to keep a logit
+    of 1, a choice needs an advantage of this much."""
+    restart: Weight = 0.0
+    """At the start of each stage no logit lies further below the largest of its decision than this; 0 for no bound."""
+    explored: Fraction = 5e-4
+    final_explored: Fraction = 1e-4
+    """The share of decisions that are made at random, at the start and at the end of a stage."""
+    straying: Share = 0.0
+    """The share of episodes that begin with actions at random, which are not learned from; not so in the last stage."""
+    strays: Many = 4
+    """How many such actions there are at most."""
+    trace: Share = 1.0
+    """How far back a surprise of the critic is traced: 1 is to the start of the episode, 0 is to the step alone."""
+    memory: Fraction = 0.8
+    """What is left of an advantage when the decision comes up in the next update."""
+    shrink: Weight = 20.0
+    """How many more times each choice is taken to have been made, with no advantage."""
+    largest_change: Weight = 1.0
+    """The most that an update changes a logit by."""
+    step_cost: Weight = 1.0
+    """What a step costs."""
+    wrong_cost: Weight = 1.0
+    """What a wrong answer costs, as a share of what all steps up to the limit cost."""
     data: str = "uniform"
+    """The distribution of the instances, or several with commas between, taken in turn."""
     queries: str = ""
-    step_size: float = 0.05
-    softness: float = 6.0
-    explored: float = 0.002
-    final_explored: float = 0.0002
-    temperature: float = 0.0
-    final_temperature: float = 0.0
-    trace: float = 1.0
-    memory: float = 0.5
-    shrink: float = 20.0
-    step_cost: float = 1.0
-    wrong_cost: float = 1.0
+    """The kind of queries, for a task that has several; the task's first if empty."""
     limit: str = ""
-    solved: float = 0.98
-    soften: float = 8.0
-    largest_change: float = 1.0
-    shared: float = 1.0
+    """The step limit while learning; the task's if empty."""
+    solved: Share = 0.98
+    """The share of a stage's episodes that must be solved before the next begins."""
+    mending: Whole = 40
+    """How many times the network may be checked, and what it fails on learned."""
+    checked: Batch = 200
+    """Fresh instances on which the most likely actions are measured at the end of each round."""
 
+    def __post_init__(self) -> None:
+        if self.policy != "table":
+            raise UnknownNameError("policy", self.policy, ("table", "network"))
+        check_fields(self)
+        if self.limit:
+            Limit.parse(self.limit)
+        self.ranges((1, 1))
 
-class GreedyTable:
-    def __init__(self, learner):
-        self.name, self.task, self.learner = "table", learner.task, learner
-
-    def actions(self, observations: Ints) -> Ints:
-        found = self.learner.policy.best_actions(observations)
-        teacher = self.learner.teacher
-        if teacher is not None:
-            missing = found == NO_ACTION
-            found[missing] = teacher.actions(observations[missing])
+    def ranges(self, usual: tuple[int, int]) -> list[tuple[int, int]]:
+        """Return the smallest and the largest size of each stage."""
+        found = []
+        for word in self.stages.split() or ["-".join(map(str, usual))]:
+            low, dash, high = word.partition("-")
+            if not (low.isdecimal() and high.isdecimal() and dash and len(word) < 20 and 1 <= int(low) <= int(high)):
+                raise SettingError(f"stages has {word!r}; it must be ranges of sizes, such as 3-6 5-10 10-20")
+            found.append((int(low), int(high)))
         return found
 
 
-class MirrorDescent:
-    def __init__(self, task: Task, config: Config) -> None:
+class MostLikely:
+    """The most likely actions of a table policy as an agent; where the table has none, the teacher's."""
+
+    def __init__(self, policy: TablePolicy) -> None:
+        self.policy, self.task, self.name = policy, policy.task, "rl"
+
+    def actions(self, observations: Ints) -> Ints:
+        """Return the action [m] for each packed observation [m], or `NO_ACTION`."""
+        found = self.policy.best_actions(observations)
+        missing = found == NO_ACTION
+        if self.policy.teacher is not None and missing.any():
+            found[missing] = self.policy.teacher.actions(observations[missing])
+        return found
+
+
+class TablePolicyGradient:
+    """A learner that surpasses its teacher, or learns from nothing, by a table of logits."""
+
+    def __init__(self, task: Task, config: TablePolicyConfig) -> None:
         self.task, self.config = task, config
-        self.teacher = Table.of(teacher_of(task, config.teacher)) if config.teacher else None
-        self.policy = TablePolicy(task, self.teacher, config.softness)
-        self.kernels = specialise(task, TEMPLATE)
-        self.stages = [tuple(map(int, s.split("-"))) for s in config.stages.split()]
-        self.hint_count = task.hint_count + 1
-        self.weights = np.zeros(self.hint_count)
-        self.base = np.zeros(0)
-        self.memory: Sums | None = None
-        self.updates = 0
-        self.limit = Limit.parse(config.limit or task.limit)
+        self.teacher: Agent | None = teacher_of(task, config.teacher) if config.teacher else None
+        self.method = "rl+imitation" if config.teacher else "rl"
         self.queries = config.queries or task.inputs.usual_queries
-        self.explained = 0.0
+        self.limit = Limit.parse(config.limit or task.limit)
+        self.ranges = config.ranges(task.training_sizes)
+        self.updates = self.stage = self.stage_updates = self.mended = 0
+        self.is_sound = False
+        """Whether the last check of the network found nothing that fails."""
+        self.hard: list[str] = []
+        """Instances that the network failed on, as text."""
+        self._begin()
 
-    def draw(self, sizes_range):
-        low, high = sizes_range
-        c = self.config
-        random = np.random.default_rng([c.seed, 3, self.updates])
-        sizes = np.sort(random.integers(low, high + 1, c.episodes))
-        names = c.data.split(",")
+    def _begin(self) -> None:
+        config = self.config
+        answers = Table.of(self.teacher) if self.teacher else None
+        self.policy = TablePolicy(self.task, answers, config.softness)
+        self.sampler = Sampler(self.task, self.policy)
+        self.critic = CriticFit(self.sampler.hints, config.memory)
+        self._advantages: Reals = np.zeros((0, self.policy.width))
+        self._counts: Reals = np.zeros((0, self.policy.width))
+        """[R, C] the advantages of late, and how often each choice was made."""
+        self._pupil: Imitation | None = None
 
-        def ask(size, wanted):
-            return Request(size=size, count=wanted, seed=c.seed * 10_000_000 + self.updates, data=names[(size + self.updates) % len(names)], queries=self.queries)
+    # What a run asks of a learner
 
-        return self.task.draw_each(sizes, high, ask)
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """Everything that this run needs to be made again."""
+        return {"method": self.method, **asdict(self.config)}
 
-    def sample(self, instances):
-        task, c = self.task, self.config
-        count = instances.count
+    @property
+    def is_descending(self) -> bool:
+        """Whether the table still goes through its stages, and no network has begun to learn from it."""
+        return self.stage < len(self.ranges)
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether nothing that fails is left to be learned, or no more is to be tried."""
+        return self.is_sound or self.mended >= self.config.mending
+
+    @property
+    def pupil(self) -> Imitation:
+        """The learner of the most likely actions."""
+        if self._pupil is None:
+            config = ImitationConfig(task=self.task.name, teacher=self.config.teacher, seed=self.config.seed)
+            self._pupil = Imitation(self.task, config, teacher=MostLikely(self.policy))
+        return self._pupil
+
+    @property
+    def network(self) -> StructuredPolicy:
+        """The network that learns the most likely actions."""
+        return self.pupil.network
+
+    @property
+    def has_network(self) -> bool:
+        """Whether there is a network worth keeping: it has begun to learn."""
+        return not self.is_descending
+
+    @property
+    def done(self) -> bool:
+        """Whether there is nothing more to do."""
+        return not self.is_descending and self.pupil.done and self.is_checked
+
+    @property
+    def finished(self) -> bool:
+        """Whether the network equals the table."""
+        return self.done and self.pupil.finished
+
+    def agent(self, name: str = "rl") -> NetworkAgent:
+        """Return the network as an agent."""
+        return NetworkAgent(name, self.task, self.network)
+
+    def advance(self) -> dict[str, float]:
+        """Make a round of updates, or let the network learn for one, or check it and learn what it fails on."""
+        if self.is_descending:
+            return self._round()
+        if self.pupil.done:
+            return self._mend()
+        curve = self.pupil.advance()
+        return {"round": curve.pop("round"), "updates": self.updates, **curve}
+
+    # A round
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """The smallest and the largest size to learn on now."""
+        return self.ranges[min(self.stage, len(self.ranges) - 1)]
+
+    def _round(self) -> dict[str, float]:
+        config, size = self.config, self.sizes[1]
+        if config.restart and not self.stage_updates and self.is_descending:
+            self.policy.soften(config.restart)
+        self._set_temperature()
+        self.policy.refresh()
+        solved = steps = played = 0.0
+        for _ in range(config.updates_per_round):
+            outcomes, taken = self.update()
+            solved, steps, played = solved + (outcomes == Outcome.SOLVED).sum(), steps + taken, played + len(outcomes)
+        if self.is_descending:
+            self.stage_updates += config.updates_per_round
+            self._end_stage(solved / max(1, played))
+        request = Request(size=size, count=config.checked, seed=config.seed * 1000 + 1, queries=self.queries)
+        results = run(MostLikely(self.policy), self.task.draw(request), find_loops=self.task.measure == "steps")
+        return {
+            "round": self.updates // config.updates_per_round,
+            "updates": self.updates,
+            "size": size,
+            "sampled_steps": steps / max(1, played),
+            "sampled_solved": solved / max(1, played),
+            "solved": float(results.solved.mean()),
+            "mean_steps": float(results.steps.mean()),
+            "mean_reward": float(results.rewards.mean()),
+            "decisions": self.policy.count,
+            "foreseen": self.critic.explained,
+            "failing": len(self.hard),
+        }
+
+    def _set_temperature(self) -> None:
+        """Set how much is tried: less and less in the course of a stage."""
+        config, wanted = self.config, self._stage_length()
+        share = min(1.0, self.stage_updates / wanted) if self.is_descending else 1.0
+        self.temperature = _between(config.temperature, config.final_temperature, share)
+        self.policy.explored = _between(config.explored, config.final_explored, share)
+
+    def _stage_length(self) -> int:
+        is_last = self.stage >= len(self.ranges) - 1
+        return (is_last and self.config.last_updates) or self.config.updates
+
+    def _end_stage(self, solved: float) -> None:
+        """Go on to the next stage once this one has had its updates and its sizes are solved."""
+        wanted = self._stage_length()
+        needs = self.config.solved if self.task.measure == "steps" else 0.0
+        if self.stage_updates >= wanted and solved >= needs:
+            self.stage, self.stage_updates = self.stage + 1, 0
+        elif self.stage_updates >= PATIENCE * wanted:
+            low, high = self.sizes
+            raise DivergedError(
+                f"after {self.stage_updates} updates on sizes {low} to {high} only {solved:.1%} of the episodes are "
+                f"solved, {needs:.0%} are wanted: try more updates, smaller sizes first, or another step_size"
+            )
+
+    def update(self) -> tuple[Ints, float]:
+        """Make one update; return how the episodes ended that had no action at random, and their steps together."""
+        config = self.config
+        instances = self._draw()
         limits = self.limit.steps(instances.sizes)
-        batch = allocate(task, count, int(instances.sizes.max()))
-        specialise(task).reset(batch, *instances, np.arange(count))
-        starts = np.cumsum(limits) - limits
-        self.limits = limits
-        total = int(limits.sum())
-        record = Record(starts, np.empty(total, np.int32), np.empty(total, np.int32), np.empty(total, np.float32), np.empty((total, self.hint_count), np.float32))
-        random = np.random.default_rng([c.seed, 2, self.updates]).integers(1, 2**32, (count, 2), dtype=np.int64)
-        stop = np.zeros(1, np.int64)
-        slices = max(1, count // 16)
-
-        def calls(batch: Batch) -> list[Call]:
-            return [
-                (self.kernels.sample, (batch, self.policy.choices, self.policy.odds, random, limits, record, first, min(count, first + slices), stop))
-                for first in range(0, count, slices)
-            ]
-
-        def unknown_decision(waiting: Ints) -> None:
-            self.policy.add_after(np.unique(batch.pending[waiting]))
-
-        batch = advance(task, batch, calls, answer=self.policy.add_observations, others={Outcome.UNKNOWN_DECISION: unknown_decision}, threads=core_count(), stop=stop)
-        return batch, record
-
-    def new_sums(self):
-        r, k, w = self.policy.count, self.hint_count, self.policy.width
-        return Sums(np.zeros((r, w)), np.zeros((r, w)), np.zeros(r), np.zeros(r), np.zeros((r, k)), np.zeros((k, k + 1)), np.zeros(2))
-
-    def sum_up(self, batch, record, scales):
-        c = self.config
-        base = np.full(self.policy.count, self.default if self.updates else 0.0)
-        base[: len(self.base)] = self.base
-        critic = Critic(base, self.weights)
-        settings = np.array([c.step_cost, c.wrong_cost, self.task.reward.progress, c.trace])
-        parts = [self.new_sums() for _ in range(PARTS)]
-        bounds = np.linspace(0, len(batch.steps), PARTS + 1).astype(int)
-        calls = [(self.kernels.sum_up, (batch, self.policy.choices, self.policy.odds, record, critic, settings, scales, self.limits, sums, int(a), int(b))) for sums, a, b in zip(parts, bounds[:-1], bounds[1:])]
-        from surpass.engine.crew import Crew
-        with Crew(core_count(), np.zeros(1, np.int64), self.task.name) as crew:
-            crew.make(calls)
-        return Sums(*(sum(columns[1:], columns[0]) for columns in zip(*parts)))
-
-    def update(self, sizes, explored):
-        c = self.config
-        if explored != self.policy.explored or self.updates % 10 == 0:
-            self.policy.refresh(explored)
-        batch, record = self.sample(self.draw(sizes))
-        sums = self.sum_up(batch, record, np.ones(len(batch.steps)))
-        self._learn(sums)
-        self._fit(sums)
+        random = np.random.default_rng([config.seed, 2, self.updates])
+        generators = random.integers(1, 2**32, (instances.count, 2), dtype=np.int64)
+        straying = config.straying if self.stage < len(self.ranges) - 1 else 0.0
+        strays = random.integers(1, config.strays + 1, instances.count)
+        strays *= random.random(instances.count) < straying
+        batch, record = self.sampler.play(instances, limits, np.minimum(strays, limits - 1), generators)
+        settings = np.array([config.step_cost, config.wrong_cost, self.task.reward.progress, config.trace])
+        critic = self.critic.with_room(self.policy.count)
+        sums, rows = self.sampler.sum_up(batch, record, critic, settings, limits)
+        if not np.isfinite(sums.errors).all():
+            raise DivergedError(
+                f"the critic's error is no number at update {self.updates + 1}: try a smaller step_size"
+            )
+        if rows.size:
+            self._learn(sums, rows)
+            self.critic.fit(sums, rows[sums.visits[rows] > 0])
+            self.sampler.clear(rows)
         self.updates += 1
-        solved = float((batch.outcomes == Outcome.SOLVED).mean())
-        return solved, float(batch.steps.mean()), int(batch.steps.sum())
+        return _whole(batch, record.strays)
 
-    def _grow(self, name, count, shape):
-        old = getattr(self, name, None)
-        if old is None:
-            old = np.zeros((0, *shape))
-        if len(old) < count:
-            fresh = np.zeros((1 << count.bit_length(), *shape))
-            fresh[: len(old)] = old
-            setattr(self, name, fresh)
-        return getattr(self, name)
+    def _draw(self) -> Instances:
+        """Return the instances of an update: of the sizes of the stage, and some of those that failed."""
+        config, (low, high) = self.config, self.sizes
+        random = np.random.default_rng([config.seed, 3, self.updates])
+        sizes = np.sort(random.integers(low, high + 1, config.episodes))
+        names = config.data.split(",")
 
-    def _learn(self, sums):
-        c, n, w = self.config, self.policy.count, self.policy.width
-        total = sums.counts.sum(axis=1)
-        rows = np.flatnonzero(total)
-        kept_a, kept_n = self._grow("kept_advantages", n, (w,)), self._grow("kept_counts", n, (w,))
-        counts, advantages = sums.counts[rows], sums.advantages[rows]
-        advantages = advantages - counts * (advantages.sum(axis=1) / total[rows])[:, None]
-        kept_a[rows] = advantages = c.memory * kept_a[rows] + advantages
-        kept_n[rows] = counts = c.memory * kept_n[rows] + counts
-        change = advantages / (counts + c.shrink)
-        change = np.clip(c.step_size * change, -c.largest_change, c.largest_change)
-        pull = c.step_size * self.temperature
-        logits = self.policy.logits[rows] * (1 - pull) + change
-        taught = self.policy.taught[rows]
-        known = np.flatnonzero(taught >= 0)
-        logits[known, taught[known]] += pull * c.softness
-        np.maximum(logits, logits.max(axis=1, keepdims=True) - c.soften - 8, out=logits)
-        self.policy.logits[rows] = logits
-        shared = self.policy.shared_of[rows]
-        if shared.any():
-            several, place = np.unique(shared, return_inverse=True)
-            a, m = np.zeros((len(several), w)), np.zeros((len(several), w))
-            np.add.at(a, place, sums.advantages[rows] - sums.counts[rows] * (sums.advantages[rows].sum(axis=1) / total[rows])[:, None])
-            np.add.at(m, place, sums.counts[rows])
-            change = np.clip(c.shared * c.step_size * a / (m + c.shrink), -c.largest_change, c.largest_change)
-            logits = self.policy.shared_logits[several] * (1 - pull) + change
-            np.maximum(logits, logits.max(axis=1, keepdims=True) - c.soften - 8, out=logits)
-            self.policy.shared_logits[several] = logits
-            changed = np.zeros(len(self.policy.shared_logits), bool)
-            changed[several] = True
-            rows = np.flatnonzero(changed[self.policy.shared_of[:n]])
-        self.policy.refresh(self.policy.explored, rows)
+        def ask(size: int, wanted: int) -> Request:
+            data, seed = names[(size + self.updates) % len(names)], config.seed * 10_000_000 + self.updates
+            return Request(size=size, count=wanted, seed=seed, data=data, queries=self.queries)
 
-    def _fit(self, sums):
-        k, c = self.hint_count, self.config
-        rows = np.flatnonzero(sums.visits)
-        visits, hints, returns = sums.visits[rows], sums.hints[rows], sums.returns[rows]
-        means = hints / visits[:, None]
-        products = sums.products[:, :k] + np.tril(sums.products[:, :k], -1).T
-        xx = products - hints.T @ means
-        xy = sums.products[:, k] - means.T @ returns
-        if self.updates:
-            xx, xy = xx + c.memory * self.xx, xy + c.memory * self.xy
-        self.xx, self.xy = xx, xy
-        self.weights = np.linalg.solve(xx + (1e-6 * np.trace(xx) / k + 1e-9) * np.eye(k), xy)
-        n = self.policy.count
-        kept_v, kept_r, kept_h = self._grow("kept_visits", n, ()), self._grow("kept_returns", n, ()), self._grow("kept_hints", n, (k,))
-        kept_v[rows] = c.memory * kept_v[rows] + visits
-        kept_r[rows] = c.memory * kept_r[rows] + returns
-        kept_h[rows] = c.memory * kept_h[rows] + hints
-        self.default = (returns.sum() - hints.sum(axis=0) @ self.weights) / visits.sum()
-        self.base = (kept_r[:n] - kept_h[:n] @ self.weights + 3 * self.default) / (kept_v[:n] + 3)
-        mean = returns.sum() / visits.sum()
-        self.explained = 1 - sums.errors[0] / max(1e-9, sums.errors[1] - visits.sum() * mean**2)
+        drawn = self.task.draw_each(sizes, high, ask)
+        if not self.hard:
+            return drawn
+        few = round(HARD_SHARE * config.episodes)
+        chosen = random.integers(0, len(self.hard), few)
+        hard = join_instances(self.task, [self.task.parse_instance(text)[0] for text in self.hard])
+        return join_instances(self.task, [drawn.part(0, config.episodes - few), hard.rows(chosen)])
 
-    def soften(self):
-        logits = self.policy.logits[: self.policy.count]
-        np.maximum(logits, logits.max(axis=1, keepdims=True) - self.config.soften, out=logits)
+    def _learn(self, sums: Sums, rows: Ints) -> None:
+        """Add the advantages of a batch, in which decisions [m] were made, to the logits, in place."""
+        config, policy = self.config, self.policy
+        counts, totals = sums.counts[rows], sums.totals[rows]
+        advantages = sums.advantages[rows]
+        advantages = advantages - counts * (advantages.sum(axis=1) / totals)[:, None]
+        self._advantages, self._counts = (with_room(a, policy.count) for a in (self._advantages, self._counts))
+        self._advantages[rows] = config.memory * self._advantages[rows] + advantages
+        self._counts[rows] = config.memory * self._counts[rows] + counts
+        pull = config.step_size * self.temperature
+        logits = self._moved(policy.logits[rows], self._advantages[rows], self._counts[rows])
+        taught = policy.taught[rows]
+        is_taught = np.flatnonzero(taught != NO_ACTION)
+        logits[is_taught, taught[is_taught]] += pull * config.softness
+        policy.logits[rows] = logits
+        if policy.has_history:
+            several, places = np.unique(policy.shared[rows], return_inverse=True)
+            shared_advantages, shared_counts = np.zeros((2, len(several), policy.width))
+            np.add.at(shared_advantages, places, advantages)
+            np.add.at(shared_counts, places, counts)
+            policy.shared_logits[several] = self._moved(policy.shared_logits[several], shared_advantages, shared_counts)
+        policy.refresh(rows)
 
+    def _moved(self, logits: Reals, advantages: Reals, counts: Reals) -> Reals:
+        """Return logits [m, C] moved by the sums of their advantages and pulled back towards 0."""
+        config = self.config
+        change = config.step_size * advantages / (counts + config.shrink)
+        change = np.clip(change, -config.largest_change, config.largest_change)
+        moved = (1 - config.step_size * self.temperature) * logits + change
+        bounded: Reals = np.maximum(moved, moved.max(axis=1, keepdims=True) - FURTHEST)
+        return bounded
 
-def evaluate(learner, sizes, count=1000, data="uniform", queries=None):
-    found = []
-    table = Table.of(GreedyTable(learner))
-    for n in sizes:
-        inst = learner.task.draw(Request(size=n, count=count, seed=77, data=data, queries=queries or learner.queries))
-        r = run(table, inst, find_loops=learner.task.measure == "steps")
-        found.append((n, float(r.solved.mean()), float(r.steps.mean()), float(r.rewards.mean())))
-    return found
+    # The end
 
+    def _mend(self) -> dict[str, float]:
+        """Check the network; what it fails on joins the instances to learn on, and the network learns again."""
+        network = self.pupil.agent()
+        table = Table(self.task, network)
+        failures = find_failures(table, self.hard, seed=self.mended)
+        self.mended += 1
+        self.is_sound = not failures
+        if self.is_sound:
+            return {"round": self.mended, "updates": self.updates, "failing": 0, "observations": len(table)}
+        self.hard = [*dict.fromkeys([*self.hard, *failures])][-MOST_HARD:]
+        if self.teacher is None:
+            self.policy.teacher = Table(self.task, network)
+        curve = self._round()
+        self.pupil.learn_again(table.observations)
+        return {**curve, "failing": len(failures)}
 
-def main():
-    from surpass.tasks.registry import find_task
-    settings = dict(word.split("=") for word in sys.argv[2:])
-    sizes = [int(x) for x in settings.pop("eval", "5,10,20,50,100").split(",")]
-    every = int(settings.pop("every", "25"))
-    task = find_task(sys.argv[1])
-    kinds = {k: type(v) for k, v in vars(Config(task="x")).items()}
-    config = Config(task=task.name, **{k: kinds[k](v) for k, v in settings.items()})
-    learner = MirrorDescent(task, config)
-    base = {}
-    if learner.teacher is not None:
-        for n in sizes:
-            inst = task.draw(Request(size=n, count=1000, seed=77, queries=learner.queries))
-            r = run(learner.teacher, inst)
-            base[n] = float(r.steps.mean()) if task.measure == "steps" else float(r.rewards.mean())
-        print("teacher", base, flush=True)
-    began = time.time()
-    steps_total = 0
-    for stage in learner.stages:
-        learner.soften()
-        k = 0
-        t0, s0 = time.time(), steps_total
-        while True:
-            share = min(1, k // 20 * 20 / max(1, config.updates))
-            explored = config.explored * (config.final_explored / config.explored) ** share if config.explored else 0
-            learner.temperature = config.temperature * (config.final_temperature / config.temperature) ** share if config.temperature else 0
-            solved, mean, n = learner.update(stage, explored)
-            steps_total += n
-            k += 1
-            if k % every == 0:
-                got = evaluate(learner, [s for s in sizes if s <= 5 * stage[1]], 400)
-                text = " ".join((f"{n}:{(base[n] - st if n in base else st):.2f}" if task.measure == "steps" else f"{n}:{rw - base.get(n, 0):.3f}") + (f"({so:.0%})" if so < 1 else "") for n, so, st, rw in got)
-                print(f"{time.time()-began:.0f}s {stage} u{k} solved {solved:.3f} mean {mean:.1f} rows {learner.policy.count} expl {learner.explained:.3f} Msteps {steps_total/1e6:.0f} rate {(steps_total-s0)/(time.time()-t0)/1e6:.2f}M/s | {text}", flush=True)
-            if k >= config.updates and (solved >= config.solved or k >= 4 * config.updates):
-                break
-    got = evaluate(learner, sizes, 1000)
-    print("final", [(n, so, round(base.get(n, 0) - st, 2) if n in base else round(st, 2), round(rw, 3)) for n, so, st, rw in got])
+    # State
+
+    def save_state(self) -> tuple[Tensors, dict[str, Any]]:
+        """Return everything that `load_state` needs to go on exactly from here."""
+        count = self.policy.count
+        tensors = {f"table.{name}": array for name, array in self.policy.save().items()}
+        tensors |= self.critic.save(count) if len(self.critic.critic.visits) else {}
+        tensors |= {"kept.advantages": self._advantages[:count], "kept.counts": self._counts[:count]}
+        record: dict[str, Any] = {"pupil": None, "hard": self.hard, "is_sound": self.is_sound}
+        record |= {name: getattr(self, name) for name in ("updates", "stage", "stage_updates", "mended")}
+        if not self.is_descending:
+            learned, record["pupil"] = self.pupil.save_state()
+            tensors |= {f"pupil.{name}": array for name, array in learned.items()}
+        return tensors, record
+
+    def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
+        """Go back to a saved state in place."""
+        state = conform(STATE, record, SOURCE)
+        for text in state["hard"]:
+            self.task.parse_instance(text)
+        if state["stage"] > len(self.ranges):
+            raise SavedFileError(f"{SOURCE} is at stage {state['stage']} of {len(self.ranges)}")
+        self._begin()
+        for name in ("updates", "stage", "stage_updates", "mended", "is_sound", "hard"):
+            setattr(self, name, state[name])
+        self.policy.load(tensors_under("table.", tensors))
+        count = self.policy.count
+        if count:
+            self.critic.load(tensors, count)
+        for name, array in (("advantages", self._advantages), ("counts", self._counts)):
+            kept = tensors.get(f"kept.{name}", array)
+            like = np.zeros((min(len(kept), count), self.policy.width))
+            setattr(self, f"_{name}", take(tensors, f"kept.{name}", like, SOURCE))
+        if not self.is_descending:
+            if state["pupil"] is None:
+                raise SavedFileError(f"{SOURCE} has no network, although all stages are done")
+            self.pupil.load_state(tensors_under("pupil.", tensors), state["pupil"])
 
 
-if __name__ == "__main__":
-    main()
+def _between(first: float, last: float, share: float) -> float:
+    """Return the number that lies between two at a share of the way, in equal ratios unless one of them is 0."""
+    if first <= 0 or last <= 0:
+        return first + share * (last - first)
+    return float(first * (last / first) ** share)
+
+
+def _whole(batch: Episodes, strays: Ints) -> tuple[Ints, float]:
+    """Return how the episodes ended that had no action at random, and their steps together."""
+    own = strays == 0
+    return batch.outcomes[own], float(batch.steps[own].sum())

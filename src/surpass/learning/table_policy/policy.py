@@ -1,75 +1,86 @@
-"""A policy that is a table of logits: a row for each decision that came up, instruction by instruction and operand by
-operand.
+"""A policy that is a table of logits.
+
+It has a row for each decision that came up: the choice of an instruction for an observation, or of an operand after
+the choices before it.
+The logits of a row are its own plus those that it shares with the same decision after other previous actions. So what
+is learned after one action is known after all others, and unlearned where it is wrong.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from surpass.arrays import Ints, Reals
+from surpass.arrays import Array, Ints, Reals
 from surpass.bundles import Tensors, take
+from surpass.errors import SavedFileError
 from surpass.learning.policy_gradient.tree import grow_tree
 from surpass.learning.table_policy.arrays import Choices, Odds
-from surpass.learning.updates import SOURCE
+from surpass.learning.updates import SOURCE, take_numbers
 from surpass.machine.features import PreviousAction
 from surpass.machine.interface import NO_ACTION
 from surpass.table import EMPTY, Table, find_all, put
 from surpass.tasks.task import Task
 
 ROOM = 1024
-"""How many rows there is room for at least, a power of two."""
+"""How many rows there is room for at first, a power of two."""
+FIRST = -1
+"""Stands for the row before the choice of an instruction, and for the decision that all share it with if none do."""
+
+
+def with_room(array: Array, count: int) -> Array:
+    """Return an array with room for `count` rows at least: this one, or a larger copy that ends in zeros."""
+    if count <= len(array):
+        return array
+    larger = np.zeros((1 << count.bit_length(), *array.shape[1:]), array.dtype)
+    larger[: len(array)] = array
+    return larger
 
 
 class TablePolicy:
-    """Decisions with a logit for each choice; where a teacher has an answer it begins with the logit `softness`."""
+    """Decisions with a logit for each choice; where a teacher has an answer, its choices begin with more."""
 
     def __init__(self, task: Task, teacher: Table | None, softness: float) -> None:
         self.task, self.teacher, self.softness = task, teacher, softness
-        tree = grow_tree(task.interface)
+        self._tree = tree = grow_tree(task.interface)
         self.choices = Choices(tree.action_rows, tree.offsets, tree.operand_counts, tree.weights)
-        self._tree = tree
-        self.choice_counts = tree.choice_counts[tree.slots]
-        """[N] how many choices each node has."""
-        self.width = int(self.choice_counts.max())
-        at = [k for k, feature in enumerate(task.interface.features) if isinstance(feature, PreviousAction)]
-        self._history = at[0] if at else None
-        self._shared_rows: dict[tuple[int, int], int] = {}
-        self.shared_logits = np.zeros((1, self.width))
-        self.count = 0
-        self.keys = np.full(4 * ROOM, EMPTY, np.int64)
-        self.places = np.full(4 * ROOM, EMPTY, np.int64)
-        self._allocate(ROOM)
+        self._choice_counts = tree.choice_counts[tree.slots]
+        self.width = int(self._choice_counts.max())
+        features = task.interface.features
+        self._history = next((k for k, feature in enumerate(features) if isinstance(feature, PreviousAction)), None)
+        self.explored = 0.0
+        """The share of decisions that are made at random."""
+        self._clear()
 
-    def _allocate(self, room: int) -> None:
-        """Make room for rows; what there is stays."""
-        count = self.count
-        for name, shape, fill, kind in (
-            ("observations", (), -1, np.int64),
-            ("nodes", (), 0, np.int64),
-            ("origins", (), -1, np.int64),
-            ("taught", (), NO_ACTION, np.int64),
-            ("shared_of", (), 0, np.int64),
-            ("links", (self.width,), -1, np.int64),
-            ("logits", (self.width,), 0.0, np.float64),
-            ("cumulative", (self.width,), 2.0, np.float64),
-        ):
-            fresh = np.full((room, *shape), fill, kind)
-            if count:
-                fresh[:count] = getattr(self, name)[:count]
-            setattr(self, name, fresh)
+    def _clear(self) -> None:
+        self.count = 0
+        self.observations, self.nodes, self.origins, self.taught, self.shared = (
+            np.zeros(ROOM, np.int64) for _ in range(5)
+        )
+        self.links: Ints = np.full((ROOM, self.width), -1, np.int64)
+        self.logits, self.cumulative = (np.zeros((ROOM, self.width)) for _ in range(2))
+        self.shared_logits: Reals = np.zeros((ROOM, self.width))
+        self._shared_rows: dict[tuple[int, int], int] = {}
+        self._allocate_keys(4 * ROOM)
+
+    def _allocate_keys(self, places: int) -> None:
+        self.keys: Ints = np.full(places, EMPTY, np.int64)
+        self.places: Ints = np.full(places, EMPTY, np.int64)
 
     observations: Ints
     """[R] what is seen where the decision is made."""
     nodes: Ints
     """[R] which decision it is, as a node of the interface's tree."""
     origins: Ints
-    """[R] row times width plus choice of the decision before; -1 for a choice of instruction."""
+    """[R] the decision before, as its row times the width plus the choice made there; or `FIRST`."""
     taught: Ints
-    """[R] the teacher's choice there, or `NO_ACTION`."""
-    links: Ints
-    logits: Reals
-    """[R, C]"""
-    cumulative: Reals
+    """[R] the teacher's choice, or `NO_ACTION`."""
+    shared: Ints
+    """[R] the row of the shared logits."""
+
+    @property
+    def has_history(self) -> bool:
+        """Whether decisions share logits: observations show a previous action."""
+        return self._history is not None
 
     @property
     def odds(self) -> Odds:
@@ -80,146 +91,162 @@ class TablePolicy:
 
     def add_observations(self, observations: Ints) -> None:
         """Add the choice of an instruction for new, distinct observations [m]."""
-        taught = np.full(len(observations), NO_ACTION, np.int64)
-        if self.teacher is not None:
-            actions = self.teacher.actions(observations)
-            taught = np.where(actions == NO_ACTION, NO_ACTION, self._tree.action_rows[actions, 0])
-        root = self._tree.node_count - 1
-        rows = self._add(observations, np.full(len(observations), root), np.full(len(observations), -1), taught, self._share_observations(observations))
+        actions = self._ask(observations)
+        taught = np.where(actions == NO_ACTION, NO_ACTION, self._tree.action_rows[actions, 0])
+        shared = self._share([(code, FIRST) for code in self._without_history(observations).tolist()])
+        count = len(observations)
+        rows = self._add(observations, np.full(count, self._tree.node_count - 1), np.full(count, FIRST), taught, shared)
         if 4 * self.count > len(self.keys):
-            self.keys = np.full(4 * len(self.keys), EMPTY, np.int64)
-            self.places = np.full(len(self.keys), EMPTY, np.int64)
-            first = np.flatnonzero(self.origins[: self.count] < 0)
-            put(self.keys, self.places, self.observations[first], first)
+            self._allocate_keys(4 * len(self.keys))
+            self._put_all()
         else:
             put(self.keys, self.places, observations, rows)
 
     def add_after(self, origins: Ints) -> None:
-        """Add the decisions after choices, given as row times width plus choice [m], distinct."""
-        before, choice = origins // self.width, origins % self.width
-        tree, is_first = self._tree, self.origins[before] < 0
-        nodes = np.where(is_first, tree.first_nodes[np.where(is_first, choice, 0)], tree.children[self.nodes[before]] + choice)
-        taught = np.full(len(origins), NO_ACTION, np.int64)
-        if self.teacher is not None:
-            actions = self.teacher.actions(self.observations[before])
-            on_path = (self.taught[before] == choice) & (actions != NO_ACTION)
-            depths = np.zeros(len(origins), np.int64)
-            above = before.copy()
-            while (inner := self.origins[above] >= 0).any():
-                depths += inner
-                above = np.where(inner, self.origins[above] // self.width, above)
-            taught = np.where(on_path, tree.action_rows[actions, 1 + depths], NO_ACTION)
-        rows = self._add(self.observations[before], nodes, origins, taught, self._share([(-1 - int(s), int(c)) for s, c in zip(self.shared_of[before], choice)]))
-        self.links[before, choice] = rows
+        """Add the decisions after choices, each given as a row times the width plus the choice [m], distinct."""
+        before, choices = origins // self.width, origins % self.width
+        is_first = self.origins[before] == FIRST
+        nodes = self._tree.children[self.nodes[before]] + choices
+        nodes[is_first] = self._tree.first_nodes[choices[is_first]]
+        actions = self._ask(self.observations[before])
+        is_taught = (self.taught[before] == choices) & (actions != NO_ACTION)
+        depths, above = np.zeros(len(origins), np.int64), before
+        while (inner := self.origins[above] != FIRST).any():
+            depths += inner
+            above = np.where(inner, self.origins[above] // self.width, above)
+        taught = np.where(is_taught, self._tree.action_rows[actions, 1 + depths], NO_ACTION)
+        codes = zip((-1 - self.shared[before]).tolist(), choices.tolist(), strict=True)
+        rows = self._add(self.observations[before], nodes, origins, taught, self._share(list(codes)))
+        self.links[before, choices] = rows
 
-    def _share_observations(self, observations: Ints) -> Ints:
-        """Return the shared row of observations [m]: that of all which differ in the previous action alone."""
-        k = self._history
-        if k is None:
-            return np.zeros(len(observations), np.int64)
-        stride, radix = self.task.interface.strides[k], self.task.interface.radices[k]
-        coarse = observations - observations // stride % radix * stride
-        return self._share([(c, 0) for c in coarse.tolist()])
+    def _ask(self, observations: Ints) -> Ints:
+        """Return the teacher's action for each observation [m], or `NO_ACTION`."""
+        if self.teacher is None:
+            return np.full(len(observations), NO_ACTION, np.int64)
+        return self.teacher.actions(observations)
 
-    def _share(self, keys: list[tuple[int, int]]) -> Ints:
+    def _without_history(self, observations: Ints) -> Ints:
+        """Return observations [m] as they would be without a previous action."""
         if self._history is None:
-            return np.zeros(len(keys), np.int64)
-        known = self._shared_rows
-        found = np.array([known.setdefault(key, len(known) + 1) for key in keys], np.int64)
-        if len(known) + 1 > len(self.shared_logits):
-            fresh = np.zeros((1 << (len(known) + 1).bit_length(), self.width))
-            fresh[: len(self.shared_logits)] = self.shared_logits
-            self.shared_logits = fresh
+            return observations
+        stride, radix = self.task.interface.strides[self._history], self.task.interface.radices[self._history]
+        found: Ints = observations - observations // stride % radix * stride
         return found
 
-    def whole_logits(self, rows: Ints | slice) -> Reals:
-        """Return the logits [m, C] of rows, their own plus those they share."""
-        found: Reals = self.logits[rows] + self.shared_logits[self.shared_of[rows]]
+    def _share(self, codes: list[tuple[int, int]]) -> Ints:
+        """Return the rows of the shared logits of decisions, by what they have in common.
+
+        That is the observation without its history, or the shared row and the choice of the decision before.
+        """
+        if self._history is None:
+            return np.zeros(len(codes), np.int64)
+        known = self._shared_rows
+        found = np.array([known.setdefault(code, len(known)) for code in codes], np.int64)
+        self.shared_logits = with_room(self.shared_logits, len(known))
         return found
 
     def _add(self, observations: Ints, nodes: Ints, origins: Ints, taught: Ints, shared: Ints) -> Ints:
-        first, last = self.count, self.count + len(nodes)
-        if last > len(self.nodes):
-            self._allocate(1 << last.bit_length())
-        rows = np.arange(first, last)
-        self.observations[rows], self.nodes[rows], self.origins[rows], self.taught[rows] = (
-            observations,
-            nodes,
-            origins,
-            taught,
-        )
-        self.shared_of[rows] = shared
-        self.count = last
-        known = taught != NO_ACTION
-        self.logits[rows[known], taught[known]] = self.softness
-        self.refresh(self.explored, rows)
+        """Add rows, and return their numbers."""
+        rows = np.arange(self.count, self.count + len(nodes))
+        self.count += len(nodes)
+        for name in ("observations", "nodes", "origins", "taught", "shared", "links", "logits", "cumulative"):
+            setattr(self, name, with_room(getattr(self, name), self.count))
+        self.observations[rows], self.nodes[rows], self.origins[rows] = observations, nodes, origins
+        self.taught[rows], self.shared[rows], self.links[rows] = taught, shared, -1
+        is_taught = taught != NO_ACTION
+        self.logits[rows[is_taught], taught[is_taught]] = self.softness
+        self.refresh(rows)
         return rows
+
+    def _put_all(self) -> None:
+        """Put all observations into the empty keys."""
+        first = np.flatnonzero(self.origins[: self.count] == FIRST)
+        put(self.keys, self.places, self.observations[first], first)
 
     # Probabilities
 
-    explored: float = 0.0
-    """The share of decisions that are made at random."""
-
-    def refresh(self, explored: float, rows: Ints | slice | None = None) -> None:
-        """Compute the probabilities of rows from their logits, with a share of choices made at random."""
-        self.explored = explored
+    def refresh(self, rows: Ints | slice | None = None) -> None:
+        """Compute the probabilities of rows, of all if none are given, from their logits, in place."""
         rows = slice(0, self.count) if rows is None else rows
-        shares = self.probabilities(rows)
-        cumulative = np.cumsum(shares, axis=1)
-        cumulative[np.arange(self.width) >= self.choice_counts[self.nodes[rows]][:, None] - 1] = 2.0
-        self.cumulative[rows] = cumulative
-
-    def probabilities(self, rows: Ints | slice) -> Reals:
-        """Return the probabilities [m, C] of the choices of rows."""
-        counts = self.choice_counts[self.nodes[rows]][:, None]
-        exists = np.arange(self.width) < counts
-        logits = np.where(exists, self.whole_logits(rows), -np.inf)
+        counts = self._choice_counts[self.nodes[rows]][:, None]
+        logits = self.whole_logits(rows)
         shares = np.exp(logits - logits.max(axis=1, keepdims=True))
         shares *= (1 - self.explored) / shares.sum(axis=1, keepdims=True)
-        shares += self.explored * exists / counts
-        probabilities: Reals = shares
-        return probabilities
+        cumulative = np.cumsum(shares + self.explored / counts, axis=1)
+        cumulative[np.arange(self.width) >= counts - 1] = 2.0
+        self.cumulative[rows] = cumulative
+
+    def soften(self, furthest: float) -> None:
+        """Raise every logit to no further below the largest of its decision than this, in place."""
+        for logits in (self.logits[: self.count], self.shared_logits[: len(self._shared_rows)]):
+            np.maximum(logits, logits.max(axis=1, keepdims=True) - furthest, out=logits)
+
+    def whole_logits(self, rows: Ints | slice) -> Reals:
+        """Return the logits [m, C] of rows, their own plus the shared ones; those of choices that are not are -inf."""
+        exists = np.arange(self.width) < self._choice_counts[self.nodes[rows]][:, None]
+        return np.where(exists, self.logits[rows] + self.shared_logits[self.shared[rows]], -np.inf)
 
     def best_actions(self, observations: Ints) -> Ints:
         """Return the action [m] that the largest logits choose for each observation [m], or `NO_ACTION`."""
-        places = find_all(self.keys, observations)
-        known = self.keys[places] != EMPTY
-        rows = np.where(known, self.places[places], 0)
-        exists = np.arange(self.width) < self.choice_counts[self.nodes[: self.count]][:, None]
-        best = np.where(exists, self.whole_logits(slice(0, self.count)), -np.inf).argmax(axis=1)
-        instructions = best[rows]
-        actions = self._tree.offsets[instructions].copy()
-        decisions, choice = rows.copy(), instructions.copy()
-        for k in range(self._tree.weights.shape[1]):
-            goes_on = known & (k < self._tree.operand_counts[instructions])
-            following = self.links[decisions, choice]
-            known &= ~goes_on | (following >= 0)
-            goes_on &= known
-            decisions = np.where(goes_on, following, decisions)
-            choice = np.where(goes_on, best[decisions], choice)
-            actions += np.where(goes_on, choice * self._tree.weights[instructions, k], 0)
-        return np.where(known, actions, NO_ACTION)
+        places, tree = find_all(self.keys, observations), self._tree
+        is_known = self.keys[places] != EMPTY
+        rows = np.where(is_known, self.places[places], 0)
+        instructions = choices = self._best(rows)
+        actions = tree.offsets[instructions].copy()
+        for k in range(tree.weights.shape[1]):
+            goes_on = is_known & (k < tree.operand_counts[instructions])
+            following = self.links[rows, choices]
+            is_known &= ~goes_on | (following >= 0)
+            goes_on &= is_known
+            rows = np.where(goes_on, following, rows)
+            choices = np.where(goes_on, self._best(rows), choices)
+            actions += np.where(goes_on, choices * tree.weights[instructions, k], 0)
+        return np.where(is_known, actions, NO_ACTION)
+
+    def _best(self, rows: Ints) -> Ints:
+        best: Ints = self.whole_logits(rows).argmax(axis=1)
+        return best
 
     # State
 
     def save(self) -> Tensors:
         """Return everything that `load` needs."""
-        names = ("observations", "nodes", "origins", "taught", "logits")
-        return {f"table.{name}": getattr(self, name)[: self.count].copy() for name in names}
+        codes = np.array(list(self._shared_rows), np.int64).reshape(-1, 2)
+        rows = {name: getattr(self, name)[: self.count] for name in ("observations", "nodes", "origins", "logits")}
+        return {**rows, "shared": self.shared_logits[: len(codes)], "codes": codes}
 
     def load(self, tensors: Tensors) -> None:
-        """Go back to saved rows in place."""
-        like = tensors.get("table.nodes", np.zeros(0, np.int64))
-        self.count = 0
-        self._allocate(max(ROOM, 1 << len(like).bit_length()))
-        self.count = len(like)
-        for name in ("observations", "nodes", "origins", "taught", "logits"):
-            whole = getattr(self, name)
-            whole[: self.count] = take(tensors, f"table.{name}", whole[: self.count], SOURCE)
-        after = np.flatnonzero(self.origins[: self.count] >= 0)
-        self.links[self.origins[after] // self.width, self.origins[after] % self.width] = after
-        first = np.flatnonzero(self.origins[: self.count] < 0)
-        self.keys = np.full(max(4 * ROOM, 1 << (4 * self.count).bit_length()), EMPTY, np.int64)
-        self.places = np.full(len(self.keys), EMPTY, np.int64)
-        put(self.keys, self.places, self.observations[first], first)
-        self.refresh(self.explored)
+        """Go back to saved rows in place, found by adding them again in their order."""
+        self._clear()
+        observations = take_numbers(tensors, "observations", self.task.interface.observation_count)
+        count = len(observations)
+        nodes, origins = (take(tensors, name, np.zeros(count, np.int64), SOURCE) for name in ("nodes", "origins"))
+        logits = take(tensors, "logits", np.zeros((count, self.width)), SOURCE)
+        codes = take(tensors, "codes", tensors.get("codes", np.zeros((0, 2), np.int64)).astype(np.int64), SOURCE)
+        shared = take(tensors, "shared", np.zeros((len(codes), self.width)), SOURCE)
+        # Rows were added in stretches, of observations or of decisions after others; they are added so again.
+        at = 0
+        while at < count:
+            is_first = origins[at] == FIRST
+            same = np.flatnonzero((origins[at:] == FIRST) != is_first)
+            end = at + int(same[0]) if same.size else count
+            if is_first:
+                self.add_observations(observations[at:end])
+            else:
+                end = at + _before_own(origins[at:end] // self.width, at)
+                if end == at:
+                    raise SavedFileError(f"{SOURCE} has decisions that come before those they follow")
+                self.add_after(origins[at:end])
+            at = end
+        is_same = np.array_equal(self.nodes[:count], nodes)
+        if not is_same or list(self._shared_rows) != [tuple(code) for code in codes.tolist()]:
+            raise SavedFileError(f"{SOURCE} has decisions that do not follow from each other")
+        self.logits[:count] = logits
+        self.shared_logits[: len(shared)] = shared
+        self.refresh()
+
+
+def _before_own(rows: Ints, first: int) -> int:
+    """Return how many of some rows, from the first on, come before those that have the numbers from `first` on."""
+    late = np.flatnonzero((rows >= first) | (rows < 0))
+    return int(late[0]) if late.size else len(rows)
