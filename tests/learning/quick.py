@@ -47,8 +47,15 @@ def full_view_learner(updates: int, *, seed: int = 0) -> AnyLearner:
 
 def gradient_learner(updates: int, *, task: str = "knapsack", method: str = "rl") -> AnyLearner:
     """Return a learner that makes one small update in a round."""
-    settings = {"episodes": "16", "unroll": "10", "updates_per_round": "1", "checked": "5", "updates": str(updates)}
-    return new_learner(find_task(task), method, settings=settings)
+    small = {"policy": "network", "episodes": "16", "unroll": "10", "updates_per_round": "1", "checked": "5"}
+    return new_learner(find_task(task), method, settings={**small, "updates": str(updates)})
+
+
+def table_learner(updates: int) -> AnyLearner:
+    """Return a learner of a table of logits that makes one small update in a round, and then teaches a network."""
+    small = {"policy": "table", "episodes": "64", "updates_per_round": "1", "checked": "5", "mending": "1"}
+    stages = {"stages": "2-3 2-4", "solved": "0", "updates": str(-(-updates // 2))}
+    return new_learner(find_task("search"), "rl", settings={**small, **stages})
 
 
 def improvement_learner(rounds: int) -> AnyLearner:
@@ -62,6 +69,7 @@ LEARNERS: dict[str, Callable[[int], AnyLearner]] = {
     "imitation": search_learner,
     "rl": gradient_learner,
     "rl+imitation": partial(gradient_learner, task="search", method="rl+imitation"),
+    "rl of a table": table_learner,
     "improvement": improvement_learner,
 }
 """A quick learner by each method, given how many rounds it takes at least."""

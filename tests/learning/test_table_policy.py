@@ -87,7 +87,7 @@ def test_choices_are_made_as_often_as_their_probabilities_say(task: str) -> None
     policy.logits[: policy.count] = np.random.default_rng(1).normal(size=(policy.count, policy.width))
     policy.refresh()
     batch, record, limits = play(learner, count=600)
-    sums, rows = learner.sampler.sum_up(batch, record, learner.critic.with_room(policy.count), np.ones(4), limits)
+    sums, _ = learner.sampler.sum_up(batch, record, learner.critic.with_room(policy.count), np.ones(4), limits)
     row = int(np.argmax(sums.totals))
     logits = policy.whole_logits(np.array([row]))[0]
     shares = np.exp(logits) / np.exp(logits).sum()

@@ -198,11 +198,13 @@ def train(
 ) -> list[Curve]:
     """Let a learner advance until it is done or the time is up, and return its curves.
 
-    A checkpoint is written every `checkpoint_every` seconds and at the end. Since a checkpoint holds the whole state,
-    when it is written makes no difference to what is learned.
+    A checkpoint is written every `checkpoint_every` seconds and at the end; less often if that takes long, so that it
+    costs no more than a twentieth of the time. Since a checkpoint holds the whole state, when it is written makes no
+    difference to what is learned.
     """
     curves = folder.curves if folder else []
     started = saved = time.monotonic()
+    pause = checkpoint_every
     while not learner.done:
         if minutes is not None and time.monotonic() - started > 60 * minutes:
             break
@@ -212,9 +214,11 @@ def train(
             folder.seconds += time.monotonic() - before
         if report:
             report(len(curves), curves[-1])
-        if folder and time.monotonic() - saved >= checkpoint_every:
+        if folder and time.monotonic() - saved >= pause:
+            began = time.monotonic()
             folder.save(learner)
             saved = time.monotonic()
+            pause = max(checkpoint_every, 20 * (saved - began)) if checkpoint_every else 0.0
     if folder:
         folder.save(learner)
     return curves

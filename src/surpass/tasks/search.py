@@ -237,7 +237,15 @@ def complete(values: Sequence[Number], kind: str, random: np.random.Generator) -
 
 
 _Q = value("q", query)
-_SETTINGS = {"unroll": 50, "episodes": 1024}
+_BY_TABLE = {
+    "policy": "table",
+    "updates": 100,
+    "trace": 0.8,
+    "straying": 0.5,
+    "solved": 0.97,
+    "queries": "paper",
+}
+_BY_NETWORK = {"unroll": 50, "episodes": 1024}
 
 SEARCH = Task(
     name="search",
@@ -283,8 +291,10 @@ SEARCH = Task(
     sizes=(5, 10, 20, 30, 50, 100, 200, 500, 1000),
     training_sizes=(30, 50),
     learning={
-        "rl": {
-            **_SETTINGS,
+        "rl": {**_BY_TABLE, "stages": "2-4 2-8 4-16 8-32 16-64 16-64 32-128 32-128 32-128", "temperature": 1.0},
+        "rl+imitation": {**_BY_TABLE, "stages": "2-8 4-16 8-64 32-128", "straying": 0.3, "updates": 60},
+        "rl, network": {
+            **_BY_NETWORK,
             "baseline": "network",
             "wrong_cost": 1.0,
             "entropy_weight": 3e-3,
@@ -293,7 +303,7 @@ SEARCH = Task(
             "growth": 8,
             "updates": 5000,
         },
-        "rl+imitation": {**_SETTINGS, "step_cost": 0.005, "wrong_cost": 0.5, "entropy_weight": 5e-4},
+        "rl+imitation, network": {**_BY_NETWORK, "step_cost": 0.005, "wrong_cost": 0.5, "entropy_weight": 5e-4},
     },
     signature=Signature(
         name="search",

@@ -23,7 +23,21 @@ SORT_BUBBLE = Task(
     limit="10n^2",
     sizes=(5, 10, 20, 30, 50, 100, 200, 500, 1000),
     training_sizes=(10, 20),
-    learning={"rl": FROM_SMALL_LISTS, "rl+imitation": FROM_SMALL_LISTS},
+    learning={
+        "rl": FROM_SMALL_LISTS,
+        "rl+imitation": {
+            "policy": "table",
+            "stages": "3-6 3-6 3-8 3-8 3-12 3-20 3-20",
+            "updates": 300,
+            "temperature": 0.0,
+            "final_temperature": 0.0,
+            "restart": 4.0,
+            "explored": 0.04,
+            "final_explored": 0.001,
+            "data": "uniform,uniform,uniform,uniform,uniform,uniform,repeats",
+        },
+        "rl+imitation, network": FROM_SMALL_LISTS,
+    },
     signature=SORT,
     default_teacher="insertion_sort",
 )

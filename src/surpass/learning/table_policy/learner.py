@@ -321,11 +321,14 @@ class TablePolicyGradient:
         return _whole(batch, record.strays)
 
     def _draw(self) -> Instances:
-        """Return the instances of an update: of the sizes of the stage, and some of those that failed."""
+        """Return the instances of an update: of the sizes of the stage, and some of those that failed.
+
+        Once there are such, they come from every distribution in turn.
+        """
         config, (low, high) = self.config, self.sizes
         random = np.random.default_rng([config.seed, 3, self.updates])
         sizes = np.sort(random.integers(low, high + 1, config.episodes))
-        names = config.data.split(",")
+        names = list(self.task.inputs.draw) if self.hard else config.data.split(",")
 
         def ask(size: int, wanted: int) -> Request:
             data, seed = names[(size + self.updates) % len(names)], config.seed * 10_000_000 + self.updates
