@@ -206,8 +206,8 @@ class Improvement:
             curve = self.pupil.advance()
             return {"round": self.rounds, **{k: v for k, v in curve.items() if k != "round"}}
         if self.current is None:
-            self._begin()
-        round_ = _Round(self)
+            self.begin()
+        round_ = Round(self)
         for generation in range(self.config.generations):
             done = (self.rounds + generation / self.config.generations) / self.config.rounds
             self.tried += round_.try_generation(self.config.temperature * (1 - done))
@@ -229,7 +229,7 @@ class Improvement:
             **{f"cost_{size}": mean for size, mean in zip(self.sizes, means, strict=True)},
         }
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
         """Write the program of the agent to start from, and measure it."""
         self.current = extract(self.teacher, seed=self.config.seed).program
         self.reference = [1.0] * len(self.sizes)
@@ -456,7 +456,7 @@ class Improvement:
             self.pupil.load_state(tensors, record["pupil"])
 
 
-class _Round:
+class Round:
     """Edits of a program on the instances of a round."""
 
     def __init__(self, learner: Improvement) -> None:
