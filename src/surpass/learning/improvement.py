@@ -115,6 +115,8 @@ class ImprovementConfig:
     """What share of the cost an edit may add at first, about, and still be kept; it falls to nothing by the end."""
     margin: Fraction = 0.0005
     """What share of the cost the program may lose at any size when it is made simpler at the end."""
+    wander: Fraction = 0.5
+    """The share of sets in which, while the temperature is above nothing, any that may be kept go on, not the best."""
     slack: Annotated[float, Range(1, MOST)] = 1.25
     """How many times the program's own steps a candidate may take before it is stopped."""
 
@@ -527,7 +529,10 @@ class Round:
         finalists: list[Program] = []
         if not drifts:
             gains[gains == 0] = -np.inf
-        for k in np.argsort(-gains, kind="stable")[: 4 * FINALISTS].tolist():
+        merits = gains
+        if heat and self.random.random() < config.wander:
+            merits = np.where(gains < allowed, -np.inf, self.random.random(len(gains)))
+        for k in np.argsort(-merits, kind="stable")[: 4 * FINALISTS].tolist():
             if gains[k] < allowed or len(finalists) == FINALISTS:
                 break
             edited = self.screen.edited(states[k])
