@@ -22,7 +22,7 @@ MOST_EDITS = 4
 MOST_TESTS = 4
 NONE = -1
 """Stands for no place, no rule and no action."""
-(INSERT, ACTION, DROP, ADD_TEST, DROP_TEST, CHANGE_TEST, SWAP, COPY, DETOUR, JOIN, SPLIT) = range(11)
+(INSERT, ACTION, DROP, ADD_TEST, DROP_TEST, CHANGE_TEST, SWAP, COPY, RENAME, DETOUR, JOIN, SPLIT) = range(12)
 """The kinds of edits; the last three only where the previous action is seen."""
 
 
@@ -329,6 +329,61 @@ def copy_one(draft: Draft, lore: Lore, place: int, digits: Digits, random: Ints)
 
 
 @compiled
+def copy_renamed(draft: Draft, lore: Lore, p: int, r: int, q: int, s: int, which: int) -> None:
+    """Copy a rule to a place of the same draft with the names of two variables changed, in place."""
+    draft.actions[q, s] = lore.renamed_actions[which, draft.actions[p, r]]
+    draft.test_counts[q, s] = draft.test_counts[p, r]
+    for c in range(draft.test_counts[p, r]):
+        feature = draft.features[p, r, c]
+        draft.features[q, s, c] = lore.renamed_features[which, feature]
+        for w in range(draft.sets.shape[3]):
+            draft.sets[q, s, c, w] = 0
+        for value in range(lore.radices[feature]):
+            if (draft.sets[p, r, c, value // BITS] >> (value % BITS)) & 1:
+                new = lore.renamed_values[which, feature, value]
+                draft.sets[q, s, c, new // BITS] |= 1 << (new % BITS)
+
+
+@compiled
+def rename(draft: Draft, lore: Lore, place: int, digits: Digits, random: Ints) -> None:
+    """Let two variables change their names, in place.
+
+    Where the previous action is seen, the rule that fires goes on with what came before, renamed; and places that
+    renamed actions lead to are renamed copies of those that the actions lead to. Elsewhere a rule is copied, renamed.
+    """
+    if len(lore.renamed_actions) == 0 or draft.rule_counts[place] == 0:
+        return
+    which, previous = below(random, len(lore.renamed_actions)), lore.where[1]
+    if previous < 0:
+        at = below(random, draft.rule_counts[place] + 1)
+        r = below(random, draft.rule_counts[place])
+        if make_room(draft, place, at):
+            copy_renamed(draft, lore, place, r + 1 if r >= at else r, place, at, which)
+        return
+    came = int(digits[previous]) - 1
+    rule = firing(draft, place, digits)
+    if came < 0 or rule == NONE:
+        return
+    owner = draft.owners[place]
+    draft.actions[place, rule] = lore.renamed_actions[which, came]
+    for p in range(len(draft.owners)):
+        if draft.owners[p] != owner:
+            continue
+        # A place that is added behind this one is come to in its turn.
+        for r in range(draft.rule_counts[p]):
+            action = draft.actions[p, r]
+            source = draft.place_at[owner, lore.renamed_actions[which, action] + 1]
+            if draft.place_at[owner, action + 1] >= 0 or source < 0:
+                continue
+            fresh = new_place(draft, owner, action + 1)
+            if fresh == NONE:
+                return
+            for k in range(draft.rule_counts[source]):
+                copy_renamed(draft, lore, source, k, fresh, k, which)
+            draft.rule_counts[fresh] = draft.rule_counts[source]
+
+
+@compiled
 def add_test(draft: Draft, lore: Lore, place: int, rule: int, digits: Digits, random: Ints) -> None:
     """Add a test to a rule in place, which holds for what is seen or for all else; or replace one of its feature."""
     feature = lore.tested[below(random, len(lore.tested))]
@@ -453,6 +508,8 @@ def edit_once(draft: Draft, lore: Lore, kind: int, random: Ints) -> None:
         insert(draft, lore, place, digits, random)
     elif kind == COPY:
         copy_one(draft, lore, place, digits, random)
+    elif kind == RENAME:
+        rename(draft, lore, place, digits, random)
     elif kind == DETOUR:
         detour(draft, lore, place, digits, random)
     elif kind == JOIN:
@@ -476,7 +533,7 @@ def edit_once(draft: Draft, lore: Lore, kind: int, random: Ints) -> None:
         change_test(draft, lore, place, rule, digits, random)
 
 
-WEIGHTS = (5, 3, 3, 2, 2, 3, 3, 1, 4, 2, 1)
+WEIGHTS = (5, 3, 3, 2, 2, 3, 3, 1, 1, 4, 2, 1)
 """How often each kind of edit is made; the last three only where the previous action is seen."""
 
 
