@@ -345,6 +345,44 @@ def copy_renamed(draft: Draft, lore: Lore, p: int, r: int, q: int, s: int, which
 
 
 @compiled
+def find_origin(lore: Lore, done: Ints, count: int, action: int) -> tuple[int, int]:
+    """Return which of some actions another one is when two variables change their names, and which two; or `NONE`."""
+    for k in range(count):
+        for which in range(len(lore.renamed_actions)):
+            if lore.renamed_actions[which, done[k]] == action:
+                return k, which
+    return NONE, NONE
+
+
+@compiled
+def spread(draft: Draft, lore: Lore, place: int, came: int) -> None:
+    """Let the place after an action serve, with other names, after all actions of other names that it leads to."""
+    owner = draft.owners[place]
+    done = draft.notes
+    done[0], count, k = came, 1, 0
+    while k < count:
+        p = draft.place_at[owner, done[k] + 1]
+        for r in range(draft.rule_counts[p]):
+            action = draft.actions[p, r]
+            is_done = False
+            for j in range(count):
+                is_done |= done[j] == action
+            origin, which = find_origin(lore, done, count, action)
+            if is_done or origin == NONE or count == len(done):
+                continue
+            fresh = new_place(draft, owner, action + 1)
+            if fresh == NONE:
+                return
+            source = draft.place_at[owner, done[origin] + 1]
+            for s in range(draft.rule_counts[source]):
+                copy_renamed(draft, lore, source, s, fresh, s, which)
+            draft.rule_counts[fresh] = draft.rule_counts[source]
+            done[count] = action
+            count += 1
+        k += 1
+
+
+@compiled
 def rename(draft: Draft, lore: Lore, place: int, digits: Digits, random: Ints) -> None:
     """Let two variables change their names, in place.
 
@@ -366,14 +404,18 @@ def rename(draft: Draft, lore: Lore, place: int, digits: Digits, random: Ints) -
         return
     owner = draft.owners[place]
     draft.actions[place, rule] = lore.renamed_actions[which, came]
+    if uniform(random) < 0.5:
+        spread(draft, lore, split(draft, place, came + 1), came)
+        return
     for p in range(len(draft.owners)):
         if draft.owners[p] != owner:
             continue
         # A place that is added behind this one is come to in its turn.
         for r in range(draft.rule_counts[p]):
             action = draft.actions[p, r]
-            source = draft.place_at[owner, lore.renamed_actions[which, action] + 1]
-            if draft.place_at[owner, action + 1] >= 0 or source < 0:
+            origin = lore.renamed_actions[which, action] + 1
+            source = draft.place_at[owner, origin]
+            if draft.place_at[owner, action + 1] >= 0 or source < 0 or not lore.followed[origin]:
                 continue
             fresh = new_place(draft, owner, action + 1)
             if fresh == NONE:

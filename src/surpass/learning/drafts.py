@@ -24,6 +24,10 @@ ROOM = 8
 """How many more places, rules at a place and conditions of a rule than a program has its draft can take."""
 
 
+MOST_NAMES = 24
+"""After how many actions that differ in the names of variables one place can be made to serve."""
+
+
 class Draft(NamedTuple):
     """A program that is being edited, in place; the rules of a place stand one behind the other."""
 
@@ -41,6 +45,8 @@ class Draft(NamedTuple):
     """[places, rules, tests] which feature is tested."""
     sets: Ints
     """[places, rules, tests, words] the values for which a test holds, as bits."""
+    notes: Ints
+    """[MOST_NAMES] room for edits to note actions in, since they allocate nothing."""
 
 
 class Lore(NamedTuple):
@@ -68,6 +74,8 @@ class Lore(NamedTuple):
     """[renamings, features, values] what its values become."""
     renamed_actions: Ints
     """[renamings, actions]"""
+    followed: Flags
+    """[1 + actions] whether the program goes on after nothing and after each action, or never does."""
     digits: Digits
     """[observations, features] what the program comes to."""
     often: Reals
@@ -112,7 +120,7 @@ class Worth(NamedTuple):
 _I1, _I2, _D2 = numba.int64[::1], numba.int64[:, ::1], numba.int16[:, ::1]
 _F1, _F2 = numba.float64[::1], numba.float64[:, ::1]
 DRAFT = numba.types.NamedTuple(  # type: ignore[no-untyped-call]
-    [_D2, _I1, _I1, _I2, _I2, numba.int16[:, :, ::1], numba.int64[:, :, :, ::1]], Draft
+    [_D2, _I1, _I1, _I2, _I2, numba.int16[:, :, ::1], numba.int64[:, :, :, ::1], _I1], Draft
 )
 GROUND = numba.types.NamedTuple(  # type: ignore[no-untyped-call]
     [_I1, _I2, _F2, _I1, _F1, _F1, numba.boolean[::1], _F1], Ground
@@ -121,7 +129,23 @@ WORTH = numba.types.NamedTuple(  # type: ignore[no-untyped-call]
     [*[numba.float64] * 4, numba.boolean, numba.float64], Worth
 )
 LORE = numba.types.NamedTuple(  # type: ignore[no-untyped-call]
-    [_I1, _I1, _I1, _I1, _I2, _I1, _I2, _I2, _I2, numba.int64[:, :, ::1], _I2, _D2, numba.float64[::1]], Lore
+    [
+        _I1,
+        _I1,
+        _I1,
+        _I1,
+        _I2,
+        _I1,
+        _I2,
+        _I2,
+        _I2,
+        numba.int64[:, :, ::1],
+        _I2,
+        numba.boolean[::1],
+        _D2,
+        numba.float64[::1],
+    ],
+    Lore,
 )
 
 
@@ -144,6 +168,7 @@ def draft_of(program: Program) -> Draft:
         np.zeros(shape[:2], np.int64),
         np.zeros(shape, np.int16),
         np.zeros((*shape, words), np.int64),
+        np.zeros(MOST_NAMES, np.int64),
     )
     for p, (f, place) in enumerate(places):
         draft.owners[p], draft.rule_counts[p] = f, len(place.rules)
@@ -199,6 +224,10 @@ def lore_of(program: Program, observations: Ints, counts: Ints) -> Lore:
         sizes[k, : len(instruction.operands)] = [len(operand.values) for operand in instruction.operands]
     weights = np.zeros_like(sizes)
     weights[:, : interface.operand_weights.shape[1]] = interface.operand_weights[:, :most]
+    digits = np.ascontiguousarray(interface.digits(observations), np.int16)
+    followed = np.zeros(1 + interface.action_count, np.bool_)
+    if where[1] is not None:
+        followed[digits[:, where[1]]] = True
     return Lore(
         np.array([-1 if k is None else k for k in where], np.int64),
         function_of,
@@ -209,7 +238,8 @@ def lore_of(program: Program, observations: Ints, counts: Ints) -> Lore:
         weights,
         sizes,
         *renamings_of(program.task),
-        np.ascontiguousarray(interface.digits(observations), np.int16),
+        followed,
+        digits,
         np.cumsum(counts) / max(1, counts.sum()),
     )
 
