@@ -51,7 +51,11 @@ YARDSTICK = 1_000_000
 SMALL_SIZES = range(1, 13)
 """Sizes at which the program is checked on instances of every distribution."""
 MOST_ENUMERATED = 50_000
-"""It is checked on every instance of those sizes that have no more than these; at the end, on twelve times as many."""
+"""It is checked on every instance of those sizes that have no more than these."""
+BRIEFLY, USUALLY, THOROUGHLY = range(3)
+"""How a program is checked: when something is left out, at the end of a round, and at the very end."""
+ENUMERATED = (0.1, 1, 12)
+"""How many times as many instances of a size there may be, for each of these."""
 MOST_CHECKED, CHECKED_ITEMS = 200, 4000
 """At most how many instances of a size and distribution it is checked on, and about how many items these have."""
 CHANGED_ROUNDS, LAST_CHANGED_ROUNDS = 4, 120
@@ -274,7 +278,8 @@ class Improvement:
             costs = means(shorter)
             merits = (costs / self.reference).mean(axis=1) + [self.weigh(one) for one in shorter]
             fitting = [k for k in np.argsort(merits, kind="stable").tolist() if (costs[k] <= most).all()]
-            found = next((shorter[k] for k in fitting if self._check(shorter[k], is_last=False)[0] is None), None)
+            sound = (shorter[k] for k in fitting[:FINALISTS] if self._passes(shorter[k], BRIEFLY, USUALLY))
+            found = next(sound, None)
             if found is None:
                 return program
             program = found
@@ -292,7 +297,7 @@ class Improvement:
         base, saved = cost(self.best), []
         for k in range(len(self.best.rules)):
             shorter = without(self.best, [k])
-            worse = cost(shorter) if self._check(shorter, is_last=False)[0] is None else np.inf
+            worse = cost(shorter) if self._passes(shorter, BRIEFLY) else np.inf
             saved.append((k, worse - base if np.isfinite(worse) else None))
         return saved
 
@@ -391,35 +396,41 @@ class Improvement:
                 self.hard = [*self.hard, failing][-MOST_HARD:]
         return programs[0]
 
-    def _check(self, program: Program, *, is_last: bool | None = None) -> tuple[str | None, set[int]]:
+    def _passes(self, program: Program, *levels: int) -> bool:
+        """Tell whether a program passes checks of some levels, the briefest first."""
+        return all(self._check(program, level)[0] is None for level in levels)
+
+    def _check(self, program: Program, level: int | None = None) -> tuple[str | None, set[int]]:
         """Return an instance that a program fails on, as text, if many show one; and the rules that fired."""
         table = Table(self.task, program)
-        is_last = self.rounds + 1 >= self.config.rounds if is_last is None else is_last
+        if level is None:
+            level = THOROUGHLY if self.rounds + 1 >= self.config.rounds else USUALLY
 
         def run_all(instances: Instances) -> Results:
             return run(table, instances, find_loops=self.task.measure == "steps")
 
-        checked = ((instances, run_all(instances)) for instances in self._checked(is_last))
+        checked = ((instances, run_all(instances)) for instances in self._checked(level))
         changed: Iterator[tuple[Instances, Results]] = iter(())
-        if can_explore(self.task):
+        if can_explore(self.task) and level > BRIEFLY:
             explorer = Explorer(self.task, run_all, seed=self._seed(self.rounds, 0))
-            changed = islice(explorer.rounds(), LAST_CHANGED_ROUNDS if is_last else CHANGED_ROUNDS)
+            changed = islice(explorer.rounds(), LAST_CHANGED_ROUNDS if level == THOROUGHLY else CHANGED_ROUNDS)
         for instances, results in chain(checked, changed):
             wrong = np.flatnonzero(~results.solved)
             if wrong.size:
                 return self.task.write_instance(instances.part(int(wrong[0]), int(wrong[0]) + 1)), set()
         return None, set(program.rules_for(table.observations).tolist())
 
-    def _checked(self, is_last: bool) -> Iterator[Instances]:
+    def _checked(self, level: int) -> Iterator[Instances]:
         """Yield hard instances, every small one, and some of every distribution at all sizes."""
         if self.hard:
             yield join_instances(self.task, [self.task.parse_instance(text)[0] for text in self.hard])
         small = enumeration_of(self.task)
         for size in range(min(small.largest, SMALL_SIZES[-1]) + 1):
-            if small.count(size) <= MOST_ENUMERATED * (12 if is_last else 1):
+            if small.count(size) <= MOST_ENUMERATED * ENUMERATED[level]:
                 yield from small.instances(size)
         largest = max(self.config.large_sizes, default=0)
-        for size in sorted({*SMALL_SIZES, *(n for n in self.sizes if n <= largest), *self.config.large_sizes}):
+        large = () if level == BRIEFLY else self.config.large_sizes
+        for size in sorted({*SMALL_SIZES, *(n for n in self.sizes if n <= largest and large), *large}):
             count = max(2, min(MOST_CHECKED, CHECKED_ITEMS // size))
             parts = [self._draw(self.rounds, size, count, name) for name in self.task.inputs.draw]
             yield join_instances(self.task, parts)
