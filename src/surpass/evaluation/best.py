@@ -51,10 +51,14 @@ def _plan(contest: Contest) -> TablePlan:
     )
 
 
+MOST_RULES = 60
+"""A program of more rules nobody reads."""
+
+
 def _programs(task: str) -> list[Resident]:
-    """Return what improvement made that solves everything, or else the best agent of the task."""
+    """Return what improvement made that solves everything and can be read, or else the best agent of the task."""
     made = [one for one in residents() if one.task == task and one.record["method"] == "improvement"]
-    return [one for one in made if one.merit[0] == 1] or [find_resident(task)]
+    return [one for one in made if one.merit[0] == 1 and one.record["rules"] <= MOST_RULES] or [find_resident(task)]
 
 
 def _row(contest: Contest, one: Resident, limit: str) -> RowPlan:
