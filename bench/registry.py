@@ -17,6 +17,7 @@ BENCHMARKS = {
     "instructions": "bench.instructions",
     "network": "bench.network",
     "learning": "bench.learning",
+    "improvement": "bench.improvement",
     "exported": "bench.exported",
 }
 """The module of each benchmark by its name, in the order in which they run."""

@@ -28,6 +28,7 @@ def main() -> None:
     parser.add_argument("--name", default="", help="the name within its task, if not METHOD[-TEACHER]")
     parser.add_argument("--teacher", default="", help="the name of its teacher, if that has another one by now")
     parser.add_argument("--about", default="", help="what else there is to say, such as why it has another name")
+    parser.add_argument("--unfinished", action="store_true", help="also if the run was stopped before its end")
     parser.add_argument("--instances", type=int, default=1000)
     parser.add_argument("--sizes", default="", help="sizes to score at; the task's if not given")
     given = vars(parser.parse_args())
@@ -42,12 +43,13 @@ def publish(
     name: str = "",
     teacher: str = "",
     about: str = "",
+    unfinished: bool = False,
     instances: int = 1000,
     sizes: Sequence[int] = (),
 ) -> Path:
     """Write the agent of a finished run into a zoo's folder, and return the stem of its files."""
     tensors, record = load_bundle(run / "agent")
-    if not record["finished"]:
+    if not record["finished"] and not unfinished:
         raise SystemExit(f"{run} is not finished")
     agent = load_saved(run / "agent", str(run))
     recipe = {**record["recipe"], **({"teacher": teacher} if teacher else {})}

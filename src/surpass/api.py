@@ -205,6 +205,8 @@ class Run(Printed):
     agent: AnyAgent | None
     """What was learned; None if the time was up before there was anything."""
     scores: Evaluation | None
+    notes: str = ""
+    """What the learner has to say at the end: after improvement, what each rule saves."""
 
     @property
     def program(self) -> Program | None:
@@ -222,7 +224,7 @@ class Run(Printed):
         if self.scores is None:
             return f"{spent}: the time is up before there is an agent; resume it to go on\n"
         going_on = "" if self.is_finished else "The learning is not finished: resume it to go on.\n"
-        return f"{spent}\n{self.scores}{going_on}"
+        return f"{spent}\n{self.scores}{going_on}{self.notes}"
 
 
 def new_learner(
@@ -311,6 +313,7 @@ def _finish(learner: AnyLearner, folder: RunFolder, sizes: Sequence[int], instan
     from surpass.agents.networks.files import network_tensors, save_agent
     from surpass.agents.saved import save_program
     from surpass.learning import runs
+    from surpass.learning.improvement import Improvement
 
     agent: AnyAgent | None = None
     scores: Evaluation | None = None
@@ -327,4 +330,7 @@ def _finish(learner: AnyLearner, folder: RunFolder, sizes: Sequence[int], instan
         else:
             save_agent(stem, learner.task, learner.network, about)
         runs.write_json(folder.path / "scores.json", scores.as_json())
-    return Run(folder.path, learner.recipe, folder.curves, folder.seconds, learner.finished, agent, scores)
+    notes = learner.describe() if isinstance(learner, Improvement) else ""
+    if notes:
+        runs.write_text_file(folder.path / "notes.txt", notes)
+    return Run(folder.path, learner.recipe, folder.curves, folder.seconds, learner.finished, agent, scores, notes)

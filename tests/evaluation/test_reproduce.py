@@ -106,9 +106,20 @@ def test_savings_are_counted_from_a_teacher_of_the_same_table() -> None:
 
 def test_all_is_every_table_and_other_names_are_refused() -> None:
     assert plans_of("all") == TABLES
-    assert NAMES == ("teachers", "table1", "table2", "table3", "table4", "table5", "table6")
-    with pytest.raises(UnknownNameError, match="known: teachers, table1"):
+    assert NAMES == ("teachers", "best", "table1", "table2", "table3", "table4", "table5", "table6")
+    with pytest.raises(UnknownNameError, match="known: teachers, best, table1"):
         plans_of("table7")
+
+
+def test_the_best_of_each_task_is_set_beside_the_best_teacher_and_the_papers_best() -> None:
+    for plan in plans_of("best"):
+        teacher, *found = plan.rows
+        assert teacher.is_teacher
+        assert found
+        for row in found:
+            assert row.against == teacher.label
+            assert "rule" in row.label
+            assert any(cell is not None for cell in plan.printed(row))
 
 
 def test_cheap_cells_get_many_instances_and_costly_ones_few() -> None:

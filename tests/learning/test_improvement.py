@@ -10,14 +10,16 @@ import pytest
 
 from surpass.agents import find_agent
 from surpass.engine.run import run
-from surpass.errors import SettingError, UnknownNameError
-from surpass.learning.edits import Editor, size_of, tidy, without
+from surpass.errors import DataFileError, SettingError, UnknownNameError
+from surpass.learning.drafts import draft_of, program_of, renamings_of
+from surpass.learning.edits import size_of, tidy, without
 from surpass.learning.improvement import Improvement, ImprovementConfig
 from surpass.learning.methods import new_learner
-from surpass.learning.trials import Trial
+from surpass.learning.trials import Screen, Trial
 from surpass.programs.extract import write_program
 from surpass.programs.program import Program
 from surpass.programs.text import parse_program, write_text
+from surpass.programs.words import show_action
 from surpass.table import Table
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Request, join_instances
@@ -65,6 +67,15 @@ def improve(one: Improvement) -> Program:
     return one.program
 
 
+def edit_screen(program: Program) -> Screen:
+    """Return a screen that is ready to edit a program, on lists of 8 and fewer."""
+    task = program.task
+    screen = Screen(task, join_instances(task, [task.draw(Request(size=n, count=8, seed=1)) for n in (8, 3, 5)]))
+    trial = Trial(task, screen.instances, 1)
+    screen.settle(program, trial, np.full(24, 1 / 24), trial.visits(program))
+    return screen
+
+
 # Edits
 
 
@@ -74,9 +85,10 @@ def test_an_edited_program_is_a_program_that_can_be_written_and_read(teacher: st
     table = Table(agent.task, agent)
     run(table, agent.task.draw(Request(size=8, count=50, seed=1)))
     program = write_program(agent.name, table)
-    editor = Editor(agent.task, np.random.default_rng(0))
-    editor.look_at(table.observations, np.ones(len(table), np.int64))
-    edited = [editor.edit(program) for _ in range(300)]
+    screen = edit_screen(program)
+    states = np.random.default_rng(0).integers(1, 1 << 32, (300, 2), np.int64)
+    edited = [screen.edited(state) for state in states]
+    assert edited == [screen.edited(state) for state in states]
     assert sum(one != program for one in edited) > 150
     assert len({write_text(one) for one in edited}) > 100
     for one in edited:
@@ -123,6 +135,120 @@ def test_visits_count_every_step() -> None:
     assert (np.diff(observations) > 0).all()
 
 
+@pytest.mark.parametrize("teacher", ["insertion_sort", "quick_sort", "binary_search", "depth_first"])
+def test_a_draft_is_its_program(teacher: str) -> None:
+    """There and back again, and in what it does: edited in compiled code it gains what the edited program gains."""
+    agent = find_agent(f"teacher:{teacher}")
+    table = Table(agent.task, agent)
+    run(table, agent.task.draw(Request(size=8, count=200, seed=1)))
+    program = write_program(agent.name, table)
+    assert program_of(draft_of(program), program) == program
+    screen = edit_screen(program)
+    states = np.random.default_rng(1).integers(1, 1 << 32, (200, 2), np.int64)
+    gains = screen.run(states, (0.0, 0.0), -np.inf)
+    trial = Trial(agent.task, screen.instances, 1)
+    base = trial.run([program])[0]
+    is_fine = 0
+    for state, gain in zip(states, gains, strict=True):
+        costs = trial.run([screen.edited(state)])[0]
+        if np.isfinite(gain):
+            assert (base - costs).mean() == pytest.approx(gain)
+            is_fine += 1
+        else:
+            assert (np.isfinite(base) & ~np.isfinite(costs)).any()
+    assert is_fine > 10
+
+
+def test_variables_that_change_their_names_change_them_everywhere() -> None:
+    """Twice is not at all; the tests of a rule keep their meaning; a task without variables has no renamings."""
+    task = find_task("search")
+    interface = task.interface
+    features, values, actions = renamings_of(task)
+    assert len(actions) == 6  # the pairs of four variables
+    name, first = {f.name: k for k, f in enumerate(interface.features)}, 0  # the first pair: v1 and v2
+    assert features[first, name["q ? A[v1]"]] == name["q ? A[v2]"]
+    assert features[first, name["v1 ? v3"]] == name["v2 ? v3"]
+    assert values[first, name["v1 ? v2"]].tolist()[:3] == [2, 1, 0]
+    texts = [show_action(interface, k) for k in range(interface.action_count)]
+    assert texts[actions[first, texts.index("AssignMid(1, 2, 3)")]] == "AssignMid(2, 1, 3)"
+    for which in range(6):
+        assert (actions[which, actions[which]] == np.arange(interface.action_count)).all()
+        assert (features[which, features[which]] == np.arange(len(interface.features))).all()
+    assert len(renamings_of(find_task("knapsack"))[2]) == 0
+
+
+def test_what_costs_nothing_is_left_out_at_the_end(tmp_path: Path) -> None:
+    """A rule and a condition that make no difference; what is needed stays, and what is left says what it saves."""
+    path = tmp_path / "longer.rules"
+    path.write_text(INSERTION.replace("v1 = v2:", "v3 = v4 and v1 = v2 and A[v1] = A[v2]: MoveVar(1, +1)\nv1 = v2:"))
+    one = learner("sort-bubble", str(path), sizes=(4, 6), rounds=1, generations=1, candidates=1)
+    program = improve(one)
+    assert len(program.rules) == 4
+    assert [saved is None for _, saved in one.savings()] == [True] * 4
+    assert "needed" in one.describe()
+    assert one._simplify(program) == program
+
+
+# Data
+
+
+def displaced(path: Path, count: int, size: int = 12) -> str:
+    """Write lists that are sorted but for one displaced value."""
+    random = np.random.default_rng(5)
+    lines = []
+    for _ in range(count):
+        values = list(range(size))
+        values.insert(int(random.integers(size)), values.pop(int(random.integers(size))))
+        lines.append(",".join(map(str, values)))
+    path.write_text("\n".join(lines))
+    return str(path)
+
+
+def test_a_program_is_made_shorter_on_a_users_lists(tmp_path: Path) -> None:
+    """And solves everything else; one in five lists is held out, and what is saved on those is told."""
+    data = displaced(tmp_path / "mine.csv", 200)
+    one = learner("sort-bubble", "insertion_sort", data=data, rounds=4, generations=20)
+    assert one.sizes == (12,)
+    assert len(one.recipe["digest"]) == 64
+    held_out = join_instances(one.task, one.sources.held_out)
+    assert held_out.count == 40
+    program = improve(one)
+    assert run(program, held_out).steps.mean() < run(one.teacher, held_out).steps.mean()
+    assert run(program, one.task.draw(Request(size=30, count=50, seed=9))).solved.all()
+    assert "On 40 held-out lists" in one.describe()
+    assert "uniform lists" in one.describe()
+    changed = displaced(tmp_path / "mine.csv", 199)
+    with pytest.raises(SettingError, match="its checksum differs"):
+        learner("sort-bubble", "insertion_sort", data=changed, digest=one.recipe["digest"])
+
+
+def test_several_sources_count_by_their_weights(tmp_path: Path) -> None:
+    data = displaced(tmp_path / "mine.csv", 10)
+    one = learner("sort-bubble", "insertion_sort", data=f"{data}*3,reversed")
+    parts = one.sources.draw(12, 40, 1)
+    assert [part.count for part in parts] == [30, 10]
+    assert (parts[1].items == np.arange(12)[::-1]).all()
+    assert (one.sources.group(np.array([1, 11, 12, 40])) == [0, 0, 12, 12]).all()
+
+
+def test_odd_files_get_a_sentence_or_a_run(tmp_path: Path) -> None:
+    """One list, lists of one item, equal values, and lists too long."""
+    path = tmp_path / "odd.csv"
+    path.write_text("3,1,2\n")
+    one = learner("sort-bubble", "insertion_sort", data=str(path), rounds=1)
+    improve(one)
+    assert "No list was held out" in one.describe()
+    path.write_text("3\n1\n")
+    with pytest.raises(DataFileError, match="of a single item"):
+        learner("sort-bubble", "insertion_sort", data=str(path))
+    path.write_text("3,3,3\n1,1\n")
+    with pytest.raises(SettingError, match="leaves nothing to do"):
+        learner("sort-bubble", "insertion_sort", data=str(path)).advance()
+    np.save(tmp_path / "long.npy", np.zeros((2, 5001), np.int64))
+    with pytest.raises(DataFileError, match="longer than 5,000"):
+        learner("sort-bubble", "insertion_sort", data=str(tmp_path / "long.npy"))
+
+
 # Improvement
 
 
@@ -152,7 +278,7 @@ def test_rules_that_save_less_than_they_cost_are_dropped(tmp_path: Path) -> None
     """A rule for what insertion sort does anyway."""
     path = tmp_path / "longer.rules"
     path.write_text(INSERTION.replace("v1 = v2:", "v3 = v4 and v1 = v2 and A[v1] = A[v2]: MoveVar(1, +1)\nv1 = v2:"))
-    program = improve(learner("sort-bubble", str(path), sizes=(5,), rule_cost=0.05, condition_cost=0.01))
+    program = improve(learner("sort-bubble", str(path), sizes=(5,), rule_price=3.0, condition_price=0.1))
     assert len(program.rules) <= 4
 
 
@@ -184,7 +310,7 @@ def test_an_edit_that_breaks_the_program_is_taken_back(insertion: str) -> None:
     one = learner("sort-bubble", insertion, sizes=(4, 6))
     one.advance()
     assert one.current is not None
-    broken = without(one.current, [k for k, rule in enumerate(one.current.rules) if rule.conditions][:1])
+    broken = without(one.current, range(len(one.current.rules) - 1))
     assert one._check(broken)[0] is not None
     hard = len(one.hard)
     assert one._last_sound([one.current, broken]) == one.current

@@ -43,6 +43,14 @@ def learn_command(
         list[str] | None,
         typer.Option("--set", help="Change a setting of the method, such as batch=256.", metavar="NAME=VALUE"),
     ] = None,
+    data: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What to learn on: a distribution, or for improvement also a file with one list per line; given"
+            " several times, all of them, with a weight as in my-lists.csv*3.",
+            metavar="NAME|FILE",
+        ),
+    ] = None,
     sizes: Annotated[
         str | None, typer.Option(help="Sizes to score the network at, such as 5,10.  [default: the task's, up to 1000]")
     ] = None,
@@ -56,10 +64,14 @@ def learn_command(
     Example: surpass learn sort-quick --method imitation --teacher hoare_sort
 
     Example: surpass learn --recipe zoo:search/imitation-binary_search --seed 3
+
+    Example: surpass learn sort-bubble --method improvement --data my-lists.csv
     """
     from surpass import api
 
     scored, settings = parse_sizes(sizes), _parse_settings(setting or [])
+    if data:
+        settings["data"] = ",".join(data)
     if list_settings:
         learner = api.new_learner(task, method, teacher=teacher, seed=seed, recipe=recipe, settings=settings)
         for key, value in learner.recipe.items():

@@ -19,7 +19,9 @@ COLUMNS = 100
 
 
 def reproduce_command(
-    table: Annotated[str, typer.Argument(help="teachers, table1 to table6, curves, or all of them.", metavar="TABLE")],
+    table: Annotated[
+        str, typer.Argument(help="teachers, best, table1 to table6, curves, or all of them.", metavar="TABLE")
+    ],
     quick: Annotated[bool, typer.Option("--quick", help="Fewer instances: all in about a minute.")] = False,
     instances: Annotated[
         int | None, typer.Option(help="The most instances per cell.  [default: 1000; 100 with --quick]")
@@ -45,8 +47,8 @@ def reproduce_command(
     The paper's means are over 100 instances; ours are over up to 1000, and over fewer where one takes millions of
     steps. "teachers" are the rows of hand-written agents, with the difference to the paper's in standard
     errors; up to 3 can be chance. For learned agents the saving against the teacher on the same instances is
-    compared. "curves" draws figures from data that ships with surpass. Training again takes hours;
-    it goes on where it was broken off.
+    compared. "best" sets the programs that were found beside the best that we wrote by hand. "curves" draws figures
+    from data that ships with surpass. Training again takes hours; it goes on where it was broken off.
 
     Example: surpass reproduce table3 --json table3.json --markdown table3.md
 

@@ -14,6 +14,7 @@ from surpass.agents.zoo import residents
 from surpass.arrays import Reals
 from surpass.engine.run import AnyAgent, Results
 from surpass.errors import SettingError, UnknownNameError
+from surpass.evaluation.best import best_plans
 from surpass.evaluation.scores import runner
 from surpass.evaluation.statistics import mean_of, student_quantile
 from surpass.evaluation.tables import PAPER_INSTANCES, TABLES, Measure, RowPlan, TablePlan
@@ -29,7 +30,7 @@ NO_AGENT = "no agent by gradient yet"
 HALF_A_UNIT: dict[Measure, float] = {"steps": 0.05, "steps before the answer": 0.05, "reward": 0.005, "solved": 0.005}
 """By how much a printed number can be off from rounding."""
 
-NAMES = ("teachers", *dict.fromkeys(plan.name for plan in TABLES))
+NAMES = ("teachers", "best", *dict.fromkeys(plan.name for plan in TABLES))
 """The tables that can be asked for."""
 
 Progress = Callable[[str, int, int, int], None]
@@ -115,6 +116,8 @@ def plans_of(name: str) -> tuple[TablePlan, ...]:
     """Return what to make for one of `NAMES`, or for `all`."""
     if name == "all":
         return TABLES
+    if name == "best":
+        return best_plans()
     if name == "teachers":
         return tuple(
             replace(plan, rows=rows) for plan in TABLES if (rows := tuple(row for row in plan.rows if row.is_teacher))

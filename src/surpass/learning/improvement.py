@@ -13,8 +13,8 @@ on exactly as it would have.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice
 from typing import Annotated, Any
 
@@ -29,9 +29,10 @@ from surpass.bundles import Tensors
 from surpass.engine.explore import Explorer, can_explore
 from surpass.engine.run import Results, run
 from surpass.errors import SavedFileError, SettingError
-from surpass.learning.edits import Editor, size_of, without
+from surpass.learning.edits import shorter_programs, size_of, without
 from surpass.learning.imitation import Imitation, ImitationConfig
-from surpass.learning.trials import Trial
+from surpass.learning.sources import Sources
+from surpass.learning.trials import Screen, Trial
 from surpass.learning.updates import SOURCE
 from surpass.programs.extract import extract
 from surpass.programs.program import Program
@@ -43,17 +44,30 @@ from surpass.tasks.task import Instances, Limit, Request, Task, join_instances
 
 FINALISTS = 8
 """How many of the programs that did no worse on few instances are tried on more."""
+HOPELESS = 0.03
+"""What share of the cost an edited program may lose on the first instances before it is given up."""
 YARDSTICK = 1_000_000
 """The number of the round from which the instances come that programs of all rounds are measured on."""
 SMALL_SIZES = range(1, 13)
 """Sizes at which the program is checked on instances of every distribution."""
 MOST_ENUMERATED = 50_000
-"""It is checked on every instance of those sizes that have no more than these; at the end, on twelve times as many."""
+"""It is checked on every instance of those sizes that have no more than these."""
+BRIEFLY, USUALLY, THOROUGHLY = range(3)
+"""How a program is checked: when something is left out, at the end of a round, and at the very end."""
+ENUMERATED = (0.1, 1, 12)
+"""How many times as many instances of a size there may be, for each of these."""
 MOST_CHECKED, CHECKED_ITEMS = 200, 4000
 """At most how many instances of a size and distribution it is checked on, and about how many items these have."""
 CHANGED_ROUNDS, LAST_CHANGED_ROUNDS = 4, 120
 """How many rounds of a search for new observations it is checked on, and how many at the end."""
-KEPT = {"rounds": Count, "tried": Count, "reference": list[Weight], "is_sound": bool, "hard": list[str]}
+KEPT = {
+    "rounds": Count,
+    "tried": Count,
+    "reference": list[Weight],
+    "first_steps": Weight,
+    "is_sound": bool,
+    "hard": list[str],
+}
 """What a checkpoint keeps as it is."""
 STATE = {**KEPT, "program": str, "best": str, "best_cost": Weight | None, "pupil": dict[str, Any] | None}
 """What a checkpoint says beside its tensors; before the first round there are no programs, written as empty."""
@@ -74,13 +88,16 @@ class ImprovementConfig:
     large_sizes: tuple[Size, ...] = (100, 300)
     """Sizes at which it must still solve what it solved before, at the end of each round."""
     data: str = ""
-    """The distribution that the program is made shorter on; the task's first if empty."""
+    """What the program is made shorter on: distributions and files, separated by commas, each with a weight behind * if
+    it has one (my-lists.csv*3,uniform); the task's first distribution if empty."""
+    digest: str = ""
+    """The SHA-256 of the files, which is filled in: a run goes on only with the same ones."""
     queries: str = ""
     """The kind of queries, for a task that has several; the task's first if empty."""
     rounds: Many = 100
     generations: Many = 20
     """Sets of candidates in a round."""
-    candidates: Batch = 64
+    candidates: Batch = 1024
     """Edited programs in a set."""
     screened: Batch = 6
     """Instances of each size that all candidates are tried on."""
@@ -92,14 +109,18 @@ class ImprovementConfig:
     """How many standard errors the gain on the last must lie above nothing."""
     others: Fraction = 0.15
     """The share of the instances that come from the other distributions."""
-    rule_cost: Fraction = 4e-4
-    """The share of the steps that a rule must save to be worth keeping."""
-    condition_cost: Fraction = 1.2e-4
-    """The share of the steps that a condition must save."""
+    rule_price: Weight = 0.02
+    """How many of the steps, in the mean over the sizes, a rule must save to be worth keeping."""
+    condition_price: Weight = 0.006
+    """How many of the steps a condition must save."""
     drift: Fraction = 0.2
     """The share of sets in which an edit that makes no difference at all may be kept."""
     temperature: Fraction = 0.002
     """What share of the cost an edit may add at first, about, and still be kept; it falls to nothing by the end."""
+    margin: Fraction = 0.0005
+    """What share of the cost the program may lose at any size when it is made simpler at the end."""
+    wander: Fraction = 0.5
+    """The share of sets in which, while the temperature is above nothing, any that may be kept go on, not the best."""
     slack: Annotated[float, Range(1, MOST)] = 1.25
     """How many times the program's own steps a candidate may take before it is stopped."""
 
@@ -113,15 +134,15 @@ class Improvement:
     def __init__(self, task: Task, config: ImprovementConfig) -> None:
         self.task, self.config = task, config
         self.teacher = _agent_to_improve(task, config.teacher)
-        self.sizes = config.sizes or _default_sizes(task)
-        for kind, given, allowed in (
-            ("data", config.data, task.inputs.draw),
-            ("queries", config.queries, task.inputs.queries),
-        ):
-            if given and given not in allowed:
-                raise SettingError(f"{kind} is {given!r}; allowed: {', '.join(allowed) or 'none'}")
-        self.data = config.data or task.inputs.usual_data
+        if config.queries and config.queries not in task.inputs.queries:
+            raise SettingError(f"queries is {config.queries!r}; allowed: {', '.join(task.inputs.queries) or 'none'}")
         self.queries = config.queries or task.inputs.usual_queries
+        sizes = config.sizes or _default_sizes(task)
+        self.sources = Sources(task, config.data, self.queries, sizes, config.seed)
+        if config.digest and config.digest != self.sources.digest:
+            raise SettingError(f"data {config.data} is not what the run was made with: its checksum differs")
+        self.config = replace(config, digest=self.sources.digest)
+        self.sizes = self.sources.sizes
         self.rounds = self.tried = 0
         self.current: Program | None = None
         self.best: Program | None = None
@@ -129,6 +150,8 @@ class Improvement:
         """The program of the lowest cost on the yardstick, and that cost: 1 for the one that it all began with."""
         self.reference: list[float] = []
         """The mean cost at each size of the program that it all began with."""
+        self.first_steps = 1.0
+        """How many steps that program took, in the mean over the sizes."""
         self.is_sound = False
         """Whether the program passes the check; one that does is not given up for one that does not."""
         self.hard: list[str] = []
@@ -189,8 +212,8 @@ class Improvement:
             curve = self.pupil.advance()
             return {"round": self.rounds, **{k: v for k, v in curve.items() if k != "round"}}
         if self.current is None:
-            self._begin()
-        round_ = _Round(self)
+            self.begin()
+        round_ = Round(self)
         for generation in range(self.config.generations):
             done = (self.rounds + generation / self.config.generations) / self.config.rounds
             self.tried += round_.try_generation(self.config.temperature * (1 - done))
@@ -199,6 +222,8 @@ class Improvement:
         cost, means = self._measure(self.current)
         if cost < self.best_cost:
             self.best, self.best_cost = self.current, cost
+        if not self.is_improving:
+            self._conclude()
         rules, conditions = size_of(self.current)
         return {
             "round": self.rounds,
@@ -210,7 +235,7 @@ class Improvement:
             **{f"cost_{size}": mean for size, mean in zip(self.sizes, means, strict=True)},
         }
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
         """Write the program of the agent to start from, and measure it."""
         self.current = extract(self.teacher, seed=self.config.seed).program
         self.reference = [1.0] * len(self.sizes)
@@ -218,18 +243,107 @@ class Improvement:
         if not any(means):
             raise SettingError(f"sizes are {self.sizes}: at these {self.task.name} leaves nothing to do")
         self.reference = [abs(mean) or 1.0 for mean in means]
+        steps = [run(self.current, part).steps.mean() for part in self._yardstick()]
+        self.first_steps = max(1.0, float(np.mean(steps)))
         self.best, self.best_cost = self.current, self._measure(self.current)[0]
         self.is_sound = self._check(self.current)[0] is None
+
+    # The end
+
+    def _conclude(self) -> None:
+        """Make the best program as short as it can be, and see once more that it is right; else go back."""
+        assert self.best is not None
+        assert self.current is not None
+        for program in (self._simplify(self.best), self.best, self.current):
+            failing, _ = self._check(program)
+            if failing is None or not self.is_sound:
+                self.best, (self.best_cost, _) = program, self._measure(program)
+                return
+            self.hard = [*self.hard, failing][-MOST_HARD:]
+
+    def _simplify(self, program: Program) -> Program:
+        """Return a program without what can be left out: it costs at no size more than the margin allows."""
+        trial = Trial(self.task, join_instances(self.task, self._yardstick()), FINALISTS)
+        groups = self.sources.group(trial.sizes)
+
+        def means(programs: Sequence[Program]) -> Reals:
+            costs = np.concatenate([trial.run(programs[k : k + FINALISTS]) for k in range(0, len(programs), FINALISTS)])
+            return np.stack([costs[:, groups == size].mean(axis=1) for size in self.sizes], axis=1)
+
+        most = means([program])[0] + self.config.margin * np.array(self.reference)
+        while True:
+            shorter = [one for one in shorter_programs(program) if self.weigh(one) < self.weigh(program)]
+            if not shorter:
+                return program
+            costs = means(shorter)
+            merits = (costs / self.reference).mean(axis=1) + [self.weigh(one) for one in shorter]
+            fitting = [k for k in np.argsort(merits, kind="stable").tolist() if (costs[k] <= most).all()]
+            sound = (shorter[k] for k in fitting[:FINALISTS] if self._passes(shorter[k], BRIEFLY, USUALLY))
+            found = next(sound, None)
+            if found is None:
+                return program
+            program = found
+
+    def savings(self) -> list[tuple[int, float | None]]:
+        """Return what each rule of the best program saves, in the mean over the sizes; None where it fails without."""
+        assert self.best is not None
+        trial = Trial(self.task, join_instances(self.task, self._yardstick()), 1)
+        groups = self.sources.group(trial.sizes)
+
+        def cost(program: Program) -> float:
+            costs = trial.run([program])[0]
+            return float(np.mean([costs[groups == size].mean() for size in self.sizes]))
+
+        base, saved = cost(self.best), []
+        for k in range(len(self.best.rules)):
+            shorter = without(self.best, [k])
+            worse = cost(shorter) if self._passes(shorter, BRIEFLY) else np.inf
+            saved.append((k, worse - base if np.isfinite(worse) else None))
+        return saved
+
+    def describe(self) -> str:
+        """Return what each rule saves, and what was saved on lists that were held out, as text."""
+        if self.best is None or self.is_improving:
+            return ""
+        vocabulary = write_text(self.best).splitlines()
+        texts = [line.strip() for line in vocabulary if ": " in line and not line.startswith("#")]
+        lines = [f"What each of the {len(texts)} rules saves, in the mean over the sizes {_listed(self.sizes)}:"]
+        for (_, saved), text in zip(self.savings(), texts, strict=True):
+            lines.append(f"  {'needed' if saved is None else f'{saved:.3f}':>8}  {text}")
+        return "\n".join([*lines, *self._describe_held_out()]) + "\n"
+
+    def _describe_held_out(self) -> list[str]:
+        """Return what was saved on the lists of files that were held out, beside uniform lists, in lines."""
+        if not self.sources.has_files:
+            return []
+        assert self.best is not None
+        if not self.sources.held_out:
+            return ["No list was held out: the data hold one list only."]
+        lines = []
+        usual = self.task.inputs.usual_data
+        fresh = [self._draw(YARDSTICK + 1, size, 200, usual) for size in self.sizes]
+        for what, parts in (("held-out lists", self.sources.held_out), (f"{usual} lists", fresh)):
+            instances = join_instances(self.task, parts)
+            before, after = run(self.teacher, instances), run(self.best, instances)
+            by_steps = self.task.measure == "steps"
+            saved = (before.steps - after.steps) if by_steps else (after.rewards - before.rewards)
+            error = float(saved.std() / np.sqrt(len(saved)))
+            mean = float(before.steps.mean() if by_steps else before.rewards.mean())
+            lines.append(
+                f"On {instances.count:,} {what}: {saved.mean():,.2f} +- {1.96 * error:.2f} of {mean:,.2f} "
+                f"{self.task.measure} saved, {after.solved.mean():.1%} solved."
+            )
+        return lines
 
     # Instances
 
     def draw(self, round_number: int, count: int) -> Instances:
         """Return `count` instances of each size, some of them from the other distributions, and all hard ones."""
-        others = [name for name in self.task.inputs.draw if name != self.data]
+        others = [name for name in self.task.inputs.draw if name not in self.sources.names]
         few = round(count * self.config.others) if others else 0
         parts = []
         for size in self.sizes:
-            parts.append(self._draw(round_number, size, max(1, count - few), self.data))
+            parts += self.sources.draw(size, max(1, count - few), self._seed(round_number, size))
             for k in range(few):
                 parts.append(self._draw(round_number + k, size, 1, others[(round_number * few + k) % len(others)]))
         return join_instances(self.task, parts + [self.task.parse_instance(text)[0] for text in self.hard])
@@ -241,20 +355,29 @@ class Improvement:
     def _seed(self, round_number: int, part: int) -> int:
         return int(np.random.default_rng([self.config.seed, 5, round_number, part]).integers(2**31))
 
+    def _yardstick(self) -> list[Instances]:
+        """Return the instances of each size that programs of all rounds are measured on."""
+        drawn = (self.sources.draw(size, self.config.confirmed, self._seed(YARDSTICK, size)) for size in self.sizes)
+        return [join_instances(self.task, parts) for parts in drawn]
+
     def _measure(self, program: Program) -> tuple[float, list[float]]:
         """Return the cost of a program on the yardstick, rules included, and its mean cost at each size."""
-        parts = [self._draw(YARDSTICK, size, self.config.confirmed, self.data) for size in self.sizes]
-        trial = Trial(self.task, join_instances(self.task, parts), 1)
+        trial = Trial(self.task, join_instances(self.task, self._yardstick()), 1)
         costs = trial.run([program])[0]
         costs[~np.isfinite(costs)] = trial.failure_costs[~np.isfinite(costs)]
-        means = [float(costs[trial.sizes == size].mean()) for size in self.sizes]
+        groups = self.sources.group(trial.sizes)
+        means = [float(costs[groups == size].mean()) for size in self.sizes]
         relative = np.mean([mean / base for mean, base in zip(means, self.reference, strict=True)])
         return float(relative) + self.weigh(program), means
 
     def weigh(self, program: Program) -> float:
-        """Return what the rules of a program cost."""
-        rules, conditions = size_of(program)
-        return self.config.rule_cost * rules + self.config.condition_cost * conditions
+        """Return what the rules of a program cost, as a share of the steps."""
+        return float(np.dot(self.prices, size_of(program)))
+
+    @property
+    def prices(self) -> tuple[float, float]:
+        """What a rule and a condition cost, as shares of the steps that the program took at the beginning."""
+        return self.config.rule_price / self.first_steps, self.config.condition_price / self.first_steps
 
     # Checks
 
@@ -273,37 +396,41 @@ class Improvement:
                 self.hard = [*self.hard, failing][-MOST_HARD:]
         return programs[0]
 
-    def _check(self, program: Program) -> tuple[str | None, set[int]]:
+    def _passes(self, program: Program, *levels: int) -> bool:
+        """Tell whether a program passes checks of some levels, the briefest first."""
+        return all(self._check(program, level)[0] is None for level in levels)
+
+    def _check(self, program: Program, level: int | None = None) -> tuple[str | None, set[int]]:
         """Return an instance that a program fails on, as text, if many show one; and the rules that fired."""
         table = Table(self.task, program)
+        if level is None:
+            level = THOROUGHLY if self.rounds + 1 >= self.config.rounds else USUALLY
 
         def run_all(instances: Instances) -> Results:
             return run(table, instances, find_loops=self.task.measure == "steps")
 
-        checked = ((instances, run_all(instances)) for instances in self._checked())
+        checked = ((instances, run_all(instances)) for instances in self._checked(level))
         changed: Iterator[tuple[Instances, Results]] = iter(())
-        if can_explore(self.task):
+        if can_explore(self.task) and level > BRIEFLY:
             explorer = Explorer(self.task, run_all, seed=self._seed(self.rounds, 0))
-            changed = islice(explorer.rounds(), LAST_CHANGED_ROUNDS if self._is_last else CHANGED_ROUNDS)
+            changed = islice(explorer.rounds(), LAST_CHANGED_ROUNDS if level == THOROUGHLY else CHANGED_ROUNDS)
         for instances, results in chain(checked, changed):
             wrong = np.flatnonzero(~results.solved)
             if wrong.size:
                 return self.task.write_instance(instances.part(int(wrong[0]), int(wrong[0]) + 1)), set()
         return None, set(program.rules_for(table.observations).tolist())
 
-    @property
-    def _is_last(self) -> bool:
-        return self.rounds + 1 >= self.config.rounds
-
-    def _checked(self) -> Iterator[Instances]:
+    def _checked(self, level: int) -> Iterator[Instances]:
         """Yield hard instances, every small one, and some of every distribution at all sizes."""
         if self.hard:
             yield join_instances(self.task, [self.task.parse_instance(text)[0] for text in self.hard])
         small = enumeration_of(self.task)
         for size in range(min(small.largest, SMALL_SIZES[-1]) + 1):
-            if small.count(size) <= MOST_ENUMERATED * (12 if self._is_last else 1):
+            if small.count(size) <= MOST_ENUMERATED * ENUMERATED[level]:
                 yield from small.instances(size)
-        for size in sorted({*SMALL_SIZES, *self.sizes, *self.config.large_sizes}):
+        largest = max(self.config.large_sizes, default=0)
+        large = () if level == BRIEFLY else self.config.large_sizes
+        for size in sorted({*SMALL_SIZES, *(n for n in self.sizes if n <= largest and large), *large}):
             count = max(2, min(MOST_CHECKED, CHECKED_ITEMS // size))
             parts = [self._draw(self.rounds, size, count, name) for name in self.task.inputs.draw]
             yield join_instances(self.task, parts)
@@ -342,18 +469,18 @@ class Improvement:
             self.pupil.load_state(tensors, record["pupil"])
 
 
-class _Round:
+class Round:
     """Edits of a program on the instances of a round."""
 
     def __init__(self, learner: Improvement) -> None:
         assert learner.current is not None
         self.learner, self.config, task = learner, learner.config, learner.task
         self.random = np.random.default_rng([self.config.seed, 4, learner.rounds])
-        self.editor = Editor(task, self.random)
-        counts = (self.config.screened, self.config.tested, self.config.confirmed)
-        copies = (self.config.candidates, FINALISTS, 1)
+        self.screen = Screen(task, learner.draw(learner.rounds, self.config.screened))
         self.trials = [
-            Trial(task, learner.draw(learner.rounds, count), k) for count, k in zip(counts, copies, strict=True)
+            Trial(task, self.screen.instances, 1),
+            Trial(task, learner.draw(learner.rounds, self.config.tested), FINALISTS),
+            Trial(task, learner.draw(learner.rounds, self.config.confirmed), 1),
         ]
         self.weights = [self._weights(trial.sizes) for trial in self.trials]
         self.costs: list[Reals] = []
@@ -365,7 +492,7 @@ class _Round:
         """Return what the cost of each instance counts for: all sizes alike, other sizes not at all."""
         weights = np.zeros(len(sizes))
         for size, base in zip(self.learner.sizes, self.learner.reference, strict=True):
-            member = sizes == size
+            member = self.learner.sources.group(sizes) == size
             weights[member] = 1 / (len(self.learner.sizes) * base * member.sum())
         return weights
 
@@ -382,7 +509,7 @@ class _Round:
                 allowed = np.where(np.isfinite(costs), self.config.slack * costs + 12, trial.limits)
                 trial.limits = np.minimum(allowed, trial.limits).astype(np.int64)
             trial.needed[:] = np.isfinite(costs) & (task.measure == "steps")
-        self.editor.look_at(*self.trials[1].visits(program))
+        self.screen.settle(program, self.trials[0], self.weights[0], self.trials[1].visits(program))
 
     def _gains(self, stage: int, programs: list[Program]) -> tuple[Reals, Reals]:
         """Return what programs gain on the instances of a stage, rules included, and the standard errors of that.
@@ -394,10 +521,10 @@ class _Round:
         fails = (~np.isfinite(costs) & np.isfinite(base)).any(axis=1)
         penalty = self.trials[stage].failure_costs
         saved = weights * (np.where(np.isfinite(base), base, penalty) - np.where(np.isfinite(costs), costs, penalty))
-        if stage:
-            for size in learner.sizes:
-                part = saved[:, self.trials[stage].sizes == size]
-                fails |= part.sum(axis=1) < -2 * np.sqrt((part**2).sum(axis=1))
+        groups = learner.sources.group(self.trials[stage].sizes)
+        for size in learner.sizes:
+            part = saved[:, groups == size]
+            fails |= part.sum(axis=1) < -2 * np.sqrt((part**2).sum(axis=1))
         before = learner.weigh(self.accepted[-1])
         shorter = np.array([before - learner.weigh(program) for program in programs])
         gains = np.where(fails, -np.inf, saved.sum(axis=1) + shorter)
@@ -405,23 +532,35 @@ class _Round:
 
     def try_generation(self, heat: float) -> int:
         """Try a set of candidates, keep the best one that gains at every stage, and return how many were tried."""
-        program = self.accepted[-1]
-        candidates = [c for c in (self.editor.edit(program) for _ in range(self.config.candidates)) if c != program]
+        program, config = self.accepted[-1], self.config
+        states = self.random.integers(1, 1 << 32, (config.candidates, 2), np.int64)
         allowed = -heat * float(self.random.exponential())
-        drifts = self.random.random() < self.config.drift
-        finalists = candidates
-        for stage, most in enumerate((FINALISTS, 1, 1)):
+        drifts = self.random.random() < config.drift
+        gains = self.screen.run(states, self.learner.prices, allowed - HOPELESS)
+        finalists: list[Program] = []
+        if not drifts:
+            gains[gains == 0] = -np.inf
+        merits = gains
+        if heat and self.random.random() < config.wander:
+            merits = np.where(gains < allowed, -np.inf, self.random.random(len(gains)))
+        for k in np.argsort(-merits, kind="stable")[: 4 * FINALISTS].tolist():
+            if gains[k] < allowed or len(finalists) == FINALISTS:
+                break
+            edited = self.screen.edited(states[k])
+            if edited != program and edited not in finalists:
+                finalists.append(edited)
+        for stage in (1, 2):
             if not finalists:
-                return len(candidates)
+                return len(states)
             gains, errors = self._gains(stage, finalists)
-            wanted = self.config.errors * errors if stage == 2 and not heat else 0.0
-            passes = (gains >= allowed) if stage == 0 else (gains > allowed + wanted) | ((gains == 0) & drifts)
+            wanted = config.errors * errors if stage == 2 and not heat else 0.0
+            passes = (gains > allowed + wanted) | ((gains == 0) & drifts)
             order = [k for k in np.argsort(-gains, kind="stable").tolist() if passes[k]]
-            finalists = [finalists[k] for k in order[:most]]
+            finalists = [finalists[k] for k in order[:1]]
         if finalists:
             self.accepted.append(finalists[0])
             self._settle()
-        return len(candidates)
+        return len(states)
 
 
 def _agent_to_improve(task: Task, name: str) -> Agent:
@@ -430,6 +569,10 @@ def _agent_to_improve(task: Task, name: str) -> Agent:
     if not isinstance(found, Agent) or task.interface.is_full_view:
         raise SettingError(f"{name} has a full view; only an agent with a table can be improved")
     return found if found.task is task else CarriedAgent(found, task)
+
+
+def _listed(sizes: Sequence[int]) -> str:
+    return ", ".join(f"{size:,}" for size in sizes)
 
 
 def _written(program: Program | None) -> str:

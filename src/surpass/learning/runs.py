@@ -6,6 +6,7 @@ checkpoints/    the last two, each with everything that the learner needs to go 
 agent.*         the network at the end
 time.json       how long it took, which is kept apart so that equal runs have equal checkpoints
 scores.json     how it does
+notes.txt       after improvement: what each rule saves, and what was saved on lists that were held out
 """
 
 from __future__ import annotations
@@ -72,6 +73,11 @@ BEFORE = ("log.txt", "failure.json")
 def write_json(path: Path, record: dict[str, Any]) -> None:
     """Write a record to a file."""
     write_atomically(path, (json.dumps(record, indent=1) + "\n").encode())
+
+
+def write_text_file(path: Path, text: str) -> None:
+    """Write a text to a file."""
+    write_atomically(path, text.encode())
 
 
 CHECKPOINT = {"task": str, "interface": str, "recipe": str, "state": dict[str, Any], "curves": list[Curve]}

@@ -9,11 +9,26 @@ import numpy as np
 
 from surpass.arrays import Flags, Ints, Reals
 from surpass.engine.advance import Player, advance
-from surpass.engine.batch import Batch, allocate
-from surpass.engine.crew import Call
+from surpass.engine.batch import Batch, allocate, grow_stack
+from surpass.engine.crew import Call, Crew
 from surpass.engine.run import core_count, run_by
 from surpass.engine.specialise import BATCH, Template, specialise
-from surpass.learning import trial_kernels
+from surpass.learning import draft_kernels, drafts, trial_kernels
+from surpass.learning.drafts import (
+    DRAFT,
+    GROUND,
+    LORE,
+    WORTH,
+    Ground,
+    Lore,
+    Worth,
+    blank,
+    draft_of,
+    lore_of,
+    program_of,
+)
+from surpass.learning.edits import tidy
+from surpass.machine.calls import stack_limit
 from surpass.machine.state import SCORE, Outcome
 from surpass.programs import evaluate
 from surpass.programs.evaluate import CompiledRules
@@ -21,12 +36,16 @@ from surpass.programs.program import Program
 from surpass.table import Table
 from surpass.tasks.task import Instances, Limit, Task
 
-_I1, _D1 = numba.int64[::1], numba.int16[::1]
+_I1, _I2, _D1 = numba.int64[::1], numba.int64[:, ::1], numba.int16[::1]
 _RULES = numba.types.NamedTuple([_I1, _I1, _D1, *[_I1] * 6], CompiledRules)  # type: ignore[no-untyped-call]
 TEMPLATE = Template(
     trial_kernels,
-    {"play": (BATCH, _RULES, numba.int64[:, ::1], _I1, numba.boolean[::1], numba.int64, _I1)},
-    (evaluate,),
+    {
+        "play": (BATCH, _RULES, _I2, _I1, numba.boolean[::1], numba.int64, _I1),
+        "screen": (BATCH, numba.int64, DRAFT, DRAFT, LORE, GROUND, WORTH, _I2, _I2, numba.float64[::1], _I1),
+        "redo": (DRAFT, DRAFT, LORE, _I1),
+    },
+    (evaluate, drafts, draft_kernels),
 )
 
 
@@ -97,3 +116,58 @@ class Trial:
 
         self._batch.outcomes[used * self.count :] = Outcome.SOLVED
         self._batch = advance(self.task, self._batch, calls, threads=core_count(), stop=stop)
+
+
+class Screen:
+    """Few instances, on which a program is edited at random by the thousand in compiled code."""
+
+    def __init__(self, task: Task, instances: Instances) -> None:
+        self.task = task
+        self.instances = instances.rows(np.argsort(instances.sizes, kind="stable"))
+        """The small ones first: most edited programs fail on those."""
+        size = int(instances.sizes.max())
+        self._batch = allocate(task, core_count(), size)
+        if task.frame_size:
+            self._batch = grow_stack(self._batch, (stack_limit(size) + 2) * task.frame_size)
+
+    def settle(self, program: Program, trial: Trial, weights: Reals, visits: tuple[Ints, Ints]) -> None:
+        """Take in a program to edit: what it costs, as `trial` measures it on these instances, and where it goes."""
+        costs = trial.run([program])[0]
+        is_solved = np.isfinite(costs)
+        self._program, self._draft = program, draft_of(program)
+        self._lore: Lore = lore_of(program, *visits)
+        self._ground = Ground(
+            sizes=np.ascontiguousarray(self.instances.sizes),
+            items=np.ascontiguousarray(self.instances.items),
+            reals=np.ascontiguousarray(self.instances.reals),
+            limits=trial.limits,
+            costs=np.where(is_solved, costs, trial.failure_costs),
+            failure_costs=np.asarray(trial.failure_costs, np.float64),
+            needed=is_solved,
+            weights=weights,
+        )
+
+    def run(self, states: Ints, prices: tuple[float, float], least: float) -> Reals:
+        """Return what the program gains, rules included, when it is edited with each of some generators [K, 2]."""
+        reward, rows, stop = self.task.reward, self.task.interface.action_rows, np.zeros(1, np.int64)
+        by_steps = self.task.measure == "steps"
+        worth = Worth(*prices, *((1.0, 0.0) if by_steps else (reward.step_cost, reward.progress)), by_steps, least)
+        gains = np.full(len(states), -np.inf)
+        threads = len(self._batch.outcomes)
+        parts = [part for part in np.array_split(np.arange(len(states)), threads) if len(part)]
+        kernel = specialise(self.task, TEMPLATE).screen
+        calls: list[Call] = []
+        for b, part in enumerate(parts):
+            piece = slice(int(part[0]), int(part[-1]) + 1)
+            room = blank(self._draft)
+            shared = (self._batch, b, self._draft, room, self._lore, self._ground, worth, rows)
+            calls.append((kernel, (*shared, states[piece], gains[piece], stop)))
+        with Crew(threads, stop, self.task.name) as crew:
+            crew.make(calls)
+        return gains
+
+    def edited(self, state: Ints) -> Program:
+        """Return the program that one of the generators [2] gives."""
+        room = blank(self._draft)
+        specialise(self.task, TEMPLATE).redo(self._draft, room, self._lore, state.copy())
+        return tidy(program_of(room, self._program))

@@ -1,0 +1,596 @@
+"""Compiled random edits of a draft, at the places where the program goes.
+
+An edit is drawn from a generator of two words, so that a draft and the generator's state give the edited draft again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar, cast
+
+import numba
+
+from surpass.arrays import Ints
+from surpass.learning.drafts import BITS, Draft, Lore
+from surpass.machine.kernel import UNCOUNTED, kernel
+from surpass.programs.evaluate import Digits
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+MOST_EDITS = 4
+MOST_TESTS = 4
+NONE = -1
+"""Stands for no place, no rule and no action."""
+(INSERT, ACTION, DROP, ADD_TEST, DROP_TEST, CHANGE_TEST, SWAP, COPY, RENAME, DETOUR, JOIN, SPLIT) = range(12)
+"""The kinds of edits; the last three only where the previous action is seen."""
+
+
+def compiled(function: Callable[P, R]) -> Callable[P, R]:
+    """Return a function that loops call; unlike a kernel it is not inlined, since edits are large and seldom."""
+    return cast(Callable[P, R], numba.njit(nogil=True, **UNCOUNTED)(function))
+
+
+# Random choices
+
+
+@compiled
+def uniform(random: Ints) -> float:
+    """Return a number in [0, 1) and move the generator [2] on in place.
+
+    A xorshift and a Weyl sequence of 32 bits each, in 64-bit integers: nothing overflows.
+    """
+    x = random[0]
+    x ^= (x << 13) & 0xFFFFFFFF
+    x ^= x >> 17
+    x ^= (x << 5) & 0xFFFFFFFF
+    random[0] = x
+    random[1] = (random[1] + 362437) & 0xFFFFFFFF
+    drawn: float = ((x + random[1]) & 0xFFFFFFFF) / 4294967296.0
+    return drawn
+
+
+@compiled
+def below(random: Ints, count: int) -> int:
+    """Return a whole number from 0 to `count - 1`."""
+    return min(count - 1, int(uniform(random) * count))
+
+
+# Reading a draft
+
+
+@kernel
+def holds(draft: Draft, place: int, rule: int, digits: Digits) -> bool:
+    """Tell whether all tests of a rule hold for the value numbers [F] of an observation."""
+    for c in range(draft.test_counts[place, rule]):
+        value = digits[draft.features[place, rule, c]]
+        if not (draft.sets[place, rule, c, value // BITS] >> (value % BITS)) & 1:
+            return False
+    return True
+
+
+@kernel
+def place_of(draft: Draft, lore: Lore, digits: Digits) -> int:
+    """Return the place where an observation is seen, or `NONE`."""
+    function, previous = lore.where
+    f = 0 if function < 0 else lore.function_of[digits[function]]
+    if f < 0:
+        return NONE
+    return int(draft.place_at[f, 0 if previous < 0 else digits[previous]])
+
+
+@kernel
+def firing(draft: Draft, place: int, digits: Digits) -> int:
+    """Return the first rule of a place that holds for an observation, or `NONE`."""
+    for rule in range(draft.rule_counts[place]):
+        if holds(draft, place, rule, digits):
+            return rule
+    return NONE
+
+
+@compiled
+def price(draft: Draft, rule_price: float, test_price: float) -> float:
+    """Return what the rules and conditions of a draft cost."""
+    cost = 0.0
+    for p in range(len(draft.owners)):
+        if draft.owners[p] >= 0:
+            cost += rule_price * draft.rule_counts[p]
+            for r in range(draft.rule_counts[p]):
+                cost += test_price * draft.test_counts[p, r]
+    return cost
+
+
+# Changing a draft
+
+
+@compiled
+def copy_rule(source: Draft, p: int, r: int, target: Draft, q: int, s: int) -> None:
+    """Copy a rule of a draft to a place of another, or of the same one, in place."""
+    target.actions[q, s] = source.actions[p, r]
+    target.test_counts[q, s] = source.test_counts[p, r]
+    for c in range(source.test_counts[p, r]):
+        target.features[q, s, c] = source.features[p, r, c]
+        for w in range(source.sets.shape[3]):
+            target.sets[q, s, c, w] = source.sets[p, r, c, w]
+
+
+@compiled
+def copy_draft(source: Draft, target: Draft) -> None:
+    """Copy a draft onto another one of the same shape, in place."""
+    for f in range(source.place_at.shape[0]):
+        for k in range(source.place_at.shape[1]):
+            target.place_at[f, k] = source.place_at[f, k]
+    for p in range(len(source.owners)):
+        target.owners[p] = source.owners[p]
+        target.rule_counts[p] = source.rule_counts[p]
+        if source.owners[p] >= 0:
+            for r in range(source.rule_counts[p]):
+                copy_rule(source, p, r, target, p, r)
+
+
+@compiled
+def make_room(draft: Draft, place: int, at: int) -> bool:
+    """Move the rules of a place from one on down by one, in place; return False if there is no room."""
+    count = draft.rule_counts[place]
+    if count == draft.actions.shape[1]:
+        return False
+    for r in range(count, at, -1):
+        copy_rule(draft, place, r - 1, draft, place, r)
+    draft.rule_counts[place] = count + 1
+    draft.test_counts[place, at] = 0
+    return True
+
+
+@compiled
+def remove_rule(draft: Draft, place: int, at: int) -> None:
+    """Remove a rule of a place, in place."""
+    for r in range(at, draft.rule_counts[place] - 1):
+        copy_rule(draft, place, r + 1, draft, place, r)
+    draft.rule_counts[place] -= 1
+
+
+@compiled
+def new_place(draft: Draft, owner: int, value: int) -> int:
+    """Give a value of the previous action a new place without rules, in place; return it, or `NONE` without room."""
+    for p in range(len(draft.owners)):
+        if draft.owners[p] < 0:
+            draft.owners[p] = owner
+            draft.rule_counts[p] = 0
+            draft.place_at[owner, value] = p
+            return p
+    return NONE
+
+
+@compiled
+def split(draft: Draft, place: int, value: int) -> int:
+    """Give one value of the previous action a place of its own with the same rules, in place; return it."""
+    owner = draft.owners[place]
+    shared = 0
+    for k in range(draft.place_at.shape[1]):
+        shared += draft.place_at[owner, k] == place
+    if shared < 2:
+        return place
+    fresh = new_place(draft, owner, value)
+    if fresh == NONE:
+        return place
+    for r in range(draft.rule_counts[place]):
+        copy_rule(draft, place, r, draft, fresh, r)
+    draft.rule_counts[fresh] = draft.rule_counts[place]
+    return fresh
+
+
+@compiled
+def some_place(draft: Draft, owner: int, random: Ints) -> int:
+    """Return any place of a function."""
+    count = 0
+    for p in range(len(draft.owners)):
+        count += draft.owners[p] == owner
+    left = below(random, count)
+    for p in range(len(draft.owners)):
+        if draft.owners[p] == owner:
+            if left == 0:
+                return p
+            left -= 1
+    return NONE
+
+
+@compiled
+def some_rule(draft: Draft, place: int, digits: Digits, random: Ints) -> int:
+    """Return a rule of a place, or `NONE` if it has none: the one that fires, or any."""
+    if draft.rule_counts[place] == 0:
+        return NONE
+    fires = firing(draft, place, digits)
+    return below(random, draft.rule_counts[place]) if fires == NONE or uniform(random) < 0.3 else fires
+
+
+@compiled
+def other_action(draft: Draft, lore: Lore, old: int, random: Ints) -> int:
+    """Return an action: the old one with another operand, one that the program takes, or any."""
+    kind = uniform(random)
+    if kind < 0.35 and old >= 0:
+        instruction = lore.action_rows[old, 0]
+        count = 0
+        while count < lore.operand_sizes.shape[1] and lore.operand_sizes[instruction, count] > 0:
+            count += 1
+        if count == 0:
+            return old
+        k = below(random, count)
+        value = below(random, lore.operand_sizes[instruction, k])
+        return int(old + (value - lore.action_rows[old, 1 + k]) * lore.operand_weights[instruction, k])
+    if kind < 0.65:
+        for _ in range(8):
+            p = below(random, len(draft.owners))
+            if draft.owners[p] >= 0 and draft.rule_counts[p] > 0:
+                return int(draft.actions[p, below(random, draft.rule_counts[p])])
+    instruction = below(random, len(lore.offsets))
+    action = lore.offsets[instruction]
+    for k in range(lore.operand_sizes.shape[1]):
+        if lore.operand_sizes[instruction, k] > 0:
+            action += below(random, lore.operand_sizes[instruction, k]) * lore.operand_weights[instruction, k]
+    return int(action)
+
+
+@compiled
+def lead_on(draft: Draft, place: int, action: int, instead: int, random: Ints) -> None:
+    """Give a new action a place to lead to in place, if it has none: where the replaced one leads or comes, or any."""
+    owner = draft.owners[place]
+    if draft.place_at.shape[1] == 1 or draft.place_at[owner, action + 1] >= 0:
+        return
+    goal, kind = place, uniform(random)
+    if instead >= 0 and draft.place_at[owner, instead + 1] >= 0:
+        goal = int(draft.place_at[owner, instead + 1])
+    if instead >= 0 and kind < 0.4:
+        fresh = new_place(draft, owner, action + 1)
+        if fresh != NONE and make_room(draft, fresh, 0):
+            draft.actions[fresh, 0] = instead
+        return
+    if kind < 0.55:
+        goal = some_place(draft, owner, random)
+    elif kind < 0.75:
+        goal = place
+    draft.place_at[owner, action + 1] = goal
+
+
+@compiled
+def write_test(
+    draft: Draft, lore: Lore, place: int, rule: int, at: int, feature: int, digits: Digits, random: Ints
+) -> None:
+    """Write a test of a feature in place that holds for what is seen: for its value alone, or for a few more."""
+    radix = lore.radices[feature]
+    draft.features[place, rule, at] = feature
+    for w in range(draft.sets.shape[3]):
+        draft.sets[place, rule, at, w] = 0
+    value, held = int(digits[feature]), 0
+    while True:
+        bit = 1 << (value % BITS)
+        held += (draft.sets[place, rule, at, value // BITS] & bit) == 0
+        draft.sets[place, rule, at, value // BITS] |= bit
+        if held >= radix - 1 or uniform(random) >= 0.3:
+            return
+        value = below(random, radix)
+
+
+@compiled
+def has_test(draft: Draft, place: int, rule: int, feature: int) -> int:
+    """Return which test of a rule is one of a feature, or `NONE`."""
+    for c in range(draft.test_counts[place, rule]):
+        if draft.features[place, rule, c] == feature:
+            return c
+    return NONE
+
+
+@compiled
+def write_tests(draft: Draft, lore: Lore, place: int, rule: int, digits: Digits, random: Ints) -> None:
+    """Write a few tests of a rule in place, all of which hold for what is seen."""
+    wanted = 1 + below(random, min(MOST_TESTS, len(lore.tested)))
+    for _ in range(wanted):
+        feature = lore.tested[below(random, len(lore.tested))]
+        if has_test(draft, place, rule, feature) == NONE:
+            at = draft.test_counts[place, rule]
+            write_test(draft, lore, place, rule, at, feature, digits, random)
+            draft.test_counts[place, rule] = at + 1
+
+
+# The edits
+
+
+@compiled
+def insert(draft: Draft, lore: Lore, place: int, digits: Digits, random: Ints) -> None:
+    """Insert a rule in place that fires for what is seen."""
+    fires = firing(draft, place, digits)
+    fires = draft.rule_counts[place] if fires == NONE else fires
+    old = draft.actions[place, fires] if fires < draft.rule_counts[place] else NONE
+    at = below(random, fires + 1) if uniform(random) < 0.5 else fires
+    action = other_action(draft, lore, old, random)
+    if make_room(draft, place, at):
+        draft.actions[place, at] = action
+        write_tests(draft, lore, place, at, digits, random)
+        lead_on(draft, place, action, old, random)
+
+
+@compiled
+def copy_one(draft: Draft, lore: Lore, place: int, digits: Digits, random: Ints) -> None:
+    """Copy a rule of the program to this place, and change an operand of its action or one of its tests, in place."""
+    p = below(random, len(draft.owners))
+    if draft.owners[p] < 0 or draft.rule_counts[p] == 0:
+        p = place
+    if draft.rule_counts[p] == 0:
+        return
+    r = below(random, draft.rule_counts[p])
+    at = below(random, draft.rule_counts[place] + 1)
+    if not make_room(draft, place, at):
+        return
+    copy_rule(draft, p, r + 1 if p == place and r >= at else r, draft, place, at)
+    if uniform(random) < 0.5:
+        draft.actions[place, at] = other_action(draft, lore, draft.actions[place, at], random)
+    else:
+        change_test(draft, lore, place, at, digits, random)
+    lead_on(draft, place, draft.actions[place, at], NONE, random)
+
+
+@compiled
+def copy_renamed(draft: Draft, lore: Lore, p: int, r: int, q: int, s: int, which: int) -> None:
+    """Copy a rule to a place of the same draft with the names of two variables changed, in place."""
+    draft.actions[q, s] = lore.renamed_actions[which, draft.actions[p, r]]
+    draft.test_counts[q, s] = draft.test_counts[p, r]
+    for c in range(draft.test_counts[p, r]):
+        feature = draft.features[p, r, c]
+        draft.features[q, s, c] = lore.renamed_features[which, feature]
+        for w in range(draft.sets.shape[3]):
+            draft.sets[q, s, c, w] = 0
+        for value in range(lore.radices[feature]):
+            if (draft.sets[p, r, c, value // BITS] >> (value % BITS)) & 1:
+                new = lore.renamed_values[which, feature, value]
+                draft.sets[q, s, c, new // BITS] |= 1 << (new % BITS)
+
+
+@compiled
+def find_origin(lore: Lore, done: Ints, count: int, action: int) -> tuple[int, int]:
+    """Return which of some actions another one is when two variables change their names, and which two; or `NONE`."""
+    for k in range(count):
+        for which in range(len(lore.renamed_actions)):
+            if lore.renamed_actions[which, done[k]] == action:
+                return k, which
+    return NONE, NONE
+
+
+@compiled
+def spread(draft: Draft, lore: Lore, place: int, came: int) -> None:
+    """Let the place after an action serve, with other names, after all actions of other names that it leads to."""
+    owner = draft.owners[place]
+    done = draft.notes
+    done[0], count, k = came, 1, 0
+    while k < count:
+        p = draft.place_at[owner, done[k] + 1]
+        for r in range(draft.rule_counts[p]):
+            action = draft.actions[p, r]
+            is_done = False
+            for j in range(count):
+                is_done |= done[j] == action
+            origin, which = find_origin(lore, done, count, action)
+            if is_done or origin == NONE or count == len(done):
+                continue
+            fresh = new_place(draft, owner, action + 1)
+            if fresh == NONE:
+                return
+            source = draft.place_at[owner, done[origin] + 1]
+            for s in range(draft.rule_counts[source]):
+                copy_renamed(draft, lore, source, s, fresh, s, which)
+            draft.rule_counts[fresh] = draft.rule_counts[source]
+            done[count] = action
+            count += 1
+        k += 1
+
+
+@compiled
+def rename(draft: Draft, lore: Lore, place: int, digits: Digits, random: Ints) -> None:
+    """Let two variables change their names, in place.
+
+    Where the previous action is seen, the rule that fires goes on with what came before, renamed; and places that
+    renamed actions lead to are renamed copies of those that the actions lead to. Elsewhere a rule is copied, renamed.
+    """
+    if len(lore.renamed_actions) == 0 or draft.rule_counts[place] == 0:
+        return
+    which, previous = below(random, len(lore.renamed_actions)), lore.where[1]
+    if previous < 0:
+        at = below(random, draft.rule_counts[place] + 1)
+        r = below(random, draft.rule_counts[place])
+        if make_room(draft, place, at):
+            copy_renamed(draft, lore, place, r + 1 if r >= at else r, place, at, which)
+        return
+    came = int(digits[previous]) - 1
+    rule = firing(draft, place, digits)
+    if came < 0 or rule == NONE:
+        return
+    owner = draft.owners[place]
+    draft.actions[place, rule] = lore.renamed_actions[which, came]
+    if uniform(random) < 0.5:
+        spread(draft, lore, split(draft, place, came + 1), came)
+        return
+    for p in range(len(draft.owners)):
+        if draft.owners[p] != owner:
+            continue
+        # A place that is added behind this one is come to in its turn.
+        for r in range(draft.rule_counts[p]):
+            action = draft.actions[p, r]
+            origin = lore.renamed_actions[which, action] + 1
+            source = draft.place_at[owner, origin]
+            if draft.place_at[owner, action + 1] >= 0 or source < 0 or not lore.followed[origin]:
+                continue
+            fresh = new_place(draft, owner, action + 1)
+            if fresh == NONE:
+                return
+            for k in range(draft.rule_counts[source]):
+                copy_renamed(draft, lore, source, k, fresh, k, which)
+            draft.rule_counts[fresh] = draft.rule_counts[source]
+
+
+@compiled
+def add_test(draft: Draft, lore: Lore, place: int, rule: int, digits: Digits, random: Ints) -> None:
+    """Add a test to a rule in place, which holds for what is seen or for all else; or replace one of its feature."""
+    feature = lore.tested[below(random, len(lore.tested))]
+    at = has_test(draft, place, rule, feature)
+    if at == NONE:
+        at = draft.test_counts[place, rule]
+        if at == draft.features.shape[2]:
+            return
+        draft.test_counts[place, rule] = at + 1
+    write_test(draft, lore, place, rule, at, feature, digits, random)
+    if uniform(random) < 0.5:
+        for value in range(lore.radices[feature]):
+            draft.sets[place, rule, at, value // BITS] ^= 1 << (value % BITS)
+
+
+@compiled
+def drop_test(draft: Draft, place: int, rule: int, random: Ints) -> None:
+    """Drop a test of a rule, in place."""
+    count = draft.test_counts[place, rule]
+    if count > 0:
+        for c in range(below(random, count), count - 1):
+            draft.features[place, rule, c] = draft.features[place, rule, c + 1]
+            for w in range(draft.sets.shape[3]):
+                draft.sets[place, rule, c, w] = draft.sets[place, rule, c + 1, w]
+        draft.test_counts[place, rule] = count - 1
+
+
+@compiled
+def change_test(draft: Draft, lore: Lore, place: int, rule: int, digits: Digits, random: Ints) -> None:
+    """Replace a test of a rule in place by another of the same feature or of any."""
+    count = draft.test_counts[place, rule]
+    if count > 0:
+        at = below(random, count)
+        feature = draft.features[place, rule, at]
+        if uniform(random) < 0.5:
+            feature = lore.tested[below(random, len(lore.tested))]
+        other = has_test(draft, place, rule, feature)
+        if other in (NONE, at):
+            write_test(draft, lore, place, rule, at, feature, digits, random)
+
+
+@compiled
+def swap_rules(draft: Draft, place: int, random: Ints) -> None:
+    """Swap two rules of a place that have conditions, in place."""
+    count = draft.rule_counts[place]
+    if count < 2:
+        return
+    i, j = below(random, count), below(random, count)
+    if i == j or draft.test_counts[place, i] == 0 or draft.test_counts[place, j] == 0:
+        return
+    first, last = min(i, j), max(i, j)
+    if make_room(draft, place, first):
+        copy_rule(draft, place, last + 1, draft, place, first)
+        copy_rule(draft, place, first + 1, draft, place, last + 1)
+        remove_rule(draft, place, first + 1)
+
+
+@compiled
+def detour(draft: Draft, lore: Lore, place: int, digits: Digits, random: Ints) -> None:
+    """Do one or two things before an action, which then comes next, in place."""
+    fires = firing(draft, place, digits)
+    if fires == NONE:
+        return
+    owner, goal = draft.owners[place], draft.actions[place, fires]
+    first = other_action(draft, lore, goal, random)
+    second = other_action(draft, lore, goal, random) if uniform(random) < 0.5 else NONE
+    if first in (goal, second) or second == goal:
+        return
+    if draft.place_at[owner, first + 1] >= 0 or (second != NONE and draft.place_at[owner, second + 1] >= 0):
+        return
+    if uniform(random) < 0.5:
+        if not make_room(draft, place, fires):
+            return
+        write_tests(draft, lore, place, fires, digits, random)
+    draft.actions[place, fires] = first
+    fresh = new_place(draft, owner, first + 1)
+    if fresh == NONE or not make_room(draft, fresh, 0):
+        return
+    draft.actions[fresh, 0] = goal if second == NONE else second
+    if second != NONE:
+        fresh = new_place(draft, owner, second + 1)
+        if fresh != NONE and make_room(draft, fresh, 0):
+            draft.actions[fresh, 0] = goal
+
+
+@compiled
+def join(draft: Draft, place: int, random: Ints) -> None:
+    """Make one place of two in place: the rules of one of them serve both."""
+    owner = draft.owners[place]
+    other = some_place(draft, owner, random)
+    if other in (place, NONE):
+        return
+    keep, gone = (place, other) if uniform(random) < 0.5 else (other, place)
+    for k in range(draft.place_at.shape[1]):
+        if draft.place_at[owner, k] == gone:
+            draft.place_at[owner, k] = keep
+    draft.owners[gone] = NONE
+
+
+@compiled
+def edit_once(draft: Draft, lore: Lore, kind: int, random: Ints) -> None:
+    """Edit a draft once in place, where the program goes often or ever."""
+    seen = len(lore.digits)
+    row = below(random, seen)
+    if uniform(random) < 0.5:
+        wanted, low, high = uniform(random), 0, seen - 1
+        while low < high:
+            middle = (low + high) // 2
+            if lore.often[middle] <= wanted:
+                low = middle + 1
+            else:
+                high = middle
+        row = low
+    digits = lore.digits[row]
+    place = place_of(draft, lore, digits)
+    if place == NONE:
+        return
+    if lore.where[1] >= 0 and (kind == SPLIT or (kind <= COPY and uniform(random) < 0.3)):
+        place = split(draft, place, int(digits[lore.where[1]]))
+    rule = some_rule(draft, place, digits, random)
+    if kind == INSERT:
+        insert(draft, lore, place, digits, random)
+    elif kind == COPY:
+        copy_one(draft, lore, place, digits, random)
+    elif kind == RENAME:
+        rename(draft, lore, place, digits, random)
+    elif kind == DETOUR:
+        detour(draft, lore, place, digits, random)
+    elif kind == JOIN:
+        join(draft, place, random)
+    elif kind == SWAP:
+        swap_rules(draft, place, random)
+    elif kind == SPLIT or rule == NONE:
+        return
+    elif kind == ACTION:
+        old = draft.actions[place, rule]
+        draft.actions[place, rule] = other_action(draft, lore, old, random)
+        lead_on(draft, place, draft.actions[place, rule], old, random)
+    elif kind == DROP:
+        if draft.rule_counts[place] > 1:
+            remove_rule(draft, place, rule)
+    elif kind == ADD_TEST:
+        add_test(draft, lore, place, rule, digits, random)
+    elif kind == DROP_TEST:
+        drop_test(draft, place, rule, random)
+    else:
+        change_test(draft, lore, place, rule, digits, random)
+
+
+WEIGHTS = (5, 3, 3, 2, 2, 3, 3, 1, 1, 4, 2, 1)
+"""How often each kind of edit is made; the last three only where the previous action is seen."""
+
+
+@compiled
+def edit(draft: Draft, lore: Lore, random: Ints) -> None:
+    """Edit a draft one to four times in place; a half of all are edited once."""
+    total = 0
+    kinds = len(WEIGHTS) if lore.where[1] >= 0 else DETOUR
+    for kind in range(kinds):
+        total += WEIGHTS[kind]
+    for _ in range(MOST_EDITS):
+        drawn, kind = below(random, total), 0
+        while drawn >= WEIGHTS[kind]:
+            drawn -= WEIGHTS[kind]
+            kind += 1
+        edit_once(draft, lore, kind, random)
+        if uniform(random) < 0.5:
+            return

@@ -1,0 +1,323 @@
+"""Programs as flat arrays with room to grow, which compiled code edits by the thousand."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cache
+from itertools import combinations
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from surpass.arrays import Flags, Ints, Reals
+from surpass.machine.features import PreviousAction
+from surpass.machine.state import FIRST
+from surpass.programs.evaluate import Digits
+from surpass.programs.program import Function, Place, Program, Rule, Test, place_features
+from surpass.tasks.task import Task
+
+BITS = 62
+"""How many values of a feature one word of a set holds."""
+ROOM = 8
+"""How many more places, rules at a place and conditions of a rule than a program has its draft can take."""
+
+
+MOST_NAMES = 24
+"""After how many actions that differ in the names of variables one place can be made to serve."""
+
+
+class Draft(NamedTuple):
+    """A program that is being edited, in place; the rules of a place stand one behind the other."""
+
+    place_at: Digits
+    """[functions, previous actions] the number of the place, or -1."""
+    owners: Ints
+    """[places] the function of each, or -1 where there is no place."""
+    rule_counts: Ints
+    """[places]"""
+    actions: Ints
+    """[places, rules]"""
+    test_counts: Ints
+    """[places, rules]"""
+    features: Digits
+    """[places, rules, tests] which feature is tested."""
+    sets: Ints
+    """[places, rules, tests, words] the values for which a test holds, as bits."""
+    notes: Ints
+    """[MOST_NAMES] room for edits to note actions in, since they allocate nothing."""
+
+
+class Lore(NamedTuple):
+    """What edits need to know: the interface, and what the program comes to."""
+
+    where: Ints
+    """[2] the features that tell the function and the previous action, or -1."""
+    function_of: Ints
+    """[values of the function's feature] the number of the function in the program, or -1."""
+    tested: Ints
+    """The features that can be tested."""
+    radices: Ints
+    """[features] how many values each has."""
+    action_rows: Ints
+    """[actions, 1 + operands]"""
+    offsets: Ints
+    """[instructions] the number of the first action of each."""
+    operand_weights: Ints
+    """[instructions, operands]"""
+    operand_sizes: Ints
+    """[instructions, operands] how many values each operand has; 0 for none."""
+    renamed_features: Ints
+    """[renamings, features] what each feature becomes when two variables change their names."""
+    renamed_values: Ints
+    """[renamings, features, values] what its values become."""
+    renamed_actions: Ints
+    """[renamings, actions]"""
+    followed: Flags
+    """[1 + actions] whether the program goes on after nothing and after each action, or never does."""
+    digits: Digits
+    """[observations, features] what the program comes to."""
+    often: Reals
+    """[observations] the share of the steps at this one or one before."""
+
+
+class Ground(NamedTuple):
+    """Instances that edited programs are compared on, and what the program does there."""
+
+    sizes: Ints
+    """[m]"""
+    items: Ints
+    """[m, W]"""
+    reals: Reals
+    """[m, X]"""
+    limits: Ints
+    """[m] how many steps an edited program may take."""
+    costs: Reals
+    """[m] what the program costs."""
+    failure_costs: Reals
+    """[m] what an instance costs that is not solved."""
+    needed: Flags
+    """[m] whether the program solves it, so that an edited one must."""
+    weights: Reals
+    """[m] what a cost counts for."""
+
+
+class Worth(NamedTuple):
+    """What things cost."""
+
+    rule_price: float
+    test_price: float
+    step_cost: float
+    progress: float
+    """What the score counts for."""
+    by_steps: bool
+    """Whether to use up the steps is a failure."""
+    least: float
+    """An edited program that gains less than this at any moment is given up."""
+
+
+_I1, _I2, _D2 = numba.int64[::1], numba.int64[:, ::1], numba.int16[:, ::1]
+_F1, _F2 = numba.float64[::1], numba.float64[:, ::1]
+DRAFT = numba.types.NamedTuple(  # type: ignore[no-untyped-call]
+    [_D2, _I1, _I1, _I2, _I2, numba.int16[:, :, ::1], numba.int64[:, :, :, ::1], _I1], Draft
+)
+GROUND = numba.types.NamedTuple(  # type: ignore[no-untyped-call]
+    [_I1, _I2, _F2, _I1, _F1, _F1, numba.boolean[::1], _F1], Ground
+)
+WORTH = numba.types.NamedTuple(  # type: ignore[no-untyped-call]
+    [*[numba.float64] * 4, numba.boolean, numba.float64], Worth
+)
+LORE = numba.types.NamedTuple(  # type: ignore[no-untyped-call]
+    [
+        _I1,
+        _I1,
+        _I1,
+        _I1,
+        _I2,
+        _I1,
+        _I2,
+        _I2,
+        _I2,
+        numba.int64[:, :, ::1],
+        _I2,
+        numba.boolean[::1],
+        _D2,
+        numba.float64[::1],
+    ],
+    Lore,
+)
+
+
+def draft_of(program: Program) -> Draft:
+    """Return a program as arrays, with some room to grow."""
+    interface = program.task.interface
+    previous = place_features(interface)[1]
+    places = [(f, place) for f, function in enumerate(program.functions) for place in function.places]
+    shape = (
+        len(places) + ROOM,
+        max((len(place.rules) for _, place in places), default=0) + ROOM,
+        max((len(rule.conditions) for rule in program.rules), default=0) + ROOM,
+    )
+    words = 1 + max(((radix - 1) // BITS for radix in _testable(program.task).values()), default=0)
+    draft = Draft(
+        np.full((len(program.functions), 1 if previous is None else interface.radices[previous]), -1, np.int16),
+        np.full(shape[0], -1, np.int64),
+        np.zeros(shape[0], np.int64),
+        np.zeros(shape[:2], np.int64),
+        np.zeros(shape[:2], np.int64),
+        np.zeros(shape, np.int16),
+        np.zeros((*shape, words), np.int64),
+        np.zeros(MOST_NAMES, np.int64),
+    )
+    for p, (f, place) in enumerate(places):
+        draft.owners[p], draft.rule_counts[p] = f, len(place.rules)
+        draft.place_at[f, list(place.after or (0,))] = p
+        for r, rule in enumerate(place.rules):
+            draft.actions[p, r], draft.test_counts[p, r] = rule.action, len(rule.conditions)
+            for c, test in enumerate(rule.conditions):
+                draft.features[p, r, c] = test.feature
+                for value in test.values:
+                    draft.sets[p, r, c, value // BITS] |= 1 << value % BITS
+    return draft
+
+
+def blank(draft: Draft) -> Draft:
+    """Return room for a draft of the same shape."""
+    return Draft._make(np.zeros_like(array) for array in draft)
+
+
+def program_of(draft: Draft, program: Program) -> Program:
+    """Return the program that a draft of `program` has become."""
+    functions = []
+    has_previous = place_features(program.task.interface)[1] is not None
+    for f, function in enumerate(program.functions):
+        places = []
+        for p in np.flatnonzero(draft.owners == f).tolist():
+            after = np.flatnonzero(draft.place_at[f] == p).tolist()
+            rules = tuple(_rule(draft, p, r) for r in range(draft.rule_counts[p]))
+            if after and rules:
+                places.append(Place(tuple(after) if has_previous else (), rules))
+        functions.append(Function(function.ids, tuple(places)))
+    return replace(program, functions=tuple(functions))
+
+
+def _rule(draft: Draft, p: int, r: int) -> Rule:
+    tests = []
+    for c in range(draft.test_counts[p, r]):
+        words = draft.sets[p, r, c].tolist()
+        values = frozenset(BITS * w + k for w, word in enumerate(words) for k in range(BITS) if word >> k & 1)
+        tests.append(Test(int(draft.features[p, r, c]), values))
+    return Rule(tuple(tests), int(draft.actions[p, r]))
+
+
+def lore_of(program: Program, observations: Ints, counts: Ints) -> Lore:
+    """Return what edits of a program need to know, given what it comes to and how often."""
+    interface = program.task.interface
+    where = place_features(interface)
+    function_of = np.full(1 if where[0] is None else interface.radices[where[0]], -1, np.int64)
+    for f, function in enumerate(program.functions):
+        function_of[list(function.ids or range(len(function_of)))] = f
+    most = max(1, interface.most_operands)
+    sizes = np.zeros((len(interface.instructions), most), np.int64)
+    for k, instruction in enumerate(interface.instructions):
+        sizes[k, : len(instruction.operands)] = [len(operand.values) for operand in instruction.operands]
+    weights = np.zeros_like(sizes)
+    weights[:, : interface.operand_weights.shape[1]] = interface.operand_weights[:, :most]
+    digits = np.ascontiguousarray(interface.digits(observations), np.int16)
+    followed = np.zeros(1 + interface.action_count, np.bool_)
+    if where[1] is not None:
+        followed[digits[:, where[1]]] = True
+    return Lore(
+        np.array([-1 if k is None else k for k in where], np.int64),
+        function_of,
+        np.array(sorted(_testable(program.task)), np.int64),
+        np.array(interface.radices, np.int64),
+        np.ascontiguousarray(interface.action_rows, np.int64),
+        np.array(interface.offsets, np.int64),
+        weights,
+        sizes,
+        *renamings_of(program.task),
+        followed,
+        digits,
+        np.cumsum(counts) / max(1, counts.sum()),
+    )
+
+
+MIRRORED = {"<": ">", ">": "<"}
+
+
+@cache
+def renamings_of(task: Task) -> tuple[Ints, Ints, Ints]:
+    """Return what features, their values and actions become when two variables change their names, for each such pair.
+
+    Only pairs count for which every feature has a counterpart: one whose name is the same with the names of the
+    variables changed, or the same comparison the other way round.
+    """
+    interface = task.interface
+    most = max((radix for k, radix in _testable(task).items()), default=1)
+    features, values, actions = [], [], []
+    for a, b in combinations(range(len(task.memory.registers)), 2):
+        found = _rename_features(task, task.memory.names[a], task.memory.names[b], most)
+        renamed = _rename_actions(task, FIRST + a, FIRST + b)
+        if found is not None and (renamed != np.arange(interface.action_count)).any():
+            features.append(found[0])
+            values.append(found[1])
+            actions.append(renamed)
+    count = (len(features), len(interface.features))
+    return (
+        np.array(features, np.int64).reshape(count),
+        np.array(values, np.int64).reshape(*count, most),
+        np.array(actions, np.int64).reshape(len(features), interface.action_count),
+    )
+
+
+def _rename_features(task: Task, a: str, b: str, most: int) -> tuple[list[int], list[list[int]]] | None:
+    """Return the counterparts of all features and of their values; None if one that can be tested has none."""
+    features, testable = task.interface.features, _testable(task)
+    number = {feature.name: k for k, feature in enumerate(features)}
+    swapped = {a: b, b: a}
+    found, values = [], []
+    for k, feature in enumerate(features):
+        name = re.sub(r"\w+", lambda word: swapped.get(word[0], word[0]), feature.name)
+        same = list(range(most))
+        if isinstance(feature, PreviousAction) or k not in testable:
+            found.append(k)
+            values.append(same)
+            continue
+        if name not in number:
+            left, _, right = name.partition(" ? ")
+            name, own = f"{right} ? {left}", [str(value) for value in feature.values]
+            mirrored = [MIRRORED.get(value, value) for value in own]
+            if name not in number or sorted(own) != sorted(mirrored):
+                return None
+            same[: len(own)] = [own.index(value) for value in mirrored]
+        other = features[number[name]]
+        if isinstance(other, PreviousAction) or other.values != feature.values:
+            return None
+        found.append(number[name])
+        values.append(same)
+    return found, values
+
+
+def _rename_actions(task: Task, a: int, b: int) -> Ints:
+    """Return the counterpart of each action when two registers change their names."""
+    interface = task.interface
+    registers = range(FIRST, FIRST + len(task.memory.registers))
+    swapped = {a: b, b: a}
+    rows = interface.action_rows.copy()
+    for k, instruction in enumerate(interface.instructions):
+        own = rows[:, 0] == k
+        for at, operand in enumerate(instruction.operands, 1):
+            if operand.codes and all(code in registers for code in operand.codes) and {a, b} <= set(operand.codes):
+                new = [operand.codes.index(swapped.get(code, code)) for code in operand.codes]
+                rows[own, at] = np.array(new)[rows[own, at]]
+    offsets = np.array(interface.offsets)[rows[:, 0]]
+    numbers: Ints = offsets + (interface.operand_weights[rows[:, 0]] * rows[:, 1:]).sum(axis=1)
+    return numbers
+
+
+def _testable(task: Task) -> dict[int, int]:
+    """Return the features that rules may test, each with how many values it has."""
+    places = place_features(task.interface)
+    return {k: radix for k, radix in enumerate(task.interface.radices) if k not in places and radix > 1}
