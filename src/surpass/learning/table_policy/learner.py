@@ -45,6 +45,8 @@ PATIENCE = 5
 HARD_SHARE = 0.25
 """The share of the episodes that are played on instances that failed, once there are any."""
 MOST_HARD = 400
+FEW = 3.0
+"""How often an observation must have come up of late for the table to have an answer of its own."""
 FURTHEST = 30.0
 """How far a logit may lie below the largest of its decision."""
 STATE = {
@@ -111,7 +113,7 @@ class TablePolicyConfig:
     solved: Share = 0.98
     """The share of a stage's episodes that must be solved before the next begins."""
     mending: Whole = 40
-    """How many times the network may be checked, and what it fails on learned."""
+    """How many times the network may be checked, and what it fails on learned in as many updates as a stage has."""
     checked: Batch = 200
     """Fresh instances on which the most likely actions are measured at the end of each round."""
 
@@ -135,18 +137,16 @@ class TablePolicyConfig:
 
 
 class MostLikely:
-    """The most likely actions of a table policy as an agent; where the table has none, the teacher's."""
+    """The most likely actions of a table policy as an agent, for observations that came up more than a few times."""
 
-    def __init__(self, policy: TablePolicy) -> None:
-        self.policy, self.task, self.name = policy, policy.task, "rl"
+    def __init__(self, policy: TablePolicy, fit: CriticFit) -> None:
+        self.policy, self.fit, self.task, self.name = policy, fit, policy.task, "rl"
 
     def actions(self, observations: Ints) -> Ints:
         """Return the action [m] for each packed observation [m], or `NO_ACTION`."""
         found = self.policy.best_actions(observations)
-        missing = found == NO_ACTION
-        if self.policy.teacher is not None and missing.any():
-            found[missing] = self.policy.teacher.actions(observations[missing])
-        return found
+        visits = self.fit.with_room(self.policy.count).visits[self.policy.rows_of(observations)]
+        return np.where(visits >= FEW, found, NO_ACTION)
 
 
 class TablePolicyGradient:
@@ -199,7 +199,7 @@ class TablePolicyGradient:
         """The learner of the most likely actions."""
         if self._pupil is None:
             config = ImitationConfig(task=self.task.name, teacher=self.config.teacher, seed=self.config.seed)
-            self._pupil = Imitation(self.task, config, teacher=MostLikely(self.policy))
+            self._pupil = Imitation(self.task, config, teacher=self.most_likely)
         return self._pupil
 
     @property
@@ -221,6 +221,11 @@ class TablePolicyGradient:
     def finished(self) -> bool:
         """Whether the network equals the table."""
         return self.done and self.pupil.finished
+
+    @property
+    def most_likely(self) -> MostLikely:
+        """What the network learns."""
+        return MostLikely(self.policy, self.critic)
 
     def agent(self, name: str = "rl") -> NetworkAgent:
         """Return the network as an agent."""
@@ -249,14 +254,15 @@ class TablePolicyGradient:
         self._set_temperature()
         self.policy.refresh()
         solved = steps = played = 0.0
-        for _ in range(config.updates_per_round):
+        updates = config.updates_per_round if self.is_descending else config.updates
+        for _ in range(updates):
             outcomes, taken = self.update()
             solved, steps, played = solved + (outcomes == Outcome.SOLVED).sum(), steps + taken, played + len(outcomes)
         if self.is_descending:
             self.stage_updates += config.updates_per_round
             self._end_stage(solved / max(1, played))
         request = Request(size=size, count=config.checked, seed=config.seed * 1000 + 1, queries=self.queries)
-        results = run(MostLikely(self.policy), self.task.draw(request), find_loops=self.task.measure == "steps")
+        results = run(self.most_likely, self.task.draw(request), find_loops=self.task.measure == "steps")
         return {
             "round": self.updates // config.updates_per_round,
             "updates": self.updates,
@@ -386,8 +392,7 @@ class TablePolicyGradient:
         if self.is_sound:
             return {"round": self.mended, "updates": self.updates, "failing": 0, "observations": len(table)}
         self.hard = [*dict.fromkeys([*self.hard, *failures])][-MOST_HARD:]
-        if self.teacher is None:
-            self.policy.teacher = Table(self.task, network)
+        self.policy.teacher = Table(self.task, network)
         curve = self._round()
         self.pupil.learn_again(table.observations)
         return {**curve, "failing": len(failures)}

@@ -186,11 +186,15 @@ class TablePolicy:
         exists = np.arange(self.width) < self._choice_counts[self.nodes[rows]][:, None]
         return np.where(exists, self.logits[rows] + self.shared_logits[self.shared[rows]], -np.inf)
 
+    def rows_of(self, observations: Ints) -> Ints:
+        """Return the row of the choice of an instruction for each observation [m]; -1 for one that has not come up."""
+        return self.places[find_all(self.keys, observations)]
+
     def best_actions(self, observations: Ints) -> Ints:
         """Return the action [m] that the largest logits choose for each observation [m], or `NO_ACTION`."""
-        places, tree = find_all(self.keys, observations), self._tree
-        is_known = self.keys[places] != EMPTY
-        rows = np.where(is_known, self.places[places], 0)
+        tree, rows = self._tree, self.rows_of(observations)
+        is_known = rows != EMPTY
+        rows = np.where(is_known, rows, 0)
         instructions = choices = self._best(rows)
         actions = tree.offsets[instructions].copy()
         for k in range(tree.weights.shape[1]):
@@ -212,7 +216,8 @@ class TablePolicy:
     def save(self) -> Tensors:
         """Return everything that `load` needs."""
         codes = np.array(list(self._shared_rows), np.int64).reshape(-1, 2)
-        rows = {name: getattr(self, name)[: self.count] for name in ("observations", "nodes", "origins", "logits")}
+        names = ("observations", "nodes", "origins", "taught", "logits")
+        rows = {name: getattr(self, name)[: self.count] for name in names}
         return {**rows, "shared": self.shared_logits[: len(codes)], "codes": codes}
 
     def load(self, tensors: Tensors) -> None:
@@ -220,7 +225,9 @@ class TablePolicy:
         self._clear()
         observations = take_numbers(tensors, "observations", self.task.interface.observation_count)
         count = len(observations)
-        nodes, origins = (take(tensors, name, np.zeros(count, np.int64), SOURCE) for name in ("nodes", "origins"))
+        nodes, origins, taught = (
+            take(tensors, name, np.zeros(count, np.int64), SOURCE) for name in ("nodes", "origins", "taught")
+        )
         logits = take(tensors, "logits", np.zeros((count, self.width)), SOURCE)
         codes = take(tensors, "codes", tensors.get("codes", np.zeros((0, 2), np.int64)).astype(np.int64), SOURCE)
         shared = take(tensors, "shared", np.zeros((len(codes), self.width)), SOURCE)
@@ -241,7 +248,9 @@ class TablePolicy:
         is_same = np.array_equal(self.nodes[:count], nodes)
         if not is_same or list(self._shared_rows) != [tuple(code) for code in codes.tolist()]:
             raise SavedFileError(f"{SOURCE} has decisions that do not follow from each other")
-        self.logits[:count] = logits
+        if not ((taught >= NO_ACTION) & (taught < self.width)).all():
+            raise SavedFileError(f"{SOURCE} has choices of a teacher that there are not")
+        self.logits[:count], self.taught[:count] = logits, taught
         self.shared_logits[: len(shared)] = shared
         self.refresh()
 
