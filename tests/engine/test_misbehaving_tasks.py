@@ -47,6 +47,16 @@ WHILE = "    while True:\n        state.reals[TOTAL] += 1\n"
 LINE = r" \(mountain.py, line \d+\), "
 
 INDEX = {
+    "a hint that reads past the end": Edit(
+        "find_wrong=find_wrong,",
+        'find_wrong=find_wrong,\n        hints=(surpass.value("far", item, 99),),',
+        r"hint 'far': 'item' reads register 99, but the task declares 5 to 7",
+    ),
+    "a hint that is no value": Edit(
+        "find_wrong=find_wrong,",
+        "find_wrong=find_wrong,\n        hints=(item,),",
+        r"hints of task 'mountain'.*surpass.value",
+    ),
     "a step past the end": Edit(
         WALK,
         "    state.registers[v] += step\n",
