@@ -1,6 +1,7 @@
 """Every command of the README and the docs works, in the order in which its page gives them.
 
-A command that learns, checks or measures for long is given a small effort here; with SURPASS_LONG_TESTS it runs as it stands.
+A command that learns, checks or measures for long is given a small effort here; with SURPASS_LONG_TESTS it runs as it
+stands.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def run(words: list[str]) -> None:
     if not LONG and verb in APART:
         return
     small = "" if LONG else SMALL.get(verb, "")
-    added = [word for word in shlex.split(small)]
+    added = shlex.split(small)
     for name, value in zip(added[::2], added[1::2], strict=True):
         if name not in words:
             words = [*words, name, value]
