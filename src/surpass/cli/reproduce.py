@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,11 +11,8 @@ from surpass.cli.options import Json, OutputFile, Seed
 from surpass.cli.progress import show_progress
 from surpass.cli.sweep import show_sweep
 from surpass.errors import SettingError, UnknownNameError
+from surpass.printing import wrap
 from surpass.reading import ANY_SEED, Range, as_path, check_range
-
-COLUMNS = 100
-"""The width that everything is printed in."""
-
 
 def reproduce_command(
     table: Annotated[
@@ -98,7 +94,7 @@ def reproduce_command(
         record["tables"], record["verdicts"] = [one.as_json() for one in made], count_verdicts(made)
         counts = ", ".join(f"{number} {verdict}" for verdict, number in record["verdicts"].items())
         for text in (NOTE, f"Cells: {counts}."):
-            add(textwrap.fill(text, COLUMNS), text + "\n")
+            add(wrap(text), text + "\n")
     if table in ("curves", "all"):
         record["curves"] = []
         for name in EXPERIMENTS:

@@ -14,7 +14,7 @@ import typer
 
 from surpass.cli.options import Json, OutputFile, parse_seeds
 from surpass.errors import SettingError
-from surpass.printing import text_table
+from surpass.printing import text_table, wrap
 
 if TYPE_CHECKING:
     from surpass.learning.sweeps import SweepState
@@ -86,7 +86,7 @@ def _list(output: OutputFile) -> None:
         rows = [[name, one.task, one.method, f"{len(one.variants):,}"] for name, one in recipes.items()]
         print(text_table("Recipes", ["recipe", "task", "method", "runs"], rows))
         for name, one in recipes.items():
-            print(f"{name}: {one.about}")
+            print(wrap(f"{name}: {one.about}", "    ", first=""))
     output.write_json([one.as_json() for one in recipes.values()])
 
 
