@@ -175,9 +175,7 @@ def _break_last(others: Sequence[_Column], last: _Column, room: int) -> list[str
     height = max(len(heading), *(len(column.lines(tall=True)) for column in others))
     aligned = [column.aligned(tall=True, height=height) for column in others]
     rows = ["  ".join(cells) for cells in zip(*aligned, strict=True)]
-    lines = [
-        f"{row}  {text}" for row, text in zip(rows, [*[""] * (height - len(heading)), *heading], strict=False)
-    ]
+    lines = [f"{row}  {text}" for row, text in zip(rows, [*[""] * (height - len(heading)), *heading], strict=False)]
     for row, text in zip(rows[height:], texts, strict=True):
         lines += [f"{part}  {line}" for part, line in zip_longest([row], text, fillvalue=" " * len(row))]
     return [line.rstrip() for line in lines]

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from surpass.cli.help import FILES
 from surpass.cli.options import AgentName, Json, OutputFile, TaskName
 from surpass.cli.progress import show_progress
 from surpass.errors import SettingError, UnknownNameError
@@ -16,20 +17,26 @@ SUFFIXES = {".py": "python", ".c": "c"}
 
 def export_command(
     agent: AgentName,
-    out: Annotated[Path, typer.Option(help="The file to write (- for the output).", metavar="FILE")],
+    out: Annotated[
+        Path, typer.Option(help="The file to write (- for the output).", metavar="FILE", rich_help_panel=FILES)
+    ],
     to: Annotated[
         str | None,
         typer.Option(help="The language: python or c.  [default: by the file's name]", metavar="python|c"),
     ] = None,
     task: TaskName = None,
-    seed: Annotated[int, typer.Option(help="Draws other instances to collect what occurs with the agent.")] = 0,
+    seed: Annotated[
+        int, typer.Option(help="Draws other instances to collect what occurs with the agent.", metavar="N")
+    ] = 0,
     json: Json = None,
 ) -> None:
     """Write an agent as one source file that needs nothing of surpass.
 
     It gives the same results in the same number of steps. Its heading says how it is called.
 
-    Example: surpass export zoo:sort-quick --to c --out sort.c
+    Examples:
+      surpass export zoo:sort-quick --to c --out sort.c
+      surpass export zoo:search --out search.py
     """
     from surpass import api
     from surpass.programs.export import LANGUAGES

@@ -12,6 +12,7 @@ import typer
 from surpass.cli.check import check_command
 from surpass.cli.evaluate import evaluate_command
 from surpass.cli.export import export_command
+from surpass.cli.help import Commands
 from surpass.cli.learn import learn_command
 from surpass.cli.reproduce import reproduce_command
 from surpass.cli.show import show_command
@@ -28,10 +29,12 @@ LONGEST_LINE = 2000
 
 app = typer.Typer(
     name="surpass",
+    cls=Commands,
     help="Learn algorithms that beat their teachers.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode="rich",
 )
 app.command("tasks")(tasks_command)
 app.command("learn")(learn_command)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from surpass.cli.help import FILES, INSTANCES
 from surpass.cli.options import Json, OutputFile, Seed
 from surpass.cli.progress import show_progress
 from surpass.cli.sweep import show_sweep
@@ -14,13 +15,22 @@ from surpass.errors import SettingError, UnknownNameError
 from surpass.printing import wrap
 from surpass.reading import ANY_SEED, Range, as_path, check_range
 
+
 def reproduce_command(
     table: Annotated[
         str, typer.Argument(help="teachers, best, table1 to table6, curves, or all of them.", metavar="TABLE")
     ],
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer instances: all in about a minute.")] = False,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="Fewer instances: all in about a minute.", rich_help_panel=INSTANCES),
+    ] = False,
     instances: Annotated[
-        int | None, typer.Option(help="The most instances per cell.  [default: 1000; 100 with --quick]")
+        int | None,
+        typer.Option(
+            help="The most instances per cell.  [default: 1000; 100 with --quick]",
+            metavar="N",
+            rich_help_panel=INSTANCES,
+        ),
     ] = None,
     seed: Seed = 0,
     retrain: Annotated[
@@ -28,14 +38,20 @@ def reproduce_command(
     ] = False,
     stand_in: Annotated[
         list[str] | None,
-        typer.Option(help="Run another agent in place of one of the zoo.", metavar="zoo:TASK/NAME=AGENT"),
+        typer.Option(help="Run another agent in place of one of the zoo: zoo:TASK/NAME=AGENT.", metavar="ZOO=AGENT"),
     ] = None,
-    out: Annotated[Path, typer.Option(help="The folder for figures and what is trained again.")] = Path(
-        "runs/reproduce"
-    ),
+    out: Annotated[
+        Path,
+        typer.Option(help="The folder for figures and what is trained again.", metavar="FOLDER", rich_help_panel=FILES),
+    ] = Path("runs/reproduce"),
     json: Json = None,
     markdown: Annotated[
-        Path | None, typer.Option(help="Also write the tables to this file as Markdown (- for the output).")
+        Path | None,
+        typer.Option(
+            help="Also write the tables to this file as Markdown (- for the output).",
+            metavar="FILE",
+            rich_help_panel=FILES,
+        ),
     ] = None,
 ) -> None:
     """Print tables of the paper beside ours, made by the agents of the zoo, and draw its training curves.
@@ -46,9 +62,10 @@ def reproduce_command(
     compared. "best" sets the programs that were found beside the best that we wrote by hand. "curves" draws figures
     from data that ships with surpass. Training again takes hours; it goes on where it was broken off.
 
-    Example: surpass reproduce table3 --json table3.json --markdown table3.md
-
-    Example: surpass reproduce table3 --stand-in zoo:search/rl+imitation-binary_search=runs/mine
+    Examples:
+      surpass reproduce all --quick
+      surpass reproduce table3 --json table3.json --markdown table3.md
+      surpass reproduce table3 --stand-in zoo:search/rl=runs/mine
     """
     from surpass.evaluation.curves import EXPERIMENTS, make_figure, shipped_curves, train_curves
     from surpass.evaluation.layout import NOTE

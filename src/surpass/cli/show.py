@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from surpass.cli.help import FILES, INSTANCES
 from surpass.cli.options import AgentName, Json, OutputFile, TaskName
 from surpass.cli.progress import show_progress
 from surpass.errors import SettingError
@@ -21,13 +22,31 @@ def show_command(
         typer.Option(help="Another agent: show where the two part and where steps are saved.", metavar="AGENT"),
     ] = None,
     size: Annotated[
-        int | None, typer.Option(help="The size on which steps are counted.  [default: the largest to learn on]")
+        int | None,
+        typer.Option(
+            help="The size on which steps are counted.  [default: the largest to learn on]",
+            metavar="N",
+            rich_help_panel=INSTANCES,
+        ),
     ] = None,
-    instances: Annotated[int, typer.Option(help="How many instances they are counted on.")] = 100,
-    data: Annotated[str | None, typer.Option(help="The distribution of these instances.", metavar="NAME")] = None,
-    seed: Annotated[int, typer.Option(help="Draws other instances, here and to collect what occurs.")] = 0,
+    instances: Annotated[
+        int, typer.Option(help="How many instances they are counted on.", metavar="N", rich_help_panel=INSTANCES)
+    ] = 100,
+    data: Annotated[
+        str | None,
+        typer.Option(help="The distribution of these instances.", metavar="NAME", rich_help_panel=INSTANCES),
+    ] = None,
+    seed: Annotated[
+        int,
+        typer.Option(
+            help="Draws other instances, here and to collect what occurs.", metavar="N", rich_help_panel=INSTANCES
+        ),
+    ] = 0,
     out: Annotated[
-        Path | None, typer.Option(help="Also write the program to this file, to read and edit.", metavar="FILE.rules")
+        Path | None,
+        typer.Option(
+            help="Also write the program to this file, to read and edit.", metavar="FILE.rules", rich_help_panel=FILES
+        ),
     ] = None,
     json: Json = None,
 ) -> None:
@@ -36,7 +55,10 @@ def show_command(
     Each line with an action has the numbers of its rules, their share of the steps of a typical run, and how many
     observations they answer.
 
-    Example: surpass show zoo:sort-quick/imitation-quick_sort
+    Examples:
+      surpass show zoo:sort-quick/imitation-quick_sort
+      surpass show zoo:sort-bubble --out my-sort.rules
+      surpass show zoo:search --compare teacher:binary_search
     """
     from surpass import api
     from surpass.agents import as_agent

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from surpass.cli.help import FILES, RUNNING
 from surpass.cli.options import Json, OutputFile, parse_seeds
 from surpass.errors import SettingError
 from surpass.printing import text_table, wrap
@@ -28,13 +29,25 @@ def sweep_command(
         str | None,
         typer.Argument(help="A TOML file, a recipe of --list, zoo:NAME or a run's folder.", metavar="[RECIPE]"),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="The sweep's folder.  [default: runs/sweep-RECIPE]")] = None,
-    processes: Annotated[
-        int | None, typer.Option(help="Runs side by side, each on one core.  [default: the number of cores]")
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The sweep's folder.  [default: runs/sweep-RECIPE]", metavar="FOLDER", rich_help_panel=FILES),
     ] = None,
-    seeds: Annotated[str | None, typer.Option(help="Other seeds than the recipe's, such as 0,1,2.")] = None,
+    processes: Annotated[
+        int | None,
+        typer.Option(
+            help="Runs side by side, each on one core.  [default: the number of cores]",
+            metavar="N",
+            rich_help_panel=RUNNING,
+        ),
+    ] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(help="Other seeds than the recipe's, such as 0,1,2.", metavar="N,N,...", rich_help_panel=RUNNING),
+    ] = None,
     task: Annotated[
-        str | None, typer.Option(help="The Python file that registers the recipe's task, if it is your own.")
+        str | None,
+        typer.Option(help="The Python file that registers the recipe's task, if it is your own.", metavar="FILE"),
     ] = None,
     list_recipes: Annotated[bool, typer.Option("--list", help="List the recipes that ship with surpass.")] = False,
     json: Json = None,
@@ -44,7 +57,10 @@ def sweep_command(
     A sweep that was killed goes on when it is started again. A run that fails is noted with its reason and
     stops none of the others. The sweep's folder is an agent: that of its best run.
 
-    Example: surpass sweep quick-search
+    Examples:
+      surpass sweep --list
+      surpass sweep quick-search
+      surpass sweep my-sweep.toml --processes 8 --json ranking.json
     """
     from surpass.agents import as_task
     from surpass.engine.run import core_count

@@ -19,7 +19,13 @@ def tasks_command(
     ] = None,
     json: Json = None,
 ) -> None:
-    """List the tasks, or show what one sees and does, its sizes, teachers and search space."""
+    """List the tasks, or show what one sees and does, its sizes, teachers and search space.
+
+    Examples:
+      surpass tasks
+      surpass tasks sort-bubble
+      surpass tasks my-task.py --json task.json
+    """
     from surpass.agents import as_task
     from surpass.tasks.registry import known_tasks
 

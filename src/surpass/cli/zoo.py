@@ -22,6 +22,10 @@ def zoo_command(
     """List the trained agents that ship with surpass, or show one with its recipe and scores.
 
     The JSON is a list with name, task, method, teacher, seconds, date, scores, rules and recipe of each agent.
+
+    Examples:
+      surpass zoo
+      surpass zoo sort-quick/improvement-hoare_sort
     """
     from surpass.agents.zoo import find_resident, residents
 

@@ -127,7 +127,9 @@ class Usage(Printed):
         }
 
     def __str__(self) -> str:
-        return f"{self.program.listing(self._columns)}\n" + "".join(f"{wrap(line, '  ', first='')}\n" for line in self._explain())
+        return f"{self.program.listing(self._columns)}\n" + "".join(
+            f"{wrap(line, '  ', first='')}\n" for line in self._explain()
+        )
 
     def _columns(self, rules: tuple[int, ...]) -> tuple[str, str]:
         """Return what share of the steps some rules take, and how many observations they answer."""
