@@ -108,7 +108,7 @@ class _Column(NamedTuple):
 
     def lines(self, *, tall: bool) -> list[str]:
         """Return the heading: on one line, or on as many as make it no wider than it must be."""
-        if not tall:
+        if not tall or self.is_continued:
             return [self.heading]
         narrowest = max(map(len, (*self.cells, *self.heading.split())), default=0)
         return wrap(self.heading, width=max(1, narrowest)).split("\n")

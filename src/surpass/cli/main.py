@@ -10,6 +10,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from surpass.cli.check import check_command
+from surpass.cli.display import Teller
 from surpass.cli.evaluate import evaluate_command
 from surpass.cli.export import export_command
 from surpass.cli.help import Commands
@@ -67,10 +68,8 @@ def _options(
 
 def _tell_on_error_stream() -> None:
     """Let what the package has to say while it works go to the error stream."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("surpass: %(message)s"))
     log = logging.getLogger("surpass")
-    log.handlers[:] = [handler]
+    log.handlers[:] = [Teller()]
     log.setLevel(logging.INFO)
     log.propagate = False
 

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from surpass.cli.help import FILES, INSTANCES
+from surpass.cli.live import SweepView
 from surpass.cli.options import Json, OutputFile, Seed
 from surpass.cli.progress import show_progress
-from surpass.cli.sweep import show_sweep
 from surpass.errors import SettingError, UnknownNameError
 from surpass.printing import wrap
 from surpass.reading import ANY_SEED, Range, as_path, check_range
@@ -107,7 +107,8 @@ def reproduce_command(
             )
             for one in reproduction.tables(table):
                 made.append(one)
-                add(one, one.as_markdown())
+                with progress.paused():
+                    add(one, one.as_markdown())
         record["tables"], record["verdicts"] = [one.as_json() for one in made], count_verdicts(made)
         counts = ", ".join(f"{number} {verdict}" for verdict, number in record["verdicts"].items())
         for text in (NOTE, f"Cells: {counts}."):
@@ -115,7 +116,7 @@ def reproduce_command(
     if table in ("curves", "all"):
         record["curves"] = []
         for name in EXPERIMENTS:
-            with show_sweep() as watch:
+            with SweepView() as watch:
                 curves = train_curves(name, out, watch) if retrain else shipped_curves(name)
             figure = make_figure(curves, out)
             record["curves"].append(figure.as_json())
