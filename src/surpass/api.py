@@ -279,8 +279,8 @@ def learn(
     or stand in `settings`. `report(round, curve)` is called after each round, and once with no curve when a run is
     resumed. `watch` is shown how far it has come: at first, after each round, and while what was learned is scored.
     """
-    from surpass.learning.outlook import RunState
     from surpass.learning import runs
+    from surpass.learning.outlook import RunState
 
     if minutes is not None:
         check_range("minutes", minutes, MINUTES)

@@ -89,7 +89,7 @@ def text_table(
 
     A table that is wider than the lines may be first takes more lines for its heading, then leaves out its `spare`
     columns, which say nothing that the others do not say, then breaks the cells of its last column or puts its longest
-    words on lines of their own, and then goes on below. No cell is ever cut.
+    words on lines of their own, and then goes on below, or has a line for each cell. No cell is ever cut.
     """
     room = (width or line_width()) - len(MARGIN)
     lines = [wrap(title, "    ", first="", width=width)] if title else []
@@ -150,7 +150,8 @@ def _lay_out(columns: list[_Column], spare: Sequence[str], room: int) -> list[st
         rest = _draw([column for column in needed if column is not words], tall=True)
         if _fits(rest, room - len(DEEPER)):
             return _stack(words, rest, room, is_below=words is needed[-1])
-    return _draw_blocks(needed, room)
+    blocks = _draw_blocks(needed, room)
+    return blocks if _fits(blocks, room) else _draw_records(needed, room)
 
 
 def _fits(lines: Sequence[str], room: int) -> bool:
@@ -211,6 +212,19 @@ def _draw_blocks(columns: Sequence[_Column], room: int) -> list[str]:
     lines: list[str] = []
     for block in blocks or [[]]:
         lines += [*([""] if lines else []), *_draw([key, *block], tall=True)]
+    return lines
+
+
+def _draw_records(columns: Sequence[_Column], room: int) -> list[str]:
+    """Return the lines of a table row by row, each cell on a line of its own behind its heading."""
+    key, *others = columns
+    margin = max((len(column.heading) for column in others), default=0) + len(MARGIN)
+    lines: list[str] = []
+    for k, name in enumerate(key.cells):
+        lines += wrap(name, DEEPER, first="", width=room, breaks=True).split("\n")
+        for column in others:
+            head = DEEPER + column.heading.ljust(margin)
+            lines += wrap(column.cells[k], " " * len(head), first=head, width=room, breaks=True).split("\n")
     return lines
 
 

@@ -84,10 +84,10 @@ def check_command(
       surpass check zoo:sort-bubble --up-to 7 --json certificate.json
       surpass check my-sort.rules --minutes 10
     """
-    from surpass import api
-
     output, wanted = OutputFile(json), parse_sizes(sizes)
     with show_progress() as progress:
+        from surpass import api
+
         certificate = api.check(
             agent,
             task=task,

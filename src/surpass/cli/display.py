@@ -140,6 +140,21 @@ class Display:
 
 
 _shown: list[Display] = []
+"""What is shown now; of several the last."""
+
+
+def _hold() -> None:
+    """Let no display be in the middle of something while the process is copied."""
+    for display in _shown:
+        display._lock.acquire()
+
+
+def _go_on() -> None:
+    for display in _shown:
+        display._lock.release()
+
+
+os.register_at_fork(before=_hold, after_in_parent=_go_on, after_in_child=_shown.clear)
 
 
 class Teller(logging.Handler):

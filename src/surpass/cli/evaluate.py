@@ -57,10 +57,10 @@ def evaluate_command(
       surpass evaluate teacher:hoare_sort --sizes 10,100,1000 --json scores.json
       surpass evaluate teacher:insertion_sort --data my-lists.csv
     """
-    from surpass.evaluation.scores import evaluate
-
     output, wanted = OutputFile(json), parse_sizes(sizes)
     with show_progress() as progress:
+        from surpass.evaluation.scores import evaluate
+
         evaluation = evaluate(
             agent,
             task=task,

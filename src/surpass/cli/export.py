@@ -38,18 +38,17 @@ def export_command(
       surpass export zoo:sort-quick --to c --out sort.c
       surpass export zoo:search --out search.py
     """
-    from surpass import api
-    from surpass.programs.export import LANGUAGES
-
-    language = to or SUFFIXES.get(out.suffix)
+    language, known = to or SUFFIXES.get(out.suffix), tuple(SUFFIXES.values())
     if language is None:
-        raise SettingError(f"the name of {out} does not say the language; give --to {' or '.join(LANGUAGES)}")
-    if language not in LANGUAGES:
-        raise UnknownNameError("language", language, LANGUAGES)
+        raise SettingError(f"the name of {out} does not say the language; give --to {' or '.join(known)}")
+    if language not in known:
+        raise UnknownNameError("language", language, known)
     source, output = OutputFile(out), OutputFile(json)
     if source.is_stdout and output.is_stdout:
         raise SettingError("--out and --json cannot both go to the output: give one of them a file")
     with show_progress() as progress:
+        from surpass import api
+
         exported = api.export(agent, language, task=task, seed=seed, progress=progress)
     source.write_text(exported.source)
     if not source.is_stdout and not output.is_stdout:

@@ -11,6 +11,7 @@ from surpass.cli.help import FILES, INSTANCES
 from surpass.cli.options import AgentName, Json, OutputFile, TaskName
 from surpass.cli.progress import show_progress
 from surpass.errors import SettingError
+from surpass.printing import wrap
 
 
 def show_command(
@@ -60,17 +61,17 @@ def show_command(
       surpass show zoo:sort-bubble --out my-sort.rules
       surpass show zoo:search --compare teacher:binary_search
     """
-    from surpass import api
-    from surpass.agents import as_agent
-
     if table and compare:
         raise SettingError("--table and --compare do not go together: give one of them")
     output, file = OutputFile(json), OutputFile(out)
     if output.is_stdout and file.is_stdout:
         raise SettingError("--out and --json cannot both go to the output: give one of them a file")
     is_quiet = output.is_stdout or file.is_stdout
-    first = as_agent(agent, task)
     with show_progress() as progress:
+        from surpass import api
+        from surpass.agents import as_agent
+
+        first = as_agent(agent, task)
         options: dict[str, Any] = {
             "size": size,
             "instances": instances,
@@ -88,7 +89,8 @@ def show_command(
             print(f"{usage.program.name} on {usage.program.task.name}: {len(rows):,} observations\n")
             print("observation  steps  rule  action  what it says")
             for row in rows:
-                print(f"{row.observation}  {row.steps}  {row.rule}  {row.action}  {row.says}")
+                line = f"{row.observation}  {row.steps}  {row.rule}  {row.action}  {row.says}"
+                print(wrap(line, "    ", first=""))
     elif not is_quiet:
         print(comparison or usage, end="")
     if out is not None:

@@ -10,6 +10,7 @@ import typer
 from surpass.cli.help import FILES, RUNNING
 from surpass.cli.live import SweepView
 from surpass.cli.options import Json, OutputFile, parse_seeds
+from surpass.cli.progress import show_progress
 from surpass.errors import SettingError
 from surpass.printing import text_table, wrap
 
@@ -52,18 +53,19 @@ def sweep_command(
       surpass sweep quick-search
       surpass sweep my-sweep.toml --processes 8 --json ranking.json
     """
-    from surpass.agents import as_task
-    from surpass.engine.run import core_count
-    from surpass.learning.jobs import LocalRunner
-    from surpass.learning.recipes import find_recipe
-    from surpass.learning.sweeps import Sweep
-
     output = OutputFile(json)
     if list_recipes:
         _list(output)
         return
     if recipe is None:
         raise SettingError("no recipe is given; name one of surpass sweep --list, or a TOML file")
+    with show_progress():
+        from surpass.agents import as_task
+        from surpass.engine.run import core_count
+        from surpass.learning.jobs import LocalRunner
+        from surpass.learning.recipes import find_recipe
+        from surpass.learning.sweeps import Sweep
+
     found = find_recipe(recipe)
     if seeds is not None:
         found = found.with_seeds(parse_seeds(seeds))
@@ -80,7 +82,7 @@ def sweep_command(
         print(f"{folder.name}\n{ranking}", end="")
         if ranking.runs:
             best = folder / "runs" / ranking.runs[0].run
-            print(f"The best is {best}; {folder} is its agent (surpass evaluate {folder}).")
+            print(wrap(f"The best is {best}; {folder} is its agent (surpass evaluate {folder})."))
     output.write_json({"folder": str(folder), "recipe": found.as_json(), **ranking.as_json()})
 
 

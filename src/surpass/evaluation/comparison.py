@@ -180,8 +180,8 @@ def _show_partings(usage: Usage, other: Usage) -> str:
     for way in partings.ways[:MOST_LINES]:
         place, when, action = ("", "else", "no action") if way.rule < 0 else show_rule(program, way.rule)
         instead = show_action(program.task.interface, way.instead)
-        steps = f"  {way.steps / number:9,.2f}  "
-        lines.append(wrap(_line(f"{action} instead of {instead}", when, place), " " * (len(steps) + 2), first=steps))
+        spent = f"  {way.steps / number:9,.2f}  "
+        lines.append(wrap(_line(f"{action} instead of {instead}", when, place), " " * (len(spent) + 2), first=spent))
     return "\n".join(lines + _rest(len(partings.ways))) + "\n"
 
 

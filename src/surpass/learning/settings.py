@@ -35,7 +35,7 @@ class SettingLine(NamedTuple):
 
 
 @cache
-def meanings(config: type) -> dict[str, str]:
+def meanings(config: Any) -> dict[str, str]:
     """Return what stands below each field of a dataclass in its source, by the name of the field."""
     (body,) = ast.parse(textwrap.dedent(inspect.getsource(config))).body
     assert isinstance(body, ast.ClassDef)

@@ -61,7 +61,8 @@ class PolicyGradientConfig:
     final_learning_rate: Fraction = 0.0
     """The learning rate falls to this along a half cosine; it stays if 0."""
     discount: Annotated[float, Range(0, 1, above=True)] = 0.99
-    """What a reward is worth one step later, the paper's gamma: 0.9 or 0.99, for the sorting interfaces 0.99 or 0.999."""
+    """What a reward is worth one step later (the paper's gamma: 0.9 or 0.99, for the sorting interfaces 0.99 or
+    0.999)."""
     entropy_weight: Weight = 1e-3
     """Weight of the entropy, which keeps choices open; the paper sweeps 0 and 1e-3."""
     baseline: Annotated[str, OneOf(BASELINES)] = "scalar"
@@ -217,7 +218,8 @@ class GradientLearner(UpdateLearner):
 
     def measured_on(self, size: int) -> Request:
         """Return the fresh instances of a size that the greedy policy is measured on."""
-        return Request(size=size, count=self.config.checked, seed=self.config.seed * 1000 + 1, queries=self.queries)
+        seed, data = self.config.seed * 1000 + 1, self.task.inputs.usual_data
+        return Request(size=size, count=self.config.checked, seed=seed, data=data, queries=self.queries)
 
     def refuse_divergence(self, loss: float) -> None:
         """Raise `DivergedError` unless the loss of an update is a number."""

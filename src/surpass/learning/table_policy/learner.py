@@ -276,7 +276,8 @@ class TablePolicyGradient:
 
     def measured_on(self, size: int) -> Request:
         """Return the fresh instances of a size that the most likely actions are measured on."""
-        return Request(size=size, count=self.config.checked, seed=self.config.seed * 1000 + 1, queries=self.queries)
+        seed, data = self.config.seed * 1000 + 1, self.task.inputs.usual_data
+        return Request(size=size, count=self.config.checked, seed=seed, data=data, queries=self.queries)
 
     # A round
 
