@@ -95,7 +95,10 @@ def picture(view: Display, width: int) -> str:
 def test_the_view_of_a_run_says_what_a_person_wants_to_know(width: int, clock_at: Clock) -> None:
     view = RunView()
     learn_some(view, clock_at)
-    shown = " ".join(picture(view, width).split())
+    lines = picture(view, width).splitlines()
+    assert any(one.split() == ["solved", "100.0%"] for one in lines)
+    assert any(set(one.strip()) == set("━─") for one in lines)
+    shown = " ".join(" ".join(lines).split())
     for part in (
         "sort-bubble by rl+imitation from insertion_sort, seed 7",
         "runs/mine",

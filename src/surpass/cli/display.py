@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.live import Live
+    from rich.text import Text
 
 PATIENCE = 2.0
 """Seconds before anything is shown, unless it is known that the work takes long."""
@@ -170,6 +171,14 @@ class Teller(logging.Handler):
 
 
 # Texts
+
+
+def bar(done: int, total: int, width: int) -> Text:
+    """Return a line that is filled as far as something is done."""
+    from rich.text import Text
+
+    filled = round(width * min(1.0, done / max(1, total)))
+    return Text.assemble(("━" * filled, "cyan"), ("─" * (width - filled), "dim"))
 
 
 def clock(seconds: float) -> str:

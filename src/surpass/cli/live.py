@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from surpass.cli.display import Display, brief, clock
+from surpass.cli.display import Display, bar, brief, clock
 from surpass.printing import cut, show_number
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ LATE = 12
 """How many of the last rounds the pace is taken from."""
 LEAST_PAUSE, MOST_PAUSE, PAUSE_SHARE = 2.0, 30.0, 0.05
 """Seconds between plain lines, and the share of the time so far that they grow to."""
+WIDE = 60
+"""How wide a bar and a curve are at most."""
 BARS, ASCII_BARS = "▁▂▃▄▅▆▇█", "_.-~:=+#"
 
 
@@ -66,7 +68,7 @@ class RunView(Display):
         self.outlook: Outlook | None = None
         self._rounds: deque[tuple[float, int, int]] = deque(maxlen=LATE)
         """When the last rounds of what it is doing now ended, how many were done, and how much work."""
-        self._next_line = 0.0
+        self._next_line = self._learns_since = 0.0
 
     def __call__(self, state: RunState) -> None:
         """Take in how far the run has come."""
@@ -74,6 +76,8 @@ class RunView(Display):
         with self._lock:
             now, before, was = time.monotonic(), self.outlook, self.state
             is_first = was is None
+            if is_first:
+                self._learns_since = now
             if before is None or (before.doing, before.unit) != (outlook.doing, outlook.unit):
                 self._rounds.clear()
             self.state, self.outlook = state, outlook
@@ -95,7 +99,7 @@ class RunView(Display):
         state, outlook, now = self.state, self.outlook, time.monotonic()
         if state is None or outlook is None:
             return Pace(None, None)
-        limit = None if state.minutes is None else max(0.0, 60 * state.minutes - self.seconds)
+        limit = None if state.minutes is None else max(0.0, 60 * state.minutes - (now - self._learns_since))
         if len(self._rounds) < 2:
             return Pace(None, limit)
         (first, done, work), (last, done_now, work_now) = self._rounds[0], self._rounds[-1]
@@ -201,7 +205,6 @@ class RunView(Display):
     def picture(self, options: ConsoleOptions) -> Group:
         """Return the view for a console."""
         from rich.console import Group
-        from rich.progress_bar import ProgressBar
         from rich.text import Text
 
         width, state, outlook = options.max_width, self.state, self.outlook
@@ -212,9 +215,9 @@ class RunView(Display):
             lines.append(Text(outlook.doing))
         lines.append(Text(f"{self._round()}   {self._time()}"))
         if state is not None and state.afterwards and state.total:
-            lines.append(ProgressBar(state.total, state.done, width=min(width, 60)))
+            lines.append(bar(state.done, state.total, min(width, WIDE)))
         elif outlook is not None and outlook.expected:
-            lines.append(ProgressBar(outlook.expected, outlook.done, width=min(width, 60)))
+            lines.append(bar(outlook.done, outlook.expected, min(width, WIDE)))
         elif outlook is not None and outlook.ends:
             lines.append(Text(outlook.ends, style="dim"))
         facts = self._facts()
@@ -222,7 +225,7 @@ class RunView(Display):
         lines += [Text.assemble((f"  {name.ljust(margin)}  ", "dim"), value) for name, value in facts]
         values = self.values()
         if len(values) > 1 and outlook is not None:
-            bars = sparkline(values, min(width - 4, 60), ASCII_BARS if options.ascii_only else BARS)
+            bars = sparkline(values, min(width - 2, WIDE), ASCII_BARS if options.ascii_only else BARS)
             ends = f"{show_measure(outlook.measure, values[0])} to {show_measure(outlook.measure, values[-1])}"
             lines.append(Text.assemble("  ", (bars, "cyan")))
             lines.append(Text(f"  {outlook.measure.words}, {ends} in {len(values):,} rounds", style="dim"))
@@ -283,7 +286,6 @@ class SweepView(Display):
     def draw(self) -> RenderableType:
         """Return the view of a terminal."""
         from rich.console import Group
-        from rich.progress_bar import ProgressBar
         from rich.text import Text
 
         if self.state is None:
@@ -292,7 +294,7 @@ class SweepView(Display):
         lines: list[RenderableType] = [
             Text(str(self.state), style="bold", overflow="fold"),
             Text(self._time()),
-            ProgressBar(max(1, total), ended, width=60),
+            bar(ended, total, WIDE),
         ]
         for folder in self.state.running:
             lines.append(Text(f"  {folder.name}", overflow="fold"))

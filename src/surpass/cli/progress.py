@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from surpass.cli.display import PATIENCE, PLAIN_EVERY, Display, clock
+from surpass.cli.display import PATIENCE, PLAIN_EVERY, Display, bar, clock
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -40,14 +40,13 @@ class Progress(Display):
     def draw(self) -> RenderableType:
         """Return a bar, or what is done if there is no total, and what else there is to say."""
         from rich.console import Group
-        from rich.progress_bar import ProgressBar
         from rich.table import Table
         from rich.text import Text
 
         line = Table.grid(padding=(0, 2))
         cells: list[RenderableType] = [Text(self._what or "loading")]
         if self._total:
-            cells += [ProgressBar(self._total, self._done, width=20), Text(f"{self._done:,} of {self._total:,}")]
+            cells += [bar(self._done, self._total, 20), Text(f"{self._done:,} of {self._total:,}")]
         elif self._done:
             cells.append(Text(f"{self._done:,}"))
         line.add_row(*cells, Text(clock(self.seconds), style="dim"))
