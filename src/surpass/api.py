@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surpass.agents import AgentLike, Progress, TaskLike, as_agent, as_task
-from surpass.agents.teachers import known_teachers
 from surpass.checks.certificate import Certificate
 from surpass.checks.check import check as check_agent
 from surpass.engine.record import TRACED, record
@@ -35,6 +34,7 @@ from surpass.tasks.task import Limit, Request, Task
 
 if TYPE_CHECKING:
     from surpass.learning.methods import AnyLearner
+    from surpass.learning.outlook import RunState
     from surpass.learning.runs import RunFolder
 
 log = logging.getLogger("surpass")
@@ -269,6 +269,7 @@ def learn(
     score_sizes: Sequence[int] | None = None,
     score_instances: int = 100,
     report: Callable[[int, dict[str, float]], None] | None = None,
+    watch: Callable[[RunState], None] | None = None,
     settings: Mapping[str, Any] | None = None,
     **more_settings: Any,
 ) -> Run:
@@ -276,9 +277,10 @@ def learn(
 
     `method` is `imitation` (if not given), `rl`, `rl+imitation` or `improvement`; the method's settings are keywords,
     or stand in `settings`. `report(round, curve)` is called after each round, and once with no curve when a run is
-    resumed.
+    resumed. `watch` is shown how far it has come: at first, after each round, and while what was learned is scored.
     """
     from surpass.learning import runs
+    from surpass.learning.outlook import RunState
 
     if minutes is not None:
         check_range("minutes", minutes, MINUTES)
@@ -299,21 +301,34 @@ def learn(
             log.warning("passed over: %s", warning)
         if report:
             report(len(folder.curves), {})
+    began_with = len(folder.curves)
+
+    def show(afterwards: str = "", done: int = 0, total: int | None = None) -> None:
+        if watch:
+            watch(RunState(learner, folder.path, folder.curves, began_with, minutes, afterwards, done, total))
+
+    def end_round(number: int, curve: dict[str, float]) -> None:
+        if report:
+            report(number, curve)
+        show()
+
+    show()
     try:
-        runs.train(learner, folder, minutes=minutes, report=report)
+        runs.train(learner, folder, minutes=minutes, report=end_round)
     except KeyboardInterrupt:
         log.warning("surpass learn --out %s --resume goes on from the last checkpoint", folder.path)
         raise
     sizes = score_sizes or [size for size in learner.task.sizes if size <= MOST_SCORED]
-    return _finish(learner, folder, sizes, score_instances)
+    return _finish(learner, folder, sizes, score_instances, show)
 
 
-def _finish(learner: AnyLearner, folder: RunFolder, sizes: Sequence[int], instances: int) -> Run:
+def _finish(learner: AnyLearner, folder: RunFolder, sizes: Sequence[int], instances: int, progress: Progress) -> Run:
     """Save what was learned with its scores, beside the teacher's or those of the task's last teacher."""
     from surpass.agents.networks.files import network_tensors, save_agent
     from surpass.agents.saved import save_program
     from surpass.learning import runs
     from surpass.learning.improvement import Improvement
+    from surpass.learning.outlook import rival_of
 
     agent: AnyAgent | None = None
     scores: Evaluation | None = None
@@ -323,13 +338,23 @@ def _finish(learner: AnyLearner, folder: RunFolder, sizes: Sequence[int], instan
         about = {"recipe": learner.recipe, "rounds": len(folder.curves), "finished": learner.finished}
         about["seconds"] = round(folder.seconds, 1)
         agent = replace(found, name=name) if isinstance(found, Program) else learner.agent(name)
-        against = learner.teacher or next(iter(known_teachers(learner.task)[::-1]), None)
-        scores = evaluate(agent, sizes=sizes, instances=instances, against=against, seed=1)
+        against = rival_of(learner.task, learner.teacher)
+        progress("scoring it", 0, None)
+        scores = evaluate(
+            agent,
+            sizes=sizes,
+            instances=instances,
+            against=against,
+            seed=1,
+            progress=lambda what, done, total: progress(f"scoring it, {what.rpartition(' ')[2]}", done, total),
+        )
         if isinstance(agent, Program):
             save_program(stem, agent, about, network_tensors(learner.network) if learner.has_network else None)
         else:
             save_agent(stem, learner.task, learner.network, about)
         runs.write_json(folder.path / "scores.json", scores.as_json())
+    if isinstance(learner, Improvement):
+        progress("finding what each rule saves", 0, None)
     notes = learner.describe() if isinstance(learner, Improvement) else ""
     if notes:
         runs.write_text_file(folder.path / "notes.txt", notes)

@@ -10,8 +10,10 @@ from typing import Annotated, NoReturn
 import typer
 
 from surpass.cli.check import check_command
+from surpass.cli.display import Teller
 from surpass.cli.evaluate import evaluate_command
 from surpass.cli.export import export_command
+from surpass.cli.help import Commands
 from surpass.cli.learn import learn_command
 from surpass.cli.reproduce import reproduce_command
 from surpass.cli.show import show_command
@@ -28,10 +30,12 @@ LONGEST_LINE = 2000
 
 app = typer.Typer(
     name="surpass",
+    cls=Commands,
     help="Learn algorithms that beat their teachers.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode="rich",
 )
 app.command("tasks")(tasks_command)
 app.command("learn")(learn_command)
@@ -64,10 +68,8 @@ def _options(
 
 def _tell_on_error_stream() -> None:
     """Let what the package has to say while it works go to the error stream."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("surpass: %(message)s"))
     log = logging.getLogger("surpass")
-    log.handlers[:] = [handler]
+    log.handlers[:] = [Teller()]
     log.setLevel(logging.INFO)
     log.propagate = False
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from surpass.cli.help import FILES, INSTANCES, RUNNING
 from surpass.errors import SettingError
 from surpass.reading import SEED, SIZE, Range, as_path, check_range, show
 
@@ -22,11 +23,21 @@ AgentName = Annotated[
 TaskName = Annotated[
     str | None, typer.Option(help="Its task: a name, or a Python file that registers one.", metavar="NAME|FILE")
 ]
-Json = Annotated[Path | None, typer.Option(help="Also write the results to this file (- for the output).")]
-Limit = Annotated[
-    str | None, typer.Option(help="The step limit: a number, Kn or Kn^2, such as 20n or 10n^2.  [default: the task's]")
+Json = Annotated[
+    Path | None,
+    typer.Option(
+        help="Also write the results to this file as JSON (- for the output).", metavar="FILE", rich_help_panel=FILES
+    ),
 ]
-Seed = Annotated[int, typer.Option(help="Draws other instances.")]
+Limit = Annotated[
+    str | None,
+    typer.Option(
+        help="The step limit: a number, Kn or Kn^2, such as 20n or 10n^2.  [default: the task's]",
+        metavar="LIMIT",
+        rich_help_panel=RUNNING,
+    ),
+]
+Seed = Annotated[int, typer.Option(help="Draws other instances.", metavar="N", rich_help_panel=INSTANCES)]
 
 
 def parse_sizes(text: str | None) -> list[int] | None:

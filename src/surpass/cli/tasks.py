@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from surpass.cli.options import Json, OutputFile
-from surpass.printing import text_table
+from surpass.printing import text_table, wrap
 
 if TYPE_CHECKING:
     from surpass.tasks.task import Task
@@ -19,7 +19,13 @@ def tasks_command(
     ] = None,
     json: Json = None,
 ) -> None:
-    """List the tasks, or show what one sees and does, its sizes, teachers and search space."""
+    """List the tasks, or show what one sees and does, its sizes, teachers and search space.
+
+    Examples:
+      surpass tasks
+      surpass tasks sort-bubble
+      surpass tasks my-task.py --json task.json
+    """
     from surpass.agents import as_task
     from surpass.tasks.registry import known_tasks
 
@@ -83,32 +89,37 @@ def _print_task(task: Task) -> None:
     from surpass.agents.teachers import known_teachers
 
     interface = task.interface
-    print(f"{task.name}: {task.summary}\n")
+    print(wrap(f"{task.name}: {task.summary}") + "\n")
     if interface.is_full_view:
-        print("It sees the whole list: for each pair of positions, how they and their values compare.")
+        print(wrap("It sees the whole list: for each pair of positions, how they and their values compare."))
     else:
         print(f"It sees {len(interface.features)} features ({interface.input_size} network inputs):")
         for k, feature in enumerate(interface.features):
             values = interface.feature_values(k)
             conditions = [feature.condition(value) for value in values[:4]]
             more = f" | ... ({len(values)} in all)" if len(values) > 4 else ""
-            print(f"  {' | '.join(conditions)}{more}")
+            print(wrap(f"{' | '.join(conditions)}{more}", "      ", first="  "))
     print("\nIt does:")
     for instruction in interface.instructions:
-        print(f"  {instruction.name}({', '.join(o.name for o in instruction.operands)})")
+        print(wrap(f"{instruction.name}({', '.join(o.name for o in instruction.operands)})", "      ", first="  "))
     smallest, largest = task.training_sizes
-    print(f"\nsizes      {', '.join(map(str, task.sizes))}; to learn on: {smallest} to {largest}")
-    print(f"data       {', '.join(task.inputs.draw)}")
-    if task.inputs.queries:
-        print(f"queries    {', '.join(task.inputs.queries)}")
-    print(f"instance   {task.inputs.written}")
-    print(f"limit      {task.limit} steps")
-    print(f"compared   by {task.measure}")
+    facts = {
+        "sizes": f"{', '.join(map(str, task.sizes))}; to learn on: {smallest} to {largest}",
+        "data": ", ".join(task.inputs.draw),
+        "queries": ", ".join(task.inputs.queries),
+        "instance": task.inputs.written,
+        "limit": f"{task.limit} steps",
+        "compared": f"by {task.measure}",
+    }
     if not interface.is_full_view:
-        print(
-            f"programs   {interface.search_space}: {interface.action_count:,} actions for each of"
+        facts["programs"] = (
+            f"{interface.search_space}: {interface.action_count:,} actions for each of"
             f" {interface.observation_count:.3g} observations"
         )
+    print()
+    for name, said in facts.items():
+        if said:
+            print(wrap(said, " " * 11, first=name.ljust(11)))
     print("teachers")
     for teacher in known_teachers(task):
-        print(f"  {teacher.name}: {teacher.summary}")
+        print(wrap(f"{teacher.name}: {teacher.summary}", "      ", first="  "))

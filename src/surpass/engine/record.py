@@ -44,6 +44,11 @@ class Episode:
         return Outcome(int(self._batch.outcomes[0]))
 
     @property
+    def batch(self) -> Batch:
+        """The episode as a batch of one."""
+        return self._batch
+
+    @property
     def depth(self) -> int:
         """How many calls are open."""
         return int(self._batch.registers[0, DEPTH])
@@ -171,14 +176,11 @@ def replay(task: Task, trace: Trace) -> None:
             raise TraceError(f"step {number} comes after the end: {episode.outcome.reason}")
         if episode.depth != step.depth:
             raise TraceError(f"step {number} says depth {step.depth}, but it is {episode.depth}")
-        if task.interface.is_full_view:
-            changes = episode.step(NO_ACTION, _pointer_row(step.action, episode.items.shape[1]))
-        else:
+        if not task.interface.is_full_view:
             seen = episode.observe()
             if seen != step.observation:
                 raise TraceError(f"step {number} says observation {step.observation}, but it is {seen}")
-            action = task.interface.parse_action(step.action)
-            changes = episode.step(action, task.interface.action_rows[action])
+        changes = execute(episode, step.action)
         if changes != step.changes:
             shown = ", ".join(map(str, changes)) or "nothing"
             raise TraceError(f"step {number}, {step.action}, changes something else than it says: {shown}")
@@ -186,6 +188,15 @@ def replay(task: Task, trace: Trace) -> None:
     # The agent, not the machine, ends a run for want of an action or in a loop.
     if reason != trace.outcome and not (reason == "running" and trace.outcome in ("no action", "loop", "stack limit")):
         raise TraceError(f"the trace ends with {trace.outcome!r}, but its steps lead to {reason!r}")
+
+
+def execute(episode: Episode, action: str) -> tuple[Change, ...]:
+    """Execute a written action in an episode in place, and return what it changed."""
+    interface = episode.task.interface
+    if interface.is_full_view:
+        return episode.step(NO_ACTION, _pointer_row(action, episode.items.shape[1]))
+    number = interface.parse_action(action)
+    return episode.step(number, interface.action_rows[number])
 
 
 def _pointer_row(action: str, size: int) -> Ints:

@@ -11,7 +11,7 @@ from surpass.agents import AgentLike, Progress, TaskLike, as_agent
 from surpass.engine.run import AnyAgent, Results, run
 from surpass.errors import SettingError
 from surpass.evaluation.statistics import mean_of
-from surpass.printing import Printed, finite, show_number, text_table
+from surpass.printing import Printed, finite, show_number, text_table, wrap
 from surpass.reading import ANY_SEED, COUNT, as_path, check_range
 from surpass.table import Agent, Table
 from surpass.tasks.files import read_instances
@@ -85,7 +85,10 @@ class Evaluation(Printed):
         title = f"{self.agent} on {self.task}, data {self.data}"
         title += f", queries {self.queries}" if self.queries else ""
         title += f", against {self.against}" if self.against else ""
-        return text_table(title, columns, rows, self._note()) + (f"\n{self.verdict}\n" if self.against else "")
+        # Where every step costs one and nothing else counts, the reward says the same as the steps.
+        spare = ["mean reward"] if all(row.mean_reward == -row.mean_steps for row in self.rows) else []
+        verdict = f"\n{wrap(self.verdict)}\n" if self.against else ""
+        return text_table(title, columns, rows, self._note(), spare=spare) + verdict
 
     def _note(self) -> str:
         notes = [f"at most {self.limit} steps; seed {self.seed}"]

@@ -13,7 +13,7 @@ on exactly as it would have.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice
 from typing import Annotated, Any
@@ -31,6 +31,7 @@ from surpass.engine.run import Results, run
 from surpass.errors import SavedFileError, SettingError
 from surpass.learning.edits import shorter_programs, size_of, without
 from surpass.learning.imitation import Imitation, ImitationConfig
+from surpass.learning.outlook import Compared, Measure, Outlook
 from surpass.learning.sources import Sources
 from surpass.learning.trials import Screen, Trial
 from surpass.learning.updates import SOURCE
@@ -73,6 +74,8 @@ STATE = {**KEPT, "program": str, "best": str, "best_cost": Weight | None, "pupil
 """What a checkpoint says beside its tensors; before the first round there are no programs, written as empty."""
 MOST_HARD = 200
 """How many of the instances that programs failed on are kept."""
+COST = Measure("relative_cost", "cost, 1 at first", is_lower_better=True)
+"""What counts while a program is improved: its steps, or what it loses of the reward, and its rules."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +98,7 @@ class ImprovementConfig:
     queries: str = ""
     """The kind of queries, for a task that has several; the task's first if empty."""
     rounds: Many = 100
+    """How many rounds the program is edited for."""
     generations: Many = 20
     """Sets of candidates in a round."""
     candidates: Batch = 1024
@@ -205,6 +209,26 @@ class Improvement:
     def agent(self, name: str = "improvement") -> NetworkAgent:
         """Return the network as an agent."""
         return NetworkAgent(name, self.task, self.network)
+
+    def outlook(self, curve: Mapping[str, float]) -> Outlook:
+        """Return how far it has come."""
+        if not self.is_improving:
+            return replace(self.pupil.outlook(curve), doing="a network learns the program")
+        sign = 1 if self.task.measure == "steps" else -1
+        compared = tuple(
+            Compared(size, sign * curve[f"cost_{size}"], first)
+            for size, first in zip(self.sizes, self.reference, strict=False)
+            if f"cost_{size}" in curve
+        )
+        return Outlook(
+            measure=COST,
+            doing="edits of the program are tried",
+            done=self.rounds,
+            expected=self.config.rounds,
+            work=self.tried,
+            unit="programs",
+            compared=compared,
+        )
 
     def advance(self) -> dict[str, float]:
         """Edit the program for a round; once all rounds are done, let the network learn for one."""

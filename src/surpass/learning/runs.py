@@ -15,7 +15,7 @@ import csv
 import io
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -29,6 +29,7 @@ from surpass.bundles import (
     write_atomically,
 )
 from surpass.errors import SavedFileError, SettingError, SurpassError
+from surpass.learning.outlook import Outlook
 from surpass.printing import cut
 from surpass.reading import Setting, Weight, as_path, conform, read_record, show
 from surpass.tasks.task import Task
@@ -56,6 +57,9 @@ class Learner(Protocol):
 
     def advance(self) -> Curve:
         """Learn for one round and return the round's line of the curves."""
+
+    def outlook(self, curve: Mapping[str, float]) -> Outlook:
+        """Return how far it has come, given the last line of the curves, which is empty before the first round."""
 
     def save_state(self) -> tuple[Tensors, dict[str, Any]]:
         """Return everything that `load_state` needs to go on exactly from here."""

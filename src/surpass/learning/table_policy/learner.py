@@ -14,8 +14,10 @@ where it has none of its own, and the network learns again, until nothing fails.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -28,6 +30,7 @@ from surpass.engine.batch import Batch as Episodes
 from surpass.engine.run import run
 from surpass.errors import DivergedError, SavedFileError, SettingError, UnknownNameError
 from surpass.learning.imitation import Imitation, ImitationConfig
+from surpass.learning.outlook import REWARD, STEPS, Outlook, Yardstick
 from surpass.learning.soundness import find_failures
 from surpass.learning.table_policy.arrays import Sums
 from surpass.learning.table_policy.critic import CriticFit
@@ -36,7 +39,7 @@ from surpass.learning.table_policy.sampler import Sampler
 from surpass.learning.updates import SOURCE, tensors_under
 from surpass.machine.interface import NO_ACTION
 from surpass.machine.state import Outcome
-from surpass.reading import Batch, Count, Fraction, Many, Seed, Share, Weight, Whole, check_fields, conform
+from surpass.reading import Batch, Count, Fraction, Many, OneOf, Seed, Share, Weight, Whole, check_fields, conform
 from surpass.table import Agent, Table
 from surpass.tasks.task import Instances, Limit, Request, Task, join_instances
 
@@ -64,7 +67,7 @@ class TablePolicyConfig:
     teacher: str = ""
     """Whose choices the table begins with; empty to learn from nothing."""
     seed: Seed = 0
-    policy: str = "table"
+    policy: Annotated[str, OneOf(("table", "network"))] = "table"
     """What is optimised: the logits of a table, or a network (`network`, which has other settings)."""
     stages: str = ""
     """The sizes to learn on, one range after the other, such as `3-6 5-10 10-20`; those of the task if empty."""
@@ -73,6 +76,7 @@ class TablePolicyConfig:
     last_updates: Whole = 0
     """Those of the last stage, if they are not the same."""
     updates_per_round: Many = 20
+    """How many updates a round has; a line of the curves is written after each."""
     episodes: Batch = 8192
     """Episodes that an update plays."""
     step_size: Weight = 0.1
@@ -80,14 +84,16 @@ class TablePolicyConfig:
     softness: Weight = 3.0
     """The logit that the teacher's choices begin with, where others have 0: the lower, the more is tried."""
     temperature: Weight = 0.5
+    """How strongly logits are pulled back to where they began, at the start of a stage: to keep a logit of 1, a choice
+    needs an advantage of this much."""
     final_temperature: Weight = 0.05
-    """How strongly logits are pulled back to where they began, at the start and at the end of a stage: to keep a logit
-    of 1, a choice needs an advantage of this much."""
+    """How strongly logits are pulled back at the end of a stage."""
     restart: Weight = 0.0
     """At the start of each stage no logit lies further below the largest of its decision than this; 0 for no bound."""
     explored: Fraction = 5e-4
+    """The share of decisions that are made at random at the start of a stage."""
     final_explored: Fraction = 1e-4
-    """The share of decisions that are made at random, at the start and at the end of a stage."""
+    """The share of decisions that are made at random at the end of a stage."""
     straying: Share = 0.0
     """The share of episodes that begin with actions at random, which are not learned from; not so in the last stage."""
     strays: Many = 4
@@ -160,6 +166,7 @@ class TablePolicyGradient:
         self.limit = Limit.parse(config.limit or task.limit)
         self.ranges = config.ranges(task.training_sizes)
         self.updates = self.stage = self.stage_updates = self.mended = 0
+        self.work = 0
         self.is_sound = False
         """Whether the last check of the network found nothing that fails."""
         self.hard: list[str] = []
@@ -240,6 +247,38 @@ class TablePolicyGradient:
         curve = self.pupil.advance()
         return {"round": curve.pop("round"), "updates": self.updates, **curve}
 
+    def outlook(self, curve: Mapping[str, float]) -> Outlook:
+        """Return how far it has come."""
+        measure = REWARD if self.task.measure == "reward" else STEPS
+        compared = self.yardstick.compare(curve, measure.column)
+        if not self.is_descending and not self.pupil.done:
+            shown = self.pupil.outlook(curve)
+            return replace(shown, doing="the network learns what the table does", compared=compared)
+        share = self.config.updates_per_round
+        if self.is_descending:
+            left = max(share, self._stage_length() - self.stage_updates)
+            left += self.config.updates * max(0, len(self.ranges) - self.stage - 2)
+            left += (self.config.last_updates or self.config.updates) * (self.stage < len(self.ranges) - 1)
+            low, high = self.sizes
+            doing = f"stage {self.stage + 1} of {len(self.ranges)}, sizes {low} to {high}"
+            done, expected = self.updates // share, -(-(self.updates + left) // share)
+        else:
+            doing, done, expected = "the network is checked, and what it fails on is learned", self.mended, None
+        ends = "ends when nothing fails any more"
+        return Outlook(
+            measure=measure, doing=doing, done=done, expected=expected, ends=ends, work=self.work, compared=compared
+        )
+
+    @cached_property
+    def yardstick(self) -> Yardstick:
+        """What the teacher does on the instances of `measured_on`."""
+        return Yardstick(self.task, self.teacher, self.measured_on)
+
+    def measured_on(self, size: int) -> Request:
+        """Return the fresh instances of a size that the most likely actions are measured on."""
+        seed, data = self.config.seed * 1000 + 1, self.task.inputs.usual_data
+        return Request(size=size, count=self.config.checked, seed=seed, data=data, queries=self.queries)
+
     # A round
 
     @property
@@ -261,8 +300,8 @@ class TablePolicyGradient:
         if self.is_descending:
             self.stage_updates += config.updates_per_round
             self._end_stage(solved / max(1, played))
-        request = Request(size=size, count=config.checked, seed=config.seed * 1000 + 1, queries=self.queries)
-        results = run(self.most_likely, self.task.draw(request), find_loops=self.task.measure == "steps")
+        drawn = self.task.draw(self.measured_on(size))
+        results = run(self.most_likely, drawn, find_loops=self.task.measure == "steps")
         return {
             "round": self.updates // config.updates_per_round,
             "updates": self.updates,
@@ -312,6 +351,7 @@ class TablePolicyGradient:
         strays = random.integers(1, config.strays + 1, instances.count)
         strays *= random.random(instances.count) < straying
         batch, record = self.sampler.play(instances, limits, np.minimum(strays, limits - 1), generators)
+        self.work += int(batch.steps.sum())
         settings = np.array([config.step_cost, config.wrong_cost, self.task.reward.progress, config.trace])
         critic = self.critic.with_room(self.policy.count)
         sums, rows = self.sampler.sum_up(batch, record, critic, settings, limits)
