@@ -170,7 +170,8 @@ class GradientLearner(UpdateLearner):
         for _ in range(min(config.updates_per_round, config.updates - self.updates)):
             counts, terms = self._update()
             episodes, taken, solved = episodes + counts[0], taken + counts[1], solved + counts[2]
-        request = Request(size=size, count=config.checked, seed=config.seed * 1000 + 1, queries=self.queries)
+        seed, data = config.seed * 1000 + 1, self.task.inputs.usual_data
+        request = Request(size=size, count=config.checked, seed=seed, data=data, queries=self.queries)
         results = run(self.agent(), self.task.draw(request), limit=self.limit)
         self.grown += solved >= NEARLY_ALL * max(1, episodes)
         return {

@@ -261,7 +261,8 @@ class TablePolicyGradient:
         if self.is_descending:
             self.stage_updates += config.updates_per_round
             self._end_stage(solved / max(1, played))
-        request = Request(size=size, count=config.checked, seed=config.seed * 1000 + 1, queries=self.queries)
+        seed, data = config.seed * 1000 + 1, self.task.inputs.usual_data
+        request = Request(size=size, count=config.checked, seed=seed, data=data, queries=self.queries)
         results = run(self.most_likely, self.task.draw(request), find_loops=self.task.measure == "steps")
         return {
             "round": self.updates // config.updates_per_round,
