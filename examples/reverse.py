@@ -1,6 +1,7 @@
 """Reverse a list in place, with one variable from each end.
 
-`i` starts at the first position and `j` at the last. A program sees how they compare and what it did last:
+`i` starts at the first position and `j` at the last. A program sees how they compare, and whether the values under them
+have been swapped:
 
     surpass evaluate teacher:swap_and_close --task examples/reverse.py --sizes 5,10,1000
     surpass trace teacher:swap_and_close --task examples/reverse.py --instance 4,7,2,9
@@ -13,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import surpass
-from surpass import RUNNING, SIZE, SOLVED, STEPS, WRONG, Action, Do, Instances, Instruction, See, State, kernel
+from surpass import RUNNING, SIZE, SOLVED, WRONG, Action, Do, Instances, Instruction, See, State, kernel
 
-R = surpass.registers("i", "j")
+R = surpass.registers("i", "j", "is_swapped")
 
 
 @kernel
@@ -32,10 +33,9 @@ def position(state: State, v: int) -> int:
 
 
 @kernel
-def move(state: State, v: int, step: int) -> int:
-    """Move a variable, no further than the ends of the list."""
-    state.registers[v] = min(max(state.registers[v] + step, 0), state.registers[SIZE] - 1)
-    return RUNNING
+def is_swapped(state: State) -> bool:
+    """Tell whether the values under the variables have been swapped."""
+    return state.registers[R.is_swapped] == 1
 
 
 @kernel
@@ -43,6 +43,16 @@ def swap(state: State) -> int:
     """Swap the values under the variables."""
     i, j = state.registers[R.i], state.registers[R.j]
     state.items[i], state.items[j] = state.items[j], state.items[i]
+    state.registers[R.is_swapped] = 1 - state.registers[R.is_swapped]
+    return RUNNING
+
+
+@kernel
+def close(state: State) -> int:
+    """Move both variables inwards, no further than the ends of the list."""
+    state.registers[R.i] = min(state.registers[R.i] + 1, state.registers[SIZE] - 1)
+    state.registers[R.j] = max(state.registers[R.j] - 1, 0)
+    state.registers[R.is_swapped] = 0
     return RUNNING
 
 
@@ -95,11 +105,11 @@ REVERSE = surpass.register_task(
         interface=surpass.Interface(
             [
                 surpass.comparison(surpass.value("i", position, R.i), surpass.value("j", position, R.j)),
-                surpass.PREVIOUS_ACTION,
+                surpass.flag("swapped", is_swapped),
             ],
             [
-                Instruction("Move", surpass.variable("v", R.i, R.j), surpass.binary("by", STEPS), does=move),
                 Instruction("Swap", does=swap),
+                Instruction("Close", does=close),
                 Instruction("Done", does=done),
             ],
         ),
@@ -121,9 +131,7 @@ REVERSE = surpass.register_task(
 
 @surpass.teacher(REVERSE)
 def swap_and_close(see: See, do: Do) -> Action:
-    """Swap the values at both ends, move both ends inwards, and so on until they meet."""
+    """Swap the values under both ends, move the ends inwards, and so on until they meet."""
     if see("i >= j"):
         return do.Done()
-    if see("previous = Swap()"):
-        return do.Move(1, +1)
-    return do.Move(2, -1) if see("previous = Move(1, +1)") else do.Swap()
+    return do.Close() if see("swapped") else do.Swap()
