@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from surpass.engine.record import record, replay
     from surpass.engine.run import Results, run
     from surpass.errors import SurpassError
+    from surpass.evaluation.application import Applications, apply
     from surpass.evaluation.scores import Evaluation, evaluate
     from surpass.machine.calls import NO_RECEIVER, enter, leave
     from surpass.machine.dispatch import compare
@@ -52,6 +53,7 @@ _HOMES = {
     "surpass.engine.record": "record replay",
     "surpass.engine.run": "Results run",
     "surpass.errors": "SurpassError",
+    "surpass.evaluation.application": "Applications apply",
     "surpass.evaluation.scores": "Evaluation evaluate",
     "surpass.machine.calls": "NO_RECEIVER enter leave",
     "surpass.machine.dispatch": "compare",
@@ -82,6 +84,7 @@ __all__ = [
     "STEPS",
     "WRONG",
     "Action",
+    "Applications",
     "Certificate",
     "CurrentFunction",
     "Do",
@@ -104,6 +107,7 @@ __all__ = [
     "SurpassError",
     "Task",
     "Value",
+    "apply",
     "binary",
     "check",
     "compare",

@@ -22,6 +22,7 @@ from surpass.checks.check import check as check_agent
 from surpass.engine.record import TRACED, record
 from surpass.engine.run import AnyAgent
 from surpass.errors import SettingError
+from surpass.evaluation.application import apply as apply
 from surpass.evaluation.comparison import ProgramComparison
 from surpass.evaluation.scores import Evaluation, evaluate
 from surpass.machine.trace import Trace

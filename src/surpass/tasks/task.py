@@ -558,8 +558,14 @@ MOST_DIGITS = 4000
 
 def parse_numbers(text: str) -> list[Number]:
     """Return the numbers of a text, separated by commas or blanks."""
-    words = text.replace(",", " ").split()
-    return [_parse_number(word) for word in words]
+    return [_parse_number(word) for word in split_words(text)]
+
+
+def split_words(text: str) -> list[str]:
+    """Return the words of a text, separated by commas or blanks; commas at the end, as of short rows, mean nothing."""
+    if re.search(r"^\s*,|,\s*,", text.rstrip(", \t\r\n")):
+        raise InstanceError("a number is missing before a comma")
+    return text.replace(",", " ").split()
 
 
 def _parse_number(word: str) -> Number:
