@@ -5,12 +5,14 @@ Everything below is loaded when it is first used, so that `import surpass` stays
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from surpass import environments
     from surpass.agents import find_agent
+    from surpass.agents.wrapped import agent
     from surpass.agents.teachers import find_teacher, known_teachers
     from surpass.api import Run, check, compare_programs, export, learn, program, show, trace
     from surpass.checks.certificate import Certificate
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "surpass.agents": "find_agent",
+    "surpass.agents.wrapped": "agent",
     "surpass.agents.teachers": "find_teacher known_teachers",
     "surpass.api": "Run check compare_programs export learn program show trace",
     "surpass.checks.certificate": "Certificate",
@@ -107,6 +110,7 @@ __all__ = [
     "SurpassError",
     "Task",
     "Value",
+    "agent",
     "apply",
     "binary",
     "check",
@@ -145,7 +149,14 @@ __all__ = [
 ]
 
 
+def _meet_gymnasium() -> None:
+    """Make the tasks known to Gymnasium if the program has loaded it: whoever has not need not wait for it."""
+    if "gymnasium" in sys.modules and "surpass.environments" not in sys.modules:
+        import_module("surpass.environments")
+
+
 def __getattr__(name: str) -> Any:
+    _meet_gymnasium()
     if name == "environments":  # a folder, which makes the tasks known to Gymnasium when it is loaded
         return import_module("surpass.environments")
     if name not in _HOME_OF:
@@ -157,3 +168,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+_meet_gymnasium()

@@ -26,8 +26,8 @@ class SurpassEnv(gymnasium.Env[Array, Any]):
 
     A step is worth `progress * gain - step_cost`, as the task declares them, plus `shaping * gain`, where `gain` is
     what the score gained; a wrong answer costs `wrong_cost` more. An episode terminates by an answer, right or wrong,
-    and is truncated when its steps or its stack run out. `info` says how it stands (`outcome`), how many `steps` it
-    took, the `size` of its instance and whether it is `solved`.
+    and is truncated when its steps or its stack run out. `info` names the `action` that was executed, and says how
+    the episode stands (`outcome`), how many `steps` it took, the `size` of its instance and whether it is `solved`.
     """
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 4}  # noqa: RUF012  # Gymnasium's own type
