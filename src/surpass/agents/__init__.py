@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
+from weakref import WeakSet
 
 from surpass.agents.teachers import find_teacher, known_teachers
 from surpass.engine.run import AnyAgent
@@ -13,6 +15,9 @@ from surpass.reading import as_path
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Task
 from surpass.tasks.user_file import forget_task_file, load_task_file
+
+log = logging.getLogger("surpass")
+_looked_at: WeakSet[Task] = WeakSet()
 
 AgentLike = AnyAgent | str | Path
 """An agent, or a text that names one."""
@@ -33,6 +38,7 @@ def as_task(task: TaskLike) -> Task:
     try:
         for one in tasks:
             try_kernels(one)
+            _point_out_obstacles(one)
     except BaseException:
         forget_task_file(path)  # so that it can be mended and loaded again
         raise
@@ -40,6 +46,17 @@ def as_task(task: TaskLike) -> Task:
         names = ", ".join(one.name for one in tasks)
         raise SettingError(f"{task} registers several tasks ({names}); put each into its own file")
     return tasks[0]
+
+
+def _point_out_obstacles(task: Task) -> None:
+    """Say once for each task that is loaded if its programs cannot be exported, and why."""
+    if task in _looked_at:
+        return
+    _looked_at.add(task)
+    from surpass.programs.export import find_obstacle
+
+    if why := find_obstacle(task):
+        log.warning("%s works, but its programs cannot be exported: %s", task.name, why)
 
 
 def as_agent(agent: AgentLike, task: TaskLike | None = None) -> AnyAgent:

@@ -34,7 +34,7 @@ from surpass.machine.kernel import kernel
 from surpass.machine.state import FIRST, SCORE, State
 from surpass.machine.state import SIZE as SIZE_REGISTER
 from surpass.reading import ANY_SEED, COUNT, SIZE, Range, check_range, show
-from surpass.tasks.blame import blaming
+from surpass.tasks.blame import blaming, place_of_function
 from surpass.tasks.drawing import Drawing
 from surpass.tasks.signature import Signature
 
@@ -438,38 +438,44 @@ class Task:
         what = f"task {self.name!r}: inputs.draw[{request.data!r}]"
         with blaming(f"{what}, asked for {request.count} of size {request.size},"):
             drawn = self.inputs.draw[request.data](request)
-        instances = self.check_instances(f"inputs.draw[{request.data!r}]", drawn)
+        place = place_of_function(self.inputs.draw[request.data])
+        instances = self.check_instances(f"inputs.draw[{request.data!r}]", drawn, place)
         if instances.count != request.count or (instances.sizes != request.size).any():
             raise DeclarationError(
                 f"{what} returned {instances.count} instances of the sizes {_some(instances.sizes)}; "
-                f"it was asked for {request.count} of size {request.size}"
+                f"it was asked for {request.count} of size {request.size}{place}"
             )
         return instances
 
-    def check_instances(self, what: str, instances: Any) -> Instances:
-        """Return what a function of the task made, with the types of the engine; raise if it cannot be instances."""
+    def check_instances(self, what: str, instances: Any, place: str = "") -> Instances:
+        """Return what a function of the task made, with the types of the engine; raise if it cannot be instances.
+
+        `place` says in words where the function stands.
+        """
         what = f"task {self.name!r}: {what} returned"
         if not isinstance(instances, Instances):
-            raise DeclarationError(f"{what} {_short(instances)}; it must return surpass.Instances")
+            raise DeclarationError(f"{what} {_short(instances)}; it must return surpass.Instances{place}")
         for name, array in zip(("sizes", "items", "reals"), instances, strict=True):
             dimensions, kinds, shape = (1, "iu", "[count]") if name == "sizes" else (2, "iu", "[count, width]")
             kinds, numbers = ("iuf", "real") if name == "reals" else (kinds, "whole")
             if not isinstance(array, np.ndarray) or array.ndim != dimensions or array.dtype.kind not in kinds:
                 raise DeclarationError(
-                    f"{what} {name} that are {_short(array)}; they must be an array {shape} of {numbers} numbers"
+                    f"{what} {name} that are {_short(array)}; they must be an array {shape} of {numbers} numbers{place}"
                 )
         sizes = instances.sizes.astype(np.int64, copy=False)
         items, reals = instances.items.astype(np.int64, copy=False), instances.reals.astype(np.float64, copy=False)
         if not len(sizes) == len(items) == len(reals):
-            raise DeclarationError(f"{what} {len(sizes)} sizes, {len(items)} rows of items and {len(reals)} of reals")
+            raise DeclarationError(
+                f"{what} {len(sizes)} sizes, {len(items)} rows of items and {len(reals)} of reals{place}"
+            )
         if sizes.min(initial=0) < 0:
-            raise DeclarationError(f"{what} an instance of size {sizes.min()}; sizes are 0 or more")
+            raise DeclarationError(f"{what} an instance of size {sizes.min()}; sizes are 0 or more{place}")
         widest = int(sizes.max(initial=0))
         widths = {"items": self.memory.item_width(widest), "reals": self.memory.real_width(widest)}
         for name, found in (("items", items.shape[1]), ("reals", reals.shape[1])):
             if len(sizes) and found < widths[name]:
                 says = f"memory.{name[:-1]}_width says that it needs {widths[name]}"
-                raise DeclarationError(f"{what} {found} {name} for size {widest}; {says}")
+                raise DeclarationError(f"{what} {found} {name} for size {widest}; {says}{place}")
         return Instances(sizes, items, reals)
 
     def judge(self, before: Instances, registers: Ints, items: Ints, reals: Reals) -> Flags:
