@@ -39,7 +39,7 @@ def position(state: State, v: int) -> int:
 
 @kernel
 def swap(state: State, v: int) -> int:
-    """Swap the value under `at` with that under `low`, and move both up; or with that under `high`, and move it down."""
+    """Swap the value under `at` with that under `low`, and move both up; or with that under `high`, which moves."""
     at, other, size = state.registers[R.at], state.registers[v], state.registers[SIZE]
     if at < size and other >= 0:
         state.items[at], state.items[other] = state.items[other], state.items[at]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from surpass import environments
     from surpass.agents import find_agent
-    from surpass.agents.wrapped import agent
     from surpass.agents.teachers import find_teacher, known_teachers
+    from surpass.agents.wrapped import agent
     from surpass.api import Run, check, compare_programs, export, learn, program, show, trace
     from surpass.checks.certificate import Certificate
     from surpass.engine.record import record, replay

@@ -66,7 +66,9 @@ def trace(
     found = as_agent(agent, task)
     if instance is None:
         check_range("the size of a trace", size, TRACED)
-        instance = found.task.write_instance(found.task.draw(Request(size=size, count=1, seed=seed, data=found.task.inputs.usual_data)))
+        instance = found.task.write_instance(
+            found.task.draw(Request(size=size, count=1, seed=seed, data=found.task.inputs.usual_data))
+        )
     elif not isinstance(instance, str):
         instance = ",".join(map(str, instance))
     report = progress or (lambda *_: None)

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-
 ADVICE = (
     "Try smaller sizes first, more updates, a larger step limit, or a teacher to begin with (--method rl+imitation); "
     "surpass learn --settings lists what --set can change."

@@ -15,7 +15,8 @@ from surpass.cli.progress import show_progress
 def apply_command(
     agent: AgentName,
     data: Annotated[
-        Path, typer.Option(help="Your lists: a file with one per line, or a 2-D .npy.", metavar="FILE", show_default=False)
+        Path,
+        typer.Option(help="Your lists: a file with one per line, or a 2-D .npy.", metavar="FILE", show_default=False),
     ],
     out: Annotated[
         Path | None,

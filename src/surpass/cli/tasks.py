@@ -22,7 +22,9 @@ def tasks_command(
     ] = None,
     debug: Annotated[
         bool,
-        typer.Option("--debug", help="Try a task file's kernels for longer, as plain Python, and show where one fails."),
+        typer.Option(
+            "--debug", help="Try a task file's kernels for longer, as plain Python, and show where one fails."
+        ),
     ] = False,
     json: Json = None,
 ) -> None:
@@ -51,8 +53,8 @@ def _debug(task: str | None) -> None:
     """Try the kernels of a task file in this process, as plain Python, and print the way to the line that fails."""
     import traceback
 
-    from surpass.engine.rehearsal import rehearse
     from surpass.engine.refusals import check_shapes
+    from surpass.engine.rehearsal import rehearse
     from surpass.errors import SettingError, SurpassError
     from surpass.reading import as_path
     from surpass.tasks.blame import is_own
@@ -71,7 +73,10 @@ def _debug(task: str | None) -> None:
                     shown = traceback.FrameSummary(frame.f_code.co_filename, line, frame.f_code.co_name)
                     held = {k: v for k, v in frame.f_locals.items() if isinstance(v, int | float)}
                     numbers = ", ".join(f"{name} = {value}" for name, value in held.items())
-                    print(f"{shown.filename}, line {line}, in {shown.name}: {shown.line}" + (f"   [{numbers}]" * bool(held)))
+                    print(
+                        f"{shown.filename}, line {line}, in {shown.name}: {shown.line}"
+                        + (f"   [{numbers}]" * bool(held))
+                    )
             raise
         print(f"{one.name}: nothing went wrong on {tried} instances, as plain Python with every index checked")
 

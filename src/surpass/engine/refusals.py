@@ -146,7 +146,9 @@ def check_kernel(declared: Declared) -> None:
 def _check_parameters(declared: Declared) -> None:
     function = _function(declared.kernel)
     if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in inspect.signature(function).parameters.values()):
-        raise DeclarationError(f"{declared.whose} has a parameter with a star; a kernel names each of its parameters{declared.place}")
+        raise DeclarationError(
+            f"{declared.whose} has a parameter with a star; a kernel names each of its parameters{declared.place}"
+        )
     try:
         inspect.signature(function).bind(*[None] * (1 + declared.arguments))
     except TypeError:

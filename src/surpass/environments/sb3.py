@@ -102,5 +102,8 @@ def make_vec_env(
 
 def _row(infos: dict[str, Any], row: int) -> dict[str, Any]:
     """Return what the infos of a vector environment say of one episode."""
-    return {name: column[row].item() if hasattr(column[row], "item") else column[row]
-            for name, column in infos.items() if not name.startswith("_")}
+    return {
+        name: column[row].item() if hasattr(column[row], "item") else column[row]
+        for name, column in infos.items()
+        if not name.startswith("_")
+    }

@@ -99,8 +99,7 @@ class Applications(Printed):
     def __str__(self) -> str:
         columns = ["place", "solved", "steps", *self.names]
         rows = [
-            [row.place, "yes" if row.is_solved else row.outcome, f"{row.steps:,}"]
-            + _cells(row, self.names)
+            [row.place, "yes" if row.is_solved else row.outcome, f"{row.steps:,}"] + _cells(row, self.names)
             for row in self.rows[:MOST_SHOWN]
         ]
         more = len(self.rows) - MOST_SHOWN
@@ -154,7 +153,9 @@ def _given(task: Task, lists: Iterable[Any]) -> Iterator[Written]:
             continue
         whole = one.tolist() if isinstance(one, np.ndarray) else one
         if not isinstance(whole, Sequence):
-            raise InstanceError(f"{place} is {one!r}; it must be {task.inputs.written}, or numbers such as [5, 2, 9, 1]")
+            raise InstanceError(
+                f"{place} is {one!r}; it must be {task.inputs.written}, or numbers such as [5, 2, 9, 1]"
+            )
         is_several = any(isinstance(part, Sequence | np.ndarray) for part in whole)
         parts = [_numbers(place, part) for part in whole] if is_several else [_numbers(place, whole)]
         yield Written(place, parts, parts)

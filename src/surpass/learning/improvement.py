@@ -69,7 +69,14 @@ KEPT = {
     "hard": list[str],
 }
 """What a checkpoint keeps as it is."""
-STATE = {**KEPT, "stale?": Count, "program": str, "best": str, "best_cost": Weight | None, "pupil": dict[str, Any] | None}
+STATE = {
+    **KEPT,
+    "stale?": Count,
+    "program": str,
+    "best": str,
+    "best_cost": Weight | None,
+    "pupil": dict[str, Any] | None,
+}
 """What a checkpoint says beside its tensors; before the first round there are no programs, written as empty."""
 STALE_ROUNDS = 10
 """How many rounds without a better program there must be at least before the editing of a small task ends."""

@@ -209,7 +209,8 @@ def train(
 ) -> list[Curve]:
     """Let a learner advance until it is done or the time is up, and return its curves.
 
-    No round is begun that would end after the time, if it took as long as the one before. A checkpoint is written every `checkpoint_every` seconds and at the end; less often if that takes long, so that it
+    No round is begun that would end after the time, if it took as long as the one before. A checkpoint is written every
+    `checkpoint_every` seconds and at the end; less often if that takes long, so that it
     costs no more than a twentieth of the time. Since a checkpoint holds the whole state, when it is written makes no
     difference to what is learned.
     """

@@ -319,7 +319,8 @@ class TablePolicyGradient:
             low, high = self.sizes
             raise DivergedError(
                 f"after {self.stage_updates} updates on sizes {low} to {high} only {solved:.1%} of the episodes are "
-                f"solved, {needs:.0%} are wanted: try more updates, smaller sizes first, another step_size or a teacher (rl+imitation)"
+                f"solved, {needs:.0%} are wanted: try more updates, smaller sizes first, another step_size, or a "
+                "teacher to begin with (rl+imitation)"
             )
 
     def update(self) -> tuple[Ints, float]:
