@@ -5,6 +5,7 @@ Everything below is loaded when it is first used, so that `import surpass` stays
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +13,13 @@ if TYPE_CHECKING:
     from surpass import environments
     from surpass.agents import find_agent
     from surpass.agents.teachers import find_teacher, known_teachers
+    from surpass.agents.wrapped import agent
     from surpass.api import Run, check, compare_programs, export, learn, program, show, trace
     from surpass.checks.certificate import Certificate
     from surpass.engine.record import record, replay
     from surpass.engine.run import Results, run
     from surpass.errors import SurpassError
+    from surpass.evaluation.application import Applications, apply
     from surpass.evaluation.scores import Evaluation, evaluate
     from surpass.machine.calls import NO_RECEIVER, enter, leave
     from surpass.machine.dispatch import compare
@@ -46,12 +49,14 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "surpass.agents": "find_agent",
+    "surpass.agents.wrapped": "agent",
     "surpass.agents.teachers": "find_teacher known_teachers",
     "surpass.api": "Run check compare_programs export learn program show trace",
     "surpass.checks.certificate": "Certificate",
     "surpass.engine.record": "record replay",
     "surpass.engine.run": "Results run",
     "surpass.errors": "SurpassError",
+    "surpass.evaluation.application": "Applications apply",
     "surpass.evaluation.scores": "Evaluation evaluate",
     "surpass.machine.calls": "NO_RECEIVER enter leave",
     "surpass.machine.dispatch": "compare",
@@ -82,6 +87,7 @@ __all__ = [
     "STEPS",
     "WRONG",
     "Action",
+    "Applications",
     "Certificate",
     "CurrentFunction",
     "Do",
@@ -104,6 +110,8 @@ __all__ = [
     "SurpassError",
     "Task",
     "Value",
+    "agent",
+    "apply",
     "binary",
     "check",
     "compare",
@@ -141,7 +149,14 @@ __all__ = [
 ]
 
 
+def _meet_gymnasium() -> None:
+    """Make the tasks known to Gymnasium if the program has loaded it: whoever has not need not wait for it."""
+    if "gymnasium" in sys.modules and "surpass.environments" not in sys.modules:
+        import_module("surpass.environments")
+
+
 def __getattr__(name: str) -> Any:
+    _meet_gymnasium()
     if name == "environments":  # a folder, which makes the tasks known to Gymnasium when it is loaded
         return import_module("surpass.environments")
     if name not in _HOME_OF:
@@ -153,3 +168,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+_meet_gymnasium()

@@ -16,11 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surpass.agents import AgentLike, Progress, TaskLike, as_agent, as_task
+from surpass.agents.remembered import write_origin
 from surpass.checks.certificate import Certificate
 from surpass.checks.check import check as check_agent
 from surpass.engine.record import TRACED, record
 from surpass.engine.run import AnyAgent
-from surpass.errors import SettingError
+from surpass.errors import ADVICE, DivergedError, SettingError
+from surpass.evaluation.application import apply as apply
 from surpass.evaluation.comparison import ProgramComparison
 from surpass.evaluation.scores import Evaluation, evaluate
 from surpass.machine.trace import Trace
@@ -41,6 +43,10 @@ log = logging.getLogger("surpass")
 
 MOST_SCORED = 1000
 """The largest size that a run is scored at if no sizes are given."""
+LEARNING_SHARE = 0.9
+"""The share of a given time that is for learning; the rest is for the scores."""
+LEAST_SPARE = 5.0
+"""Seconds that the scores may take at least."""
 
 
 # Watching and checking
@@ -60,7 +66,9 @@ def trace(
     found = as_agent(agent, task)
     if instance is None:
         check_range("the size of a trace", size, TRACED)
-        instance = found.task.write_instance(found.task.draw(Request(size=size, count=1, seed=seed)))
+        instance = found.task.write_instance(
+            found.task.draw(Request(size=size, count=1, seed=seed, data=found.task.inputs.usual_data))
+        )
     elif not isinstance(instance, str):
         instance = ",".join(map(str, instance))
     report = progress or (lambda *_: None)
@@ -224,6 +232,8 @@ class Run(Printed):
         if self.scores is None:
             return f"{spent}: the time is up before there is an agent; resume it to go on\n"
         going_on = "" if self.is_finished else "The learning is not finished: resume it to go on.\n"
+        if all(row.solved == 0 for row in self.scores.rows):
+            going_on += f"Nothing is solved. {ADVICE}\n"
         return f"{spent}\n{self.scores}{going_on}{self.notes}"
 
 
@@ -295,6 +305,7 @@ def learn(
     words = (made["task"], made["method"], made["teacher"], str(made["seed"]))
     folder = runs.RunFolder(Path(out or Path("runs") / re.sub("[:/]+", "-", "-".join(filter(None, words)))))
     folder.begin(made, resume=resume)
+    write_origin(folder.path, learner.task)
     if resume:
         folder.restore(learner)
         for warning in folder.warnings:
@@ -313,31 +324,49 @@ def learn(
         show()
 
     show()
+    sizes = score_sizes or [size for size in learner.task.sizes if size <= MOST_SCORED]
+    spare = None if minutes is None else max(LEAST_SPARE, (1 - LEARNING_SHARE) * 60 * minutes)
     try:
-        runs.train(learner, folder, minutes=minutes, report=end_round)
+        runs.train(learner, folder, minutes=minutes and LEARNING_SHARE * minutes, report=end_round)
     except KeyboardInterrupt:
         log.warning("surpass learn --out %s --resume goes on from the last checkpoint", folder.path)
         raise
-    sizes = score_sizes or [size for size in learner.task.sizes if size <= MOST_SCORED]
-    return _finish(learner, folder, sizes, score_instances, show)
+    except DivergedError as error:
+        if _finish(learner, folder, sizes, score_instances, show, spare or LEAST_SPARE).agent is None:
+            raise
+        raise DivergedError(f"{error}; what it has learned so far is in {folder.path}") from error
+    return _finish(learner, folder, sizes, score_instances, show, spare)
 
 
-def _finish(learner: AnyLearner, folder: RunFolder, sizes: Sequence[int], instances: int, progress: Progress) -> Run:
-    """Save what was learned with its scores, beside the teacher's or those of the task's last teacher."""
+def _finish(
+    learner: AnyLearner,
+    folder: RunFolder,
+    sizes: Sequence[int],
+    instances: int,
+    progress: Progress,
+    seconds: float | None = None,
+) -> Run:
+    """Save what was learned with its scores, beside the teacher's or those of the task's last teacher.
+
+    With `seconds` no scores are begun that would take longer.
+    """
     from surpass.agents.networks.files import network_tensors, save_agent
     from surpass.agents.saved import save_program
     from surpass.learning import runs
     from surpass.learning.improvement import Improvement
     from surpass.learning.outlook import rival_of
+    from surpass.learning.table_policy.learner import TablePolicyGradient
 
     agent: AnyAgent | None = None
     scores: Evaluation | None = None
     found = getattr(learner, "program", None)
-    if learner.has_network or found is not None:
+    sketch = learner.sketch(seconds or LEAST_SPARE) if isinstance(learner, TablePolicyGradient) else None
+    taught = sketch or learner
+    if learner.has_network or found is not None or sketch is not None:
         name, stem = str(folder.path), folder.path / "agent"
         about = {"recipe": learner.recipe, "rounds": len(folder.curves), "finished": learner.finished}
         about["seconds"] = round(folder.seconds, 1)
-        agent = replace(found, name=name) if isinstance(found, Program) else learner.agent(name)
+        agent = replace(found, name=name) if isinstance(found, Program) else taught.agent(name)
         against = rival_of(learner.task, learner.teacher)
         progress("scoring it", 0, None)
         scores = evaluate(
@@ -346,12 +375,13 @@ def _finish(learner: AnyLearner, folder: RunFolder, sizes: Sequence[int], instan
             instances=instances,
             against=against,
             seed=1,
+            seconds=seconds,
             progress=lambda what, done, total: progress(f"scoring it, {what.rpartition(' ')[2]}", done, total),
         )
         if isinstance(agent, Program):
             save_program(stem, agent, about, network_tensors(learner.network) if learner.has_network else None)
         else:
-            save_agent(stem, learner.task, learner.network, about)
+            save_agent(stem, learner.task, taught.network, about)
         runs.write_json(folder.path / "scores.json", scores.as_json())
     if isinstance(learner, Improvement):
         progress("finding what each rule saves", 0, None)

@@ -78,7 +78,7 @@ EXAMPLES = (
 )
 LEARN = {
     "imitation": ("--set", "sizes=2,5"),
-    "rl": ("--set", "updates=12", "--set", "episodes=32", "--set", "unroll=20"),
+    "rl": ("--set", "updates=20", "--set", "episodes=64", "--set", "solved=0", "--set", "mending=1"),
     "improvement": ("--set", "rounds=3", "--set", "generations=2", "--set", "large_sizes=20"),
 }
 """A few seconds of each method."""

@@ -9,6 +9,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from surpass.cli.apply import apply_command
 from surpass.cli.check import check_command
 from surpass.cli.display import Teller
 from surpass.cli.evaluate import evaluate_command
@@ -41,6 +42,7 @@ app.command("tasks")(tasks_command)
 app.command("learn")(learn_command)
 app.command("sweep")(sweep_command)
 app.command("evaluate")(evaluate_command)
+app.command("apply")(apply_command)
 app.command("trace")(trace_command)
 app.command("show")(show_command)
 app.command("check")(check_command)

@@ -138,7 +138,8 @@ class ProgramComparison(Printed):
             rules, solved = len(usage.program.rules), usage.results.solved.mean()
             rows.append([usage.program.name, f"{rules:,}", f"{solved:.1%}", show_number(mean, digits)])
         noise = show_number(row.difference_ci95, digits)
-        note = f"the first has {row.difference:+,.{digits}f} ± {noise} {measure} per instance"
+        gain = "-" if row.difference is None else f"{row.difference:+,.{digits}f}"
+        note = f"the first has {gain} ± {noise} {measure} per instance"
         title = f"On the same {count(row.instances, 'instance')} of size {row.size}"
         return text_table(title, ["program", "rules", "solved", f"mean {measure}"], rows, note)
 

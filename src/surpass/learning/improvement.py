@@ -70,8 +70,17 @@ KEPT = {
     "hard": list[str],
 }
 """What a checkpoint keeps as it is."""
-STATE = {**KEPT, "program": str, "best": str, "best_cost": Weight | None, "pupil": dict[str, Any] | None}
+STATE = {
+    **KEPT,
+    "stale?": Count,
+    "program": str,
+    "best": str,
+    "best_cost": Weight | None,
+    "pupil": dict[str, Any] | None,
+}
 """What a checkpoint says beside its tensors; before the first round there are no programs, written as empty."""
+STALE_ROUNDS = 10
+"""How many rounds without a better program there must be at least before the editing of a small task ends."""
 MOST_HARD = 200
 """How many of the instances that programs failed on are kept."""
 COST = Measure("relative_cost", "cost, 1 at first", is_lower_better=True)
@@ -147,7 +156,8 @@ class Improvement:
             raise SettingError(f"data {config.data} is not what the run was made with: its checksum differs")
         self.config = replace(config, digest=self.sources.digest)
         self.sizes = self.sources.sizes
-        self.rounds = self.tried = 0
+        self.rounds = self.tried = self.stale = 0
+        """How many rounds there were, how many programs were tried, and how many rounds ago one was better."""
         self.current: Program | None = None
         self.best: Program | None = None
         self.best_cost = np.inf
@@ -184,7 +194,17 @@ class Improvement:
     @property
     def is_improving(self) -> bool:
         """Whether the program is still being edited, rather than learned by the network."""
-        return self.rounds < self.config.rounds
+        return self.rounds < self.config.rounds and not self.is_exhausted
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether nothing is left to gain: since the last gain more programs were tried than a small task has changes.
+
+        That is, ten times as many as there are ways to change two entries of the table.
+        """
+        entries = self.task.interface.observation_count * self.task.interface.action_count
+        tried = self.stale * self.config.generations * self.config.candidates
+        return self.stale >= STALE_ROUNDS and tried >= 10 * entries**2
 
     @property
     def has_network(self) -> bool:
@@ -244,8 +264,9 @@ class Improvement:
         self.current = self._last_sound(round_.accepted)
         self.rounds += 1
         cost, means = self._measure(self.current)
+        self.stale += 1
         if cost < self.best_cost:
-            self.best, self.best_cost = self.current, cost
+            self.best, self.best_cost, self.stale = self.current, cost, 0
         if not self.is_improving:
             self._conclude()
         rules, conditions = size_of(self.current)
@@ -428,7 +449,7 @@ class Improvement:
         """Return an instance that a program fails on, as text, if many show one; and the rules that fired."""
         table = Table(self.task, program)
         if level is None:
-            level = THOROUGHLY if self.rounds + 1 >= self.config.rounds else USUALLY
+            level = THOROUGHLY if self.rounds + 1 >= self.config.rounds or self.is_exhausted else USUALLY
 
         def run_all(instances: Instances) -> Results:
             return run(table, instances, find_loops=self.task.measure == "steps")
@@ -469,6 +490,7 @@ class Improvement:
             "best": _written(self.best),
             "best_cost": self.best_cost if np.isfinite(self.best_cost) else None,
             "pupil": pupil,
+            "stale": self.stale,
             **{name: getattr(self, name) for name in KEPT},
         }
         return tensors, record
@@ -478,6 +500,7 @@ class Improvement:
         record = conform(STATE, record, SOURCE)
         for name in KEPT:
             setattr(self, name, record[name])
+        self.stale = record.get("stale", 0)
         has_begun = (bool(record["program"]), bool(record["best"]), len(self.reference) == len(self.sizes))
         if has_begun != (self.rounds > 0,) * 3:
             raise SavedFileError(f"{SOURCE} is after round {self.rounds} and has not what belongs to it")

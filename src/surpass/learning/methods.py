@@ -10,6 +10,7 @@ from surpass.agents.teachers import known_teachers
 from surpass.errors import SettingError, UnknownNameError
 from surpass.full_view.imitation import FullViewImitation, FullViewImitationConfig
 from surpass.full_view.policy_gradient import FullViewPolicyGradient
+from surpass.learning.derived import derived_settings, usual_policy
 from surpass.learning.imitation import Imitation, ImitationConfig
 from surpass.learning.improvement import Improvement, ImprovementConfig
 from surpass.learning.policy_gradient.learner import PolicyGradient, PolicyGradientConfig
@@ -53,12 +54,14 @@ def new_learner(
     learner, config = kinds[method]
     usual = task.learning.get(method, {})
     if kinds is _WITH_TABLE and learner is PolicyGradient:
-        known = usual.get("policy", "network")
+        is_declared = any(name.partition(",")[0] == method for name in task.learning)
+        known = usual.get("policy", "network" if is_declared else usual_policy(task))
         policy = (settings or {}).get("policy", known)
         if policy not in POLICIES:
             raise UnknownNameError("policy", policy, POLICIES)
         learner, config = POLICIES[policy]
         usual = usual if policy == known else task.learning.get(f"{method}, {policy}", {})
+        usual = usual if is_declared else derived_settings(task, policy)
     chosen: dict[str, Any] = {"task": task.name, "seed": seed}
     chosen["teacher"] = "" if method == "rl" else teacher or default_teacher(task)
     chosen.update(usual)

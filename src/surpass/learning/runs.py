@@ -14,6 +14,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import logging
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -28,7 +29,7 @@ from surpass.bundles import (
     save_bundle,
     write_atomically,
 )
-from surpass.errors import SavedFileError, SettingError, SurpassError
+from surpass.errors import ADVICE, SavedFileError, SettingError, SurpassError
 from surpass.learning.outlook import Outlook
 from surpass.printing import cut
 from surpass.reading import Setting, Weight, as_path, conform, read_record, show
@@ -36,6 +37,10 @@ from surpass.tasks.task import Task
 
 Curve = dict[str, float]
 
+log = logging.getLogger("surpass")
+
+HOPELESS = 20
+"""After how many rounds in a row in which nothing was solved this is said."""
 KEPT = 2
 """How many checkpoints are kept: the newest, and the one before in case the newest is damaged."""
 
@@ -208,18 +213,23 @@ def train(
 ) -> list[Curve]:
     """Let a learner advance until it is done or the time is up, and return its curves.
 
-    A checkpoint is written every `checkpoint_every` seconds and at the end; less often if that takes long, so that it
+    No round is begun that would end after the time, if it took as long as the one before. A checkpoint is written every
+    `checkpoint_every` seconds and at the end; less often if that takes long, so that it
     costs no more than a twentieth of the time. Since a checkpoint holds the whole state, when it is written makes no
     difference to what is learned.
     """
     curves = folder.curves if folder else []
     started = saved = time.monotonic()
-    pause = checkpoint_every
+    pause, took, unsolved = checkpoint_every, 0.0, 0
     while not learner.done:
-        if minutes is not None and time.monotonic() - started > 60 * minutes:
-            break
         before = time.monotonic()
+        if minutes is not None and before - started + took > 60 * minutes:
+            break
         curves.append(learner.advance())
+        took = time.monotonic() - before
+        unsolved = unsolved + 1 if curves[-1].get("solved") == curves[-1].get("sampled_solved") == 0 else 0
+        if unsolved == HOPELESS:
+            log.warning("nothing was solved in the last %d rounds. %s", HOPELESS, ADVICE)
         if folder:
             folder.seconds += time.monotonic() - before
         if report:

@@ -14,6 +14,7 @@ where it has none of its own, and the network learns again, until nothing fails.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -238,6 +239,25 @@ class TablePolicyGradient:
         """Return the network as an agent."""
         return NetworkAgent(name, self.task, self.network)
 
+    def sketch(self, seconds: float) -> Imitation | None:
+        """Return a learner of the most likely actions so far, if no network has begun to learn them.
+
+        It learns for some seconds, and changes nothing here. There is none if nothing has come up often enough.
+        """
+        if not self.is_descending or not self.updates:
+            return None
+        started, largest = time.monotonic(), self.sizes[1]
+        sizes = tuple(size for size in ImitationConfig.sizes if size <= largest) or (largest,)
+        config = ImitationConfig(task=self.task.name, teacher=self.config.teacher, seed=self.config.seed, sizes=sizes)
+        found = Imitation(self.task, config, teacher=self.most_likely)
+        try:
+            found.advance()
+        except SettingError:
+            return None
+        while not found.done and time.monotonic() - started < seconds:
+            found.advance()
+        return found
+
     def advance(self) -> dict[str, float]:
         """Make a round of updates, or let the network learn for one, or check it and learn what it fails on."""
         if self.is_descending:
@@ -337,7 +357,8 @@ class TablePolicyGradient:
             low, high = self.sizes
             raise DivergedError(
                 f"after {self.stage_updates} updates on sizes {low} to {high} only {solved:.1%} of the episodes are "
-                f"solved, {needs:.0%} are wanted: try more updates, smaller sizes first, or another step_size"
+                f"solved, {needs:.0%} are wanted: try more updates, smaller sizes first, another step_size, or a "
+                "teacher to begin with (rl+imitation)"
             )
 
     def update(self) -> tuple[Ints, float]:
