@@ -43,7 +43,7 @@ def fit_line(line: str, columns: int) -> str:
 
 
 def _width(scene: Scene, columns: int, most: int) -> int:
-    """Return how many columns a bar takes so that its text fits, 2 or 1 if it does not, 0 if there are too many bars."""
+    """Return how many columns a bar takes: enough for its text, or 2, or 1; 0 if even so there are too many bars."""
     longest = max((len(text) for row in scene.bars for text in row.texts), default=1)
     return next((wide for wide in (longest + 1, 2, 1) if wide * most <= columns), 0)
 

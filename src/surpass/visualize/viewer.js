@@ -195,7 +195,7 @@ class Panel {
   }
 
   showTrace() {
-    keepInView(this.trace, this.reel.at * ROW, ROW);
+    this.trace.scrollTop = this.reel.at * ROW - (this.trace.clientHeight - ROW) / 2;
     this.fillTrace();
   }
 
@@ -215,9 +215,10 @@ class Panel {
         row = this.buildStep(at);
         row.style.top = `${at * ROW}px`;
         this.rows.set(at, row);
-        this.space.append(row);
       }
       row.classList.toggle("now", at === this.reel.at);
+      // In order, for those who hear the page.
+      this.space.append(row);
     }
   }
 

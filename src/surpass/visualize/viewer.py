@@ -15,7 +15,7 @@ from typing import Any
 from surpass.errors import SettingError
 from surpass.visualize.film import Film
 
-LONGEST_TEXT = 60
+LONGEST_TEXT = 120
 """How long a value may be before its middle is left out."""
 LONGEST_INSTANCE = 200
 _LONG_NUMBER = re.compile(r"\d+\.\d{4,}(?:e[+-]?\d+)?")
