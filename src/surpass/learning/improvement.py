@@ -29,7 +29,7 @@ from surpass.bundles import Tensors
 from surpass.engine.explore import Explorer, can_explore
 from surpass.engine.run import Results, run
 from surpass.errors import SavedFileError, SettingError
-from surpass.learning.edits import shorter_programs, size_of, without
+from surpass.learning.edits import rewritten_programs, shorter_programs, size_of, without
 from surpass.learning.imitation import Imitation, ImitationConfig
 from surpass.learning.sources import Sources
 from surpass.learning.trials import Screen, Trial
@@ -37,7 +37,7 @@ from surpass.learning.updates import SOURCE
 from surpass.programs.extract import extract
 from surpass.programs.program import Program
 from surpass.programs.text import parse_program, write_text
-from surpass.reading import MOST, Batch, Count, Fraction, Many, Range, Seed, Size, Weight, check_fields, conform
+from surpass.reading import MOST, Batch, Count, Fraction, Many, Range, Seed, Size, Weight, Whole, check_fields, conform
 from surpass.table import Agent, Table
 from surpass.tasks.enumeration import enumeration_of
 from surpass.tasks.task import Instances, Limit, Request, Task, join_instances
@@ -119,6 +119,8 @@ class ImprovementConfig:
     """What share of the cost an edit may add at first, about, and still be kept; it falls to nothing by the end."""
     margin: Fraction = 0.0005
     """What share of the cost the program may lose at any size when it is made simpler at the end."""
+    rewrites: Whole = 100
+    """How many times at the end the rules of a place, or of several made one, are written anew, to keep the fewest."""
     wander: Fraction = 0.5
     """The share of sets in which, while the temperature is above nothing, any that may be kept go on, not the best."""
     slack: Annotated[float, Range(1, MOST)] = 1.25
@@ -254,7 +256,8 @@ class Improvement:
         """Make the best program as short as it can be, and see once more that it is right; else go back."""
         assert self.best is not None
         assert self.current is not None
-        for program in (self._simplify(self.best), self.best, self.current):
+        simple = self._simplify(self.best)
+        for program in (self._rewrite(simple), simple, self.best, self.current):
             failing, _ = self._check(program)
             if failing is None or not self.is_sound:
                 self.best, (self.best_cost, _) = program, self._measure(program)
@@ -283,6 +286,23 @@ class Improvement:
             if found is None:
                 return program
             program = found
+
+    def _rewrite(self, program: Program) -> Program:
+        """Return a program that does the same in fewer rules, with rules written anew and places made one."""
+        random = np.random.default_rng([self.config.seed, 7])
+        while True:
+            failing, observations = self._check(program)
+            if failing is not None:
+                return program
+            tried = (
+                one
+                for one in rewritten_programs(program, observations, self.config.rewrites, random)
+                if self.weigh(one) < self.weigh(program) and self._passes(one, BRIEFLY, USUALLY)
+            )
+            found = next(tried, None)
+            if found is None:
+                return program
+            program = self._simplify(found)
 
     def savings(self) -> list[tuple[int, float | None]]:
         """Return what each rule of the best program saves, in the mean over the sizes; None where it fails without."""
@@ -387,9 +407,10 @@ class Improvement:
             self.is_sound = self._check(programs[-1])[0] is None
             return programs[-1]
         for program in reversed(programs[1:]):
-            failing, rules = self._check(program)
+            failing, observations = self._check(program)
             if failing is None:
-                needless = sorted(set(range(len(program.rules))) - rules)
+                fired = set(program.rules_for(observations).tolist())
+                needless = sorted(set(range(len(program.rules))) - fired)
                 shorter = without(program, needless)
                 return shorter if needless and self._check(shorter)[0] is None else program
             if failing not in self.hard:
@@ -400,8 +421,8 @@ class Improvement:
         """Tell whether a program passes checks of some levels, the briefest first."""
         return all(self._check(program, level)[0] is None for level in levels)
 
-    def _check(self, program: Program, level: int | None = None) -> tuple[str | None, set[int]]:
-        """Return an instance that a program fails on, as text, if many show one; and the rules that fired."""
+    def _check(self, program: Program, level: int | None = None) -> tuple[str | None, Ints]:
+        """Return an instance that a program fails on, as text, if many show one; and the observations it came to."""
         table = Table(self.task, program)
         if level is None:
             level = THOROUGHLY if self.rounds + 1 >= self.config.rounds else USUALLY
@@ -417,8 +438,8 @@ class Improvement:
         for instances, results in chain(checked, changed):
             wrong = np.flatnonzero(~results.solved)
             if wrong.size:
-                return self.task.write_instance(instances.part(int(wrong[0]), int(wrong[0]) + 1)), set()
-        return None, set(program.rules_for(table.observations).tolist())
+                return self.task.write_instance(instances.part(int(wrong[0]), int(wrong[0]) + 1)), table.observations
+        return None, table.observations
 
     def _checked(self, level: int) -> Iterator[Instances]:
         """Yield hard instances, every small one, and some of every distribution at all sizes."""
