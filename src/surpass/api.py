@@ -206,7 +206,7 @@ class Run(Printed):
     """What was learned; None if the time was up before there was anything."""
     scores: Evaluation | None
     notes: str = ""
-    """What the learner has to say at the end: after improvement, what each rule saves."""
+    """What the learner has to say at the end: what each rule saves after improvement, and what held-out lists do."""
 
     @property
     def program(self) -> Program | None:
@@ -314,6 +314,8 @@ def _finish(learner: AnyLearner, folder: RunFolder, sizes: Sequence[int], instan
     from surpass.agents.saved import save_program
     from surpass.learning import runs
     from surpass.learning.improvement import Improvement
+    from surpass.learning.policy_gradient.learner import PolicyGradient
+    from surpass.learning.table_policy.learner import TablePolicyGradient
 
     agent: AnyAgent | None = None
     scores: Evaluation | None = None
@@ -330,7 +332,7 @@ def _finish(learner: AnyLearner, folder: RunFolder, sizes: Sequence[int], instan
         else:
             save_agent(stem, learner.task, learner.network, about)
         runs.write_json(folder.path / "scores.json", scores.as_json())
-    notes = learner.describe() if isinstance(learner, Improvement) else ""
+    notes = learner.describe() if isinstance(learner, Improvement | PolicyGradient | TablePolicyGradient) else ""
     if notes:
         runs.write_text_file(folder.path / "notes.txt", notes)
     return Run(folder.path, learner.recipe, folder.curves, folder.seconds, learner.finished, agent, scores, notes)

@@ -31,7 +31,7 @@ from surpass.engine.run import Results, run
 from surpass.errors import SavedFileError, SettingError
 from surpass.learning.edits import rewritten_programs, shorter_programs, size_of, without
 from surpass.learning.imitation import Imitation, ImitationConfig
-from surpass.learning.sources import Sources
+from surpass.learning.sources import COMPARED, Sources
 from surpass.learning.trials import Screen, Trial
 from surpass.learning.updates import SOURCE
 from surpass.programs.extract import extract
@@ -94,6 +94,9 @@ class ImprovementConfig:
     """The SHA-256 of the files, which is filled in: a run goes on only with the same ones."""
     queries: str = ""
     """The kind of queries, for a task that has several; the task's first if empty."""
+    limit: str = ""
+    """How many steps are allowed, or several such limits, separated by commas, which instances take in turn; the
+    task's if empty."""
     rounds: Many = 100
     generations: Many = 20
     """Sets of candidates in a round."""
@@ -128,6 +131,8 @@ class ImprovementConfig:
 
     def __post_init__(self) -> None:
         check_fields(self)
+        for word in self.limit.split(",") if self.limit else ():
+            Limit.parse(word)
 
 
 class Improvement:
@@ -139,10 +144,14 @@ class Improvement:
         if config.queries and config.queries not in task.inputs.queries:
             raise SettingError(f"queries is {config.queries!r}; allowed: {', '.join(task.inputs.queries) or 'none'}")
         self.queries = config.queries or task.inputs.usual_queries
-        sizes = config.sizes or _default_sizes(task)
-        self.sources = Sources(task, config.data, self.queries, sizes, config.seed)
-        if config.digest and config.digest != self.sources.digest:
-            raise SettingError(f"data {config.data} is not what the run was made with: its checksum differs")
+        self.sources = Sources(
+            task,
+            config.data,
+            self.queries,
+            config.seed,
+            sizes=config.sizes or _default_sizes(task),
+            digest=config.digest,
+        )
         self.config = replace(config, digest=self.sources.digest)
         self.sizes = self.sources.sizes
         self.rounds = self.tried = 0
@@ -266,7 +275,7 @@ class Improvement:
 
     def _simplify(self, program: Program) -> Program:
         """Return a program without what can be left out: it costs at no size more than the margin allows."""
-        trial = Trial(self.task, join_instances(self.task, self._yardstick()), FINALISTS)
+        trial = self.trial(join_instances(self.task, self._yardstick()), FINALISTS)
         groups = self.sources.group(trial.sizes)
 
         def means(programs: Sequence[Program]) -> Reals:
@@ -307,7 +316,7 @@ class Improvement:
     def savings(self) -> list[tuple[int, float | None]]:
         """Return what each rule of the best program saves, in the mean over the sizes; None where it fails without."""
         assert self.best is not None
-        trial = Trial(self.task, join_instances(self.task, self._yardstick()), 1)
+        trial = self.trial(join_instances(self.task, self._yardstick()), 1)
         groups = self.sources.group(trial.sizes)
 
         def cost(program: Program) -> float:
@@ -330,30 +339,8 @@ class Improvement:
         lines = [f"What each of the {len(texts)} rules saves, in the mean over the sizes {_listed(self.sizes)}:"]
         for (_, saved), text in zip(self.savings(), texts, strict=True):
             lines.append(f"  {'needed' if saved is None else f'{saved:.3f}':>8}  {text}")
-        return "\n".join([*lines, *self._describe_held_out()]) + "\n"
-
-    def _describe_held_out(self) -> list[str]:
-        """Return what was saved on the lists of files that were held out, beside uniform lists, in lines."""
-        if not self.sources.has_files:
-            return []
-        assert self.best is not None
-        if not self.sources.held_out:
-            return ["No list was held out: the data hold one list only."]
-        lines = []
-        usual = self.task.inputs.usual_data
-        fresh = [self._draw(YARDSTICK + 1, size, 200, usual) for size in self.sizes]
-        for what, parts in (("held-out lists", self.sources.held_out), (f"{usual} lists", fresh)):
-            instances = join_instances(self.task, parts)
-            before, after = run(self.teacher, instances), run(self.best, instances)
-            by_steps = self.task.measure == "steps"
-            saved = (before.steps - after.steps) if by_steps else (after.rewards - before.rewards)
-            error = float(saved.std() / np.sqrt(len(saved)))
-            mean = float(before.steps.mean() if by_steps else before.rewards.mean())
-            lines.append(
-                f"On {instances.count:,} {what}: {saved.mean():,.2f} +- {1.96 * error:.2f} of {mean:,.2f} "
-                f"{self.task.measure} saved, {after.solved.mean():.1%} solved."
-            )
-        return lines
+        fresh = [self._draw(YARDSTICK + 1, size, COMPARED, self.task.inputs.usual_data) for size in self.sizes]
+        return "\n".join([*lines, *self.sources.describe_held_out(self.teacher, self.best, fresh)]) + "\n"
 
     # Instances
 
@@ -375,6 +362,10 @@ class Improvement:
     def _seed(self, round_number: int, part: int) -> int:
         return int(np.random.default_rng([self.config.seed, 5, round_number, part]).integers(2**31))
 
+    def trial(self, instances: Instances, copies: int) -> Trial:
+        """Return room to compare some programs at once on instances, within the limits of this run."""
+        return Trial(self.task, instances, copies, self.config.limit)
+
     def _yardstick(self) -> list[Instances]:
         """Return the instances of each size that programs of all rounds are measured on."""
         drawn = (self.sources.draw(size, self.config.confirmed, self._seed(YARDSTICK, size)) for size in self.sizes)
@@ -382,7 +373,7 @@ class Improvement:
 
     def _measure(self, program: Program) -> tuple[float, list[float]]:
         """Return the cost of a program on the yardstick, rules included, and its mean cost at each size."""
-        trial = Trial(self.task, join_instances(self.task, self._yardstick()), 1)
+        trial = self.trial(join_instances(self.task, self._yardstick()), 1)
         costs = trial.run([program])[0]
         costs[~np.isfinite(costs)] = trial.failure_costs[~np.isfinite(costs)]
         groups = self.sources.group(trial.sizes)
@@ -499,9 +490,9 @@ class Round:
         self.random = np.random.default_rng([self.config.seed, 4, learner.rounds])
         self.screen = Screen(task, learner.draw(learner.rounds, self.config.screened))
         self.trials = [
-            Trial(task, self.screen.instances, 1),
-            Trial(task, learner.draw(learner.rounds, self.config.tested), FINALISTS),
-            Trial(task, learner.draw(learner.rounds, self.config.confirmed), 1),
+            learner.trial(self.screen.instances, 1),
+            learner.trial(learner.draw(learner.rounds, self.config.tested), FINALISTS),
+            learner.trial(learner.draw(learner.rounds, self.config.confirmed), 1),
         ]
         self.weights = [self._weights(trial.sizes) for trial in self.trials]
         self.costs: list[Reals] = []
@@ -522,7 +513,7 @@ class Round:
         program, task = self.accepted[-1], self.learner.task
         self.costs = []
         for trial in self.trials:
-            trial.limits = Limit.parse(task.limit).steps(trial.sizes)
+            trial.limits = trial.most_steps
             trial.needed[:] = False
             costs = trial.run([program])[0]
             self.costs.append(costs)
