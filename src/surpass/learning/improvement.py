@@ -299,7 +299,7 @@ class Improvement:
     def _rewrite(self, program: Program) -> Program:
         """Return a program that does the same in fewer rules, with rules written anew and places made one."""
         random = np.random.default_rng([self.config.seed, 7])
-        while True:
+        while self.config.rewrites:
             failing, observations = self._check(program)
             if failing is not None:
                 return program
@@ -312,6 +312,7 @@ class Improvement:
             if found is None:
                 return program
             program = self._simplify(found)
+        return program
 
     def savings(self) -> list[tuple[int, float | None]]:
         """Return what each rule of the best program saves, in the mean over the sizes; None where it fails without."""
