@@ -265,7 +265,7 @@ class Run(Printed):
     """What was learned; None if the time was up before there was anything."""
     scores: Evaluation | None
     notes: str = ""
-    """What the learner has to say at the end: after improvement, what each rule saves."""
+    """What the learner has to say at the end: what each rule saves after improvement, and what held-out lists do."""
 
     @property
     def program(self) -> Program | None:
@@ -406,6 +406,7 @@ def _finish(
     from surpass.learning import runs
     from surpass.learning.improvement import Improvement
     from surpass.learning.outlook import rival_of
+    from surpass.learning.policy_gradient.learner import PolicyGradient
     from surpass.learning.table_policy.learner import TablePolicyGradient
 
     agent: AnyAgent | None = None
@@ -434,9 +435,10 @@ def _finish(
         else:
             save_agent(stem, learner.task, taught.network, about)
         runs.write_json(folder.path / "scores.json", scores.as_json())
-    if isinstance(learner, Improvement):
-        progress("finding what each rule saves", 0, None)
-    notes = learner.describe() if isinstance(learner, Improvement) else ""
+    notes = ""
+    if isinstance(learner, Improvement | PolicyGradient | TablePolicyGradient):
+        progress("finding what was saved", 0, None)
+        notes = learner.describe()
     if notes:
         runs.write_text_file(folder.path / "notes.txt", notes)
     return Run(folder.path, learner.recipe, folder.curves, folder.seconds, learner.finished, agent, scores, notes)

@@ -184,7 +184,7 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> list[Case]:
     rules.write_text(RULES)
     found.append(Case("program", rules, lambda: read_program(rules).text))
     quick = folder / "quick.rules"
-    shutil.copy(find_resident("sort-quick/improvement-quick_sort").stem.with_suffix(".rules"), quick)
+    shutil.copy(find_resident("sort-quick/improvement-hoare_sort").stem.with_suffix(".rules"), quick)
     found.append(Case("program with places", quick, lambda: read_program(quick).text))
 
     recipe = folder / "mine.toml"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,6 +45,8 @@ class SizeScores:
     difference_ci95: float | None = None
     difference_count: int = 0
     """How many instances the difference is over: where steps count those that both solve, since to fail is quick."""
+    optimum_share: float | None = None
+    """What share of the best scores there are was reached, where the task can tell."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,11 +83,15 @@ class Evaluation(Printed):
     def __str__(self) -> str:
         digits = 3 if self.measure == "reward" else 2
         columns = ["size", "instances", "solved", "mean steps", "± 95 %", "max steps", "mean reward"]
+        has_optimum = any(row.optimum_share is not None for row in self.rows)
+        columns += ["of optimum"] if has_optimum else []
         columns += [f"{self.measure} against", "± 95 %"] if self.against else []
         rows = []
         for row in self.rows:
             cells = [f"{row.size:,}", f"{row.instances:,}", f"{row.solved:.1%}", show_number(row.mean_steps, 2)]
             cells += [show_number(row.ci95, 2), f"{row.max_steps:,}", show_number(row.mean_reward, digits)]
+            if has_optimum:
+                cells.append("" if row.optimum_share is None else f"{row.optimum_share:.2%}")
             if self.against:
                 sign = "+" if (row.difference or 0) > 0 else ""
                 cells += [sign + show_number(row.difference, digits), show_number(row.difference_ci95, digits)]
@@ -137,6 +144,8 @@ class Evaluation(Printed):
         plain: dict[str, Any] = finite(vars(row))
         if self.against is None:
             del plain["difference"], plain["difference_ci95"], plain["difference_count"]
+        if row.optimum_share is None:
+            del plain["optimum_share"]
         return plain
 
 
@@ -146,7 +155,9 @@ def runner(agent: AnyAgent, threads: int | None = None) -> Run:
     return lambda instances, limit, progress: run(player, instances, limit=limit, threads=threads, progress=progress)
 
 
-def score(task: Task, results: Results, other: Results | None = None) -> SizeScores:
+def score(
+    task: Task, results: Results, other: Results | None = None, *, optimum_share: float | None = None
+) -> SizeScores:
     """Return the scores of results on instances of one size, compared with another agent's on the same instances."""
     steps, reward = mean_of(results.steps), mean_of(results.rewards)
     difference, compared = None, np.zeros(0, np.bool_)
@@ -168,7 +179,15 @@ def score(task: Task, results: Results, other: Results | None = None) -> SizeSco
         difference=difference.mean if difference else None,
         difference_ci95=difference.ci95 if difference else None,
         difference_count=int(np.count_nonzero(compared)),
+        optimum_share=optimum_share,
     )
+
+
+def share_of_optimum(task: Task, instances: Instances, results: Results) -> float | None:
+    """Return what share of the best scores of some instances was reached; None where they are not known."""
+    best = task.optimum(instances) if task.optimum is not None else np.full(1, np.nan)
+    total = float(best.sum())
+    return float(results.scores.sum()) / total if math.isfinite(total) and total else None
 
 
 def evaluate(
@@ -218,7 +237,7 @@ def evaluate(
             what = f"{first.name} n={size:,}"
             report = (lambda ended, w=what, d=done, t=total: progress(w, d + ended, t)) if progress else None
             results.append(run_one(batch, steps_limit, report))
-        rows.append(score(of_task, *results))
+        rows.append(score(of_task, *results, optimum_share=share_of_optimum(of_task, batch, results[0])))
         took = time.monotonic() - began
     return Evaluation(
         agent=first.name,

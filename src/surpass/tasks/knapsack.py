@@ -203,6 +203,26 @@ def find_wrong(before: Instances, registers: Ints, items: Ints, reals: Reals) ->
     return wrong
 
 
+PACKED = 12
+"""Up to how many items every packing is looked at to find the best one."""
+
+
+def best_packings(instances: Instances) -> Reals:
+    """Return the value of the best packing of each instance, from all packings there are; NaN if there are too many."""
+    best = np.full(instances.count, np.nan)
+    for size in (n for n in np.unique(instances.sizes).tolist() if n <= PACKED):
+        (rows,) = np.nonzero(instances.sizes == size)
+        reals = instances.reals[rows]
+        weights, values = np.zeros((2, len(rows), 1))
+        for k in range(WEIGHTS, WEIGHTS + size):
+            weights, values = (
+                np.concatenate([sums, sums + reals[:, at : at + 1]], axis=1)
+                for sums, at in ((weights, k), (values, k + size))
+            )
+        best[rows] = np.where(weights <= reals[:, CAPACITY : CAPACITY + 1], values, 0.0).max(axis=1)
+    return best
+
+
 def draw_uniform(request: Request) -> Instances:
     """Draw weights and values uniformly from [0, 1]; half of the total weight may be packed."""
     shape = (request.count, request.size)
@@ -338,6 +358,7 @@ KNAPSACK = Task(
         value("value", real, VALUE),
     ),
     find_wrong=find_wrong,
+    optimum=best_packings,
     limit="20n",
     reward=Reward(step_cost=0.0, progress=1.0),
     measure="reward",

@@ -76,10 +76,10 @@ class Instances:
         return Instances(self.sizes[rows], self.items[rows], self.reals[rows])
 
 
-def join_instances(task: Task, parts: Sequence[Instances]) -> Instances:
-    """Return all instances of some batches together, whatever their sizes."""
+def join_instances(task: Task, parts: Sequence[Instances], widest: int = 0) -> Instances:
+    """Return all instances of some batches together, whatever their sizes; with room for `widest` if that is more."""
     sizes = np.concatenate([part.sizes for part in parts])
-    joined = replace(task.allocate(len(sizes), int(sizes.max())), sizes=sizes)
+    joined = replace(task.allocate(len(sizes), max(widest, int(sizes.max()))), sizes=sizes)
     at = 0
     for part in parts:
         for whole, own in ((joined.items, part.items), (joined.reals, part.reals)):
@@ -334,6 +334,8 @@ class Task:
     """Numbers from which what is still to come can be estimated: learners may see them, agents do not."""
     find_wrong: Callable[[Instances, Ints, Ints, Reals], Flags]
     """Tells for each instance, from the final registers, items and reals, whether a claimed solution is wrong."""
+    optimum: Callable[[Instances], Reals] | None = None
+    """Returns the best score that there is for each instance, NaN where that would take too long to find."""
     limit: str = "10n^2"
     """The default step limit."""
     reward: Reward = Reward()
@@ -379,6 +381,8 @@ class Task:
         object.__setattr__(self, "hints", listed(f"hints {whose}", self.hints, "surpass.value(...)"))
         check_kinds(f"hints {whose}", self.hints, Value, "a surpass.value(...)")
         check_function(f"find_wrong {whose}", self.find_wrong, "find_wrong(before, registers, items, reals)")
+        if self.optimum is not None:
+            check_function(f"optimum {whose}", self.optimum, "optimum(instances)")
         check_kind(f"limit {whose}", self.limit, str | int, "a number of steps, Kn or Kn^2 (such as 5000 or 10n^2)")
         if self.measure not in ("steps", "reward"):
             raise refuse_field(f"measure {whose}", self.measure, "steps or reward")

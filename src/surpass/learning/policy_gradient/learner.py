@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any
 
@@ -30,6 +30,7 @@ from surpass.learning.outlook import REWARD, STEPS, Outlook, Yardstick
 from surpass.learning.policy_gradient.arrays import Record, Sums
 from surpass.learning.policy_gradient.gradient import decision_losses, parameter_rows
 from surpass.learning.policy_gradient.sampler import COUNTERS, InstanceSource, Sampler
+from surpass.learning.sources import Sources
 from surpass.learning.updates import SOURCE, UpdateLearner
 from surpass.machine.interface import NO_ACTION
 from surpass.reading import Batch, Count, Fraction, Many, OneOf, Range, Rate, Seed, Weight, Whole, check_fields, conform
@@ -91,7 +92,10 @@ class PolicyGradientConfig:
     growth: Whole = 0
     """In how many steps the sizes grow from the first ones: one after each round in which nearly all was solved."""
     data: str = "uniform"
-    """The distribution of the instances, or several with commas between, taken in turn."""
+    """What is learned on: distributions and files, separated by commas, each with a weight behind * if it has one;
+    distributions alone, without weights, are taken in turn."""
+    digest: str = ""
+    """The SHA-256 of the files, which is filled in: a run goes on only with the same ones."""
     limit: str = ""
     """The step limit while learning; the task's if empty."""
     updates: Many = 2000
@@ -235,18 +239,25 @@ class PolicyGradient(GradientLearner):
 
     def __init__(self, task: Task, config: PolicyGradientConfig) -> None:
         super().__init__(task, config)
+        self.sources = Sources(task, config.data, self.queries, config.seed, digest=config.digest)
+        self.config = config = _with_files(config, self.sources)
+        self.sources.check_sizes(*config.last_sizes(task))
         self.teacher: Agent | None = teacher_of(task, config.teacher) if config.teacher else None
         self.answers = Table.of(self.teacher) if self.teacher else None
         self.network = StructuredPolicy(task.interface, seed=config.seed)
         self.scalar = nn.Parameter(torch.zeros(()))
         self.value = _value_network(task, config.seed)
         self.optimizer = self.new_optimizer()
-        self.source = InstanceSource(*config.last_sizes(task), config.data, self.queries, config.limit or task.limit)
+        self.source = InstanceSource(*config.last_sizes(task), self.sources, config.limit or task.limit)
         self.sampler = Sampler(task, self.source, episodes=config.episodes, steps=config.unroll, seed=config.seed)
 
     def agent(self, name: str = "rl") -> NetworkAgent:
         """Return the network as an agent."""
         return NetworkAgent(name, self.task, self.network)
+
+    def describe(self) -> str:
+        """Return what was saved on the lists of files that were held out, as text."""
+        return "".join(f"{line}\n" for line in self.sources.describe_held_out(self.teacher, self.agent()))
 
     # A round
 
@@ -334,6 +345,16 @@ class PolicyGradient(GradientLearner):
             self.scalar.copy_(torch.from_numpy(take(tensors, "scalar", np.zeros(1, np.float32), SOURCE))[0])
         self.updates, self.grown = state["updates"], state["grown"]
         self.sampler.load(tensors, state["sampler"])
+
+
+def _with_files(config: PolicyGradientConfig, sources: Sources) -> PolicyGradientConfig:
+    """Return the settings with the checksum of files and, unless they say otherwise, the lengths of their lists."""
+    if not sources.has_files:
+        return config
+    low, high = config.smallest or sources.lengths[0], config.largest or sources.lengths[1]
+    if config.first_smallest > low or config.first_largest > high:
+        config = replace(config, first_smallest=0, first_largest=0, growth=0)
+    return replace(config, digest=sources.digest, smallest=low, largest=high)
 
 
 def _value_network(task: Task, seed: int) -> nn.Sequential:

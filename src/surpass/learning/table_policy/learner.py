@@ -33,6 +33,7 @@ from surpass.errors import DivergedError, SavedFileError, SettingError, UnknownN
 from surpass.learning.imitation import Imitation, ImitationConfig
 from surpass.learning.outlook import REWARD, STEPS, Outlook, Yardstick
 from surpass.learning.soundness import find_failures
+from surpass.learning.sources import Sources
 from surpass.learning.table_policy.arrays import Sums
 from surpass.learning.table_policy.critic import CriticFit
 from surpass.learning.table_policy.policy import TablePolicy, with_room
@@ -112,7 +113,10 @@ class TablePolicyConfig:
     wrong_cost: Weight = 1.0
     """What a wrong answer costs, as a share of what all steps up to the limit cost."""
     data: str = "uniform"
-    """The distribution of the instances, or several with commas between, taken in turn."""
+    """What is learned on: distributions and files, separated by commas, each with a weight behind * if it has one;
+    distributions alone, without weights, are taken in turn."""
+    digest: str = ""
+    """The SHA-256 of the files, which is filled in: a run goes on only with the same ones."""
     queries: str = ""
     """The kind of queries, for a task that has several; the task's first if empty."""
     limit: str = ""
@@ -160,12 +164,14 @@ class TablePolicyGradient:
     """A learner that surpasses its teacher, or learns from nothing, by a table of logits."""
 
     def __init__(self, task: Task, config: TablePolicyConfig) -> None:
-        self.task, self.config = task, config
+        self.queries = config.queries or task.inputs.usual_queries
+        self.sources = Sources(task, config.data, self.queries, config.seed, digest=config.digest)
+        self.task, self.config = task, _with_files(config, self.sources)
         self.teacher: Agent | None = teacher_of(task, config.teacher) if config.teacher else None
         self.method = "rl+imitation" if config.teacher else "rl"
-        self.queries = config.queries or task.inputs.usual_queries
         self.limit = Limit.parse(config.limit or task.limit)
-        self.ranges = config.ranges(task.training_sizes)
+        self.ranges = self.config.ranges(task.training_sizes)
+        self.sources.check_sizes(*self.ranges[-1])
         self.updates = self.stage = self.stage_updates = self.mended = 0
         self.work = 0
         self.is_sound = False
@@ -257,6 +263,10 @@ class TablePolicyGradient:
         while not found.done and time.monotonic() - started < seconds:
             found.advance()
         return found
+
+    def describe(self) -> str:
+        """Return what was saved on the lists of files that were held out, as text."""
+        return "".join(f"{line}\n" for line in self.sources.describe_held_out(self.teacher, self.agent()))
 
     def advance(self) -> dict[str, float]:
         """Make a round of updates, or let the network learn for one, or check it and learn what it fails on."""
@@ -390,18 +400,22 @@ class TablePolicyGradient:
     def _draw(self) -> Instances:
         """Return the instances of an update: of the sizes of the stage, and some of those that failed.
 
-        Once there are such, they come from every distribution in turn.
+        Once there are such, they come from every distribution in turn; beside files, in every other update.
         """
         config, (low, high) = self.config, self.sizes
         random = np.random.default_rng([config.seed, 3, self.updates])
         sizes = np.sort(random.integers(low, high + 1, config.episodes))
-        names = list(self.task.inputs.draw) if self.hard else config.data.split(",")
+        seed = config.seed * 10_000_000 + self.updates
+        names = list(self.task.inputs.draw) if self.hard else [source.name for source in self.sources.all]
 
         def ask(size: int, wanted: int) -> Request:
-            data, seed = names[(size + self.updates) % len(names)], config.seed * 10_000_000 + self.updates
+            data = names[(size + self.updates) % len(names)]
             return Request(size=size, count=wanted, seed=seed, data=data, queries=self.queries)
 
-        drawn = self.task.draw_each(sizes, high, ask)
+        if self.sources.is_plain or (self.hard and self.updates % 2):
+            drawn = self.task.draw_each(sizes, high, ask)
+        else:
+            drawn = self.sources.draw_between((low, high), config.episodes, seed)
         if not self.hard:
             return drawn
         few = round(HARD_SHARE * config.episodes)
@@ -495,6 +509,13 @@ class TablePolicyGradient:
             if state["pupil"] is None:
                 raise SavedFileError(f"{SOURCE} has no network, although all stages are done")
             self.pupil.load_state(tensors_under("pupil.", tensors), state["pupil"])
+
+
+def _with_files(config: TablePolicyConfig, sources: Sources) -> TablePolicyConfig:
+    """Return the settings with the checksum of files and, unless they say otherwise, the lengths of their lists."""
+    if not sources.has_files:
+        return config
+    return replace(config, digest=sources.digest, stages=config.stages or "{}-{}".format(*sources.lengths))
 
 
 def _between(first: float, last: float, share: float) -> float:
