@@ -1,0 +1,1 @@
+"""See it: runs as moving pictures, plots, and the report."""
