@@ -83,6 +83,8 @@ class PaperRow:
     is_teacher: bool
     against: str
     cells: tuple[PaperCell, ...]
+    paper_label: str = ""
+    """What the paper calls the row beside it; empty if it has none."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -191,6 +193,7 @@ class Reproduction:
 
     def _row(self, plan: TablePlan, row: RowPlan) -> PaperRow:
         printed = plan.printed(row)
+        paper_label = "" if row.paper_row is None else row.paper_row or row.label
         is_missing = self._is_missing(row)
         missing = NO_AGENT if is_missing else self.failures.get(row.agent, "")
         if missing:
@@ -198,7 +201,7 @@ class Reproduction:
                 PaperCell(size, *_printed(paper, plan.measure), verdict="no agent")
                 for size, paper in zip(plan.sizes, printed, strict=True)
             )
-            return PaperRow(row.label, "" if is_missing else row.agent, "", missing, False, row.against, empty)
+            return PaperRow(row.label, "" if is_missing else row.agent, "", missing, False, row.against, empty, paper_label)
         teacher = next((other for other in plan.rows if other.label == row.against), None)
         ours = self._results_of(plan, row)
         theirs = self._results_of(plan, teacher) if teacher else [None] * len(ours)
@@ -211,7 +214,7 @@ class Reproduction:
         ]
         agent = self.stand_ins.get(row.agent, row.agent)
         method = "teacher" if row.is_teacher else self._methods.get(row.agent, "")
-        return PaperRow(row.label, agent, method, "", row.is_teacher, row.against, tuple(cells))
+        return PaperRow(row.label, agent, method, "", row.is_teacher, row.against, tuple(cells), paper_label)
 
     # Running
 

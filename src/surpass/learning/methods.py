@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from surpass.agents.teachers import known_teachers
+from surpass.agents.teachers import usual_teacher
 from surpass.errors import SettingError, UnknownNameError
 from surpass.full_view.imitation import FullViewImitation, FullViewImitationConfig
 from surpass.full_view.policy_gradient import FullViewPolicyGradient
@@ -72,10 +72,10 @@ def new_learner(
 
 def default_teacher(task: Task) -> str:
     """Return the teacher that a task names to learn from, or its first one."""
-    names = [t.name.partition(":")[2] for t in known_teachers(task)]
-    if not names:
+    teacher = usual_teacher(task)
+    if teacher is None:
         raise SettingError(f"task {task.name} has no teacher to learn from")
-    return task.default_teacher or names[0]
+    return task.default_teacher or teacher.name.partition(":")[2]
 
 
 def _parse_setting(config: Any, name: str, text: str) -> Any:

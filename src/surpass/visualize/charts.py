@@ -52,7 +52,7 @@ class Line:
     role: Role = "learned"
     """Teachers are drawn in grey, what the paper prints as hollow marks."""
     colour: int | None = None
-    """The number of its colour; if not given, the next of its role."""
+    """The number of its colour; if not given, the next of its role. What the paper prints of a teacher has none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +206,8 @@ def _draw_line(axis: Any, chart: Chart, line: Line, number: int) -> Any:
     x = line.x / chart.x_unit
     if line.role == "paper":
         style: dict[str, Any] = {"linestyle": (0, (1, 2)), "marker": MARKS[number % len(MARKS)], "linewidth": 1.2}
-        style |= {"color": SERIES[number % len(SERIES)], "markerfacecolor": "none", "markeredgewidth": 1.3}
+        colour = FAINT if line.colour is None else SERIES[number % len(SERIES)]
+        style |= {"color": colour, "markerfacecolor": "none", "markeredgewidth": 1.3}
         (drawn,) = axis.plot(x, line.y, **style)
         return drawn
     if line.role == "teacher":
