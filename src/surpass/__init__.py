@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from surpass.tasks.registry import find_task, known_tasks, register_task
     from surpass.tasks.task import Enumeration, Inputs, Instances, Memory, Request, Reward, Task
     from surpass.tasks.teacher import Do, See, teacher
+    from surpass.visualize.plots import Plot, plot
+    from surpass.visualize.report import Report, report
 
 _HOMES = {
     "surpass.agents": "find_agent",
@@ -66,6 +68,8 @@ _HOMES = {
     "surpass.tasks.registry": "find_task known_tasks register_task",
     "surpass.tasks.task": "Enumeration Inputs Instances Memory Request Reward Task",
     "surpass.tasks.teacher": "Do See teacher",
+    "surpass.visualize.plots": "Plot plot",
+    "surpass.visualize.report": "Report report",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
@@ -94,7 +98,9 @@ __all__ = [
     "Interface",
     "Memory",
     "Outcome",
+    "Plot",
     "Program",
+    "Report",
     "Request",
     "Results",
     "Reward",
@@ -124,6 +130,7 @@ __all__ = [
     "learn",
     "leave",
     "list_inputs",
+    "plot",
     "pointer",
     "program",
     "read_trace",
@@ -131,6 +138,7 @@ __all__ = [
     "register_task",
     "registers",
     "replay",
+    "report",
     "run",
     "show",
     "teacher",

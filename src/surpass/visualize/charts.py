@@ -10,7 +10,9 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, Literal
 
 import numpy as np
@@ -92,19 +94,19 @@ def render_charts(
 ) -> bytes:
     """Return a picture of charts side by side as PNG, SVG or PDF; equal charts give equal bytes."""
     with _styled(svg_text="path"):
-        figure = _new_figure(5.2 * len(charts) if len(charts) > 1 else 6.4, 4.0)
-        axes = np.atleast_1d(figure.subplots(1, len(charts), sharey=shared)).ravel()
+        width = 5.2 * len(charts) if len(charts) > 1 else 6.4
+        note_lines = wrap(note, int(17 * width))
+        figure, part = _figure_with_note(width, 4.2, note_lines)
+        axes = np.atleast_1d(part.subplots(1, len(charts), sharey=shared)).ravel()
         handles: dict[str, Any] = {}
         for axis, chart in zip(axes, charts, strict=True):
             handles |= _draw(axis, chart)
-        _add_legend(figure, handles, columns=max(1, min(3, len(charts) + 1)))
+        _add_legend(part, handles, width, columns=len(charts) + 1)
         if title:
-            figure.suptitle(title, fontsize=11, fontweight="bold")
-        if note:
-            figure.text(0.01, -0.01, note, fontsize=7.5, color=FAINT, va="top")
+            part.suptitle(title, fontsize=11, fontweight="bold")
         metadata = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[kind]
         image = io.BytesIO()
-        figure.savefig(image, format=kind, dpi=150, metadata=metadata, bbox_inches="tight", pad_inches=0.15)
+        figure.savefig(image, format=kind, dpi=150, metadata=metadata)
     return image.getvalue()
 
 
@@ -127,7 +129,7 @@ def inline_svg(chart: Chart, *, name: str, width: float = 4.6, height: float = 3
         figure.patch.set_alpha(0)
         axis = figure.subplots()
         axis.patch.set_alpha(0)
-        _add_legend(figure, _draw(axis, replace(chart, title="")), columns=2)
+        _add_legend(figure, _draw(axis, replace(chart, title="")), width, columns=2)
         image = io.StringIO()
         figure.savefig(image, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     return _adopt(image.getvalue(), chart.title, name)
@@ -135,8 +137,6 @@ def inline_svg(chart: Chart, *, name: str, width: float = 4.6, height: float = 3
 
 def _adopt(svg: str, title: str, name: str) -> str:
     """Return an SVG file as an element of a page: without what only files have, with names of its own."""
-    from html import escape
-
     body = svg[svg.index("<svg") :]
     body = re.sub(r"<metadata>.*?</metadata>\s*", "", body, flags=re.DOTALL)
     head, inside = body.split(">", 1)
@@ -178,9 +178,20 @@ def _new_figure(width: float, height: float) -> Any:
     return figure
 
 
+def _figure_with_note(width: float, height: float, lines: Sequence[str]) -> tuple[Any, Any]:
+    """Return a figure with lines of small print at its foot, and the part of it that is left for the rest."""
+    foot = 0.16 * len(lines) + 0.08
+    figure = _new_figure(width, height + foot)
+    if not lines:
+        return figure, figure
+    part, bottom = figure.subfigures(2, 1, height_ratios=(height, foot))
+    bottom.text(0.01, 0.98, "\n".join(lines), fontsize=7.5, color=FAINT, va="top", linespacing=1.3)
+    return figure, part
+
+
 def _draw(axis: Any, chart: Chart) -> dict[str, Any]:
     """Draw a chart, and return what its legend shows by the label."""
-    from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter
+    from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, PercentFormatter
 
     handles: dict[str, Any] = {}
     counts = {"learned": 0, "teacher": 0, "paper": 0}
@@ -195,11 +206,20 @@ def _draw(axis: Any, chart: Chart) -> dict[str, Any]:
         if is_log:
             scale("log")
             ticks.set_minor_formatter(NullFormatter())
+        elif _is_whole(chart, ticks is axis.xaxis):
+            ticks.set_major_locator(MaxNLocator(integer=True, nbins=8))
         ticks.set_major_formatter(FuncFormatter(lambda value, _: _show_tick(value)))
     if chart.is_share:
         axis.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
         axis.set_ylim(-0.03, 1.05)
     return handles
+
+
+def _is_whole(chart: Chart, along: bool) -> bool:
+    """Tell whether an axis has whole numbers only."""
+    if along:
+        return chart.x_unit == 1 and all((line.x % 1 == 0).all() for line in chart.lines)
+    return all((line.y % 1 == 0).all() for line in chart.lines) and not chart.is_share
 
 
 def _draw_line(axis: Any, chart: Chart, line: Line, number: int) -> Any:
@@ -212,7 +232,7 @@ def _draw_line(axis: Any, chart: Chart, line: Line, number: int) -> Any:
         return drawn
     if line.role == "teacher":
         dashes = ((0, (5, 3)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (10, 3)))
-        style = {"color": FAINT, "linestyle": dashes[number % len(dashes)], "linewidth": 1.5}
+        style = {"color": FAINT, "linestyle": dashes[number % len(dashes)], "linewidth": 1.5, "zorder": 1.9}
     else:
         style = {"color": SERIES[number % len(SERIES)], "linestyle": DASHES[number // len(SERIES) % len(DASHES)]}
     if chart.marks or len(x) == 1:
@@ -223,12 +243,12 @@ def _draw_line(axis: Any, chart: Chart, line: Line, number: int) -> Any:
     return drawn
 
 
-def _add_legend(figure: Any, handles: dict[str, Any], columns: int) -> None:
+def _add_legend(figure: Any, handles: dict[str, Any], width: float, columns: int) -> None:
     """Put the legend below, in as many columns as the labels leave room for."""
     if not handles:
         return
     longest = max(map(len, handles))
-    room = max(1, int(figure.get_figwidth() * 13 // (longest + 6)))
+    room = max(1, int(width * 13 // (longest + 6)))
     figure.legend(
         list(handles.values()),
         list(handles),
