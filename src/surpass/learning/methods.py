@@ -42,6 +42,15 @@ def new_learner(
     task: Task, method: str, *, teacher: str | None = None, seed: int = 0, settings: Mapping[str, str] | None = None
 ) -> AnyLearner:
     """Return a fresh learner of a task; `settings` change fields of its configuration, given as text."""
+    learner, config = configure(task, method, teacher=teacher, seed=seed, settings=settings)
+    found: AnyLearner = learner(task, config)
+    return found
+
+
+def configure(
+    task: Task, method: str, *, teacher: str | None = None, seed: int = 0, settings: Mapping[str, str] | None = None
+) -> tuple[Any, Any]:
+    """Return the class of the learner of a task and method, and its configuration."""
     if method not in METHODS:
         raise UnknownNameError("method", method, METHODS)
     check_range("seed", seed, SEED)
@@ -66,8 +75,7 @@ def new_learner(
         chosen[name] = _parse_setting(config, name, text)
     if method == "rl" and config is PolicyGradientConfig:
         chosen["imitation_weight"] = 0.0
-    found: AnyLearner = learner(task, config(**chosen))
-    return found
+    return learner, config(**chosen)
 
 
 def default_teacher(task: Task) -> str:
