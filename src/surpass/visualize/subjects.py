@@ -116,10 +116,10 @@ def _load_agent(path: Path) -> tuple[AnyAgent | None, str]:
     """Return the agent of a run; if it has none yet, why."""
     try:
         return as_agent(path), ""
-    except SavedFileError as error:
+    except SavedFileError:
         if (path / "agent.json").exists():
             raise
-        return None, f"There is nothing to run yet: {error}."
+        return None, "This run has not come far enough to leave an agent that can be run."
 
 
 def _about(path: Path) -> dict[str, Any]:
