@@ -1,15 +1,21 @@
-"""An episode as text, written from its task's declaration alone."""
+"""An episode as text or as pixels, drawn from its task's declaration alone."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
+from surpass.arrays import Array
 from surpass.environments.episodes import Episodes
 from surpass.machine.state import DEPTH, FIRST, FUNCTION, SIZE, Outcome
+from surpass.pictures.layout import Caption, lay_out
+from surpass.pictures.plan import plan_of
+from surpass.pictures.scene import Stage
 
 COLUMNS = 24
 """How many positions stand side by side; longer lists go on below."""
+PICTURE = (640, 360)
+"""The width and height of an episode in pixels; even, as coders of films need it."""
 _PLACE = re.compile(r"(.+)\[(\d+)\]")
 
 
@@ -43,6 +49,25 @@ def draw_episode(episodes: Episodes, row: int, labels: tuple[str, ...] = ()) -> 
         lines.append(f"function {registers[FUNCTION] or None}, depth {registers[DEPTH]}")
     lines.append(f"previous action {episodes.previous_action(row)}")
     return "\n".join(lines)
+
+
+def paint_episode(episodes: Episodes, row: int, labels: tuple[str, ...] = ()) -> Array:
+    """Return one episode as a new array of pixels [height, width, 3]: its bars, arrows, gauges and words."""
+    from surpass.pictures.raster import draw_pixels
+
+    batch, task = episodes.batch, episodes.settings.task
+    registers, items, reals = batch.registers[row], batch.items[row], batch.reals[row]
+    plan = plan_of(task, int(registers[SIZE]))
+    scene = Stage(plan, reals, labels).scene(plan.read(registers, items, reals, labels))
+    steps, outcome = int(batch.steps[row]), Outcome(int(batch.outcomes[row]))
+    caption = Caption(
+        title=task.name,
+        count=f"step {steps}" + ("" if outcome is Outcome.RUNNING else f": {outcome.reason}"),
+        action=episodes.previous_action(row) if steps else "",
+        call="" if task.memory.saved is None else f"function {registers[FUNCTION] or None}, depth {registers[DEPTH]}",
+    )
+    width, height = PICTURE
+    return draw_pixels(lay_out(scene, caption, width, height), width, height)
 
 
 def _name_items(

@@ -10,7 +10,7 @@ from gymnasium.error import ResetNeeded
 
 from surpass.arrays import Array
 from surpass.environments.episodes import Episodes
-from surpass.environments.screen import draw_episode
+from surpass.environments.screen import draw_episode, paint_episode
 from surpass.environments.settings import RENDER_MODES, Options, read_settings
 from surpass.environments.spaces import action_space, observation_space
 from surpass.environments.supply import Supply, read_instances
@@ -71,6 +71,9 @@ class SurpassEnv(gymnasium.Env[Array, Any]):
     def _describe(self) -> dict[str, Any]:
         return {name: column.tolist()[0] for name, column in self._episodes.describe().items()}
 
-    def render(self) -> str | None:
-        """Return the episode as text, or None without a render mode."""
-        return draw_episode(self._episodes, 0, self._labels) if self.render_mode else None
+    def render(self) -> str | Array | None:  # type: ignore[override]  # Gymnasium names its own kinds of frames
+        """Return the episode as text or as pixels [height, width, 3], or None without a render mode."""
+        if not self.render_mode:
+            return None
+        draw = paint_episode if self.render_mode == "rgb_array" else draw_episode
+        return draw(self._episodes, 0, self._labels)

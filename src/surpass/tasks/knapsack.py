@@ -15,6 +15,7 @@ from surpass.machine.instructions import STEPS, Action, Instruction, binary
 from surpass.machine.interface import Interface
 from surpass.machine.kernel import kernel
 from surpass.machine.state import DEPTH, RUNNING, SCORE, SIZE, SOLVED, State, registers
+from surpass.tasks.drawing import Drawing, Gauge
 from surpass.tasks.signature import RealInput, Signature
 from surpass.tasks.task import Enumeration, Inputs, Instances, Memory, Number, Request, Reward, Task
 from surpass.tasks.teacher import Do, See, teacher
@@ -285,6 +286,7 @@ def write(instance: Instances) -> str:
     return ":".join(",".join(map(repr, part)) for part in parts)
 
 
+_WEIGHTS_AND_VALUES = (RealInput("weights", WEIGHTS, each=True), RealInput("values", WEIGHTS, sizes=1, each=True))
 _SETTINGS = {"unroll": 50, "episodes": 256, "step_cost": 0.0, "updates": 3000, "limit": "200"}
 
 KNAPSACK = Task(
@@ -347,17 +349,22 @@ KNAPSACK = Task(
         summary="choose the most valuable items within a weight",
         note="The best packing found within the budget of steps is what comes back.",
         items="own",
-        reals=(
-            RealInput("weights", WEIGHTS, each=True),
-            RealInput("values", WEIGHTS, sizes=1, each=True),
-            RealInput("capacity", CAPACITY, share_of="weights"),
-        ),
+        reals=(*_WEIGHTS_AND_VALUES, RealInput("capacity", CAPACITY, share_of="weights")),
         largest=LARGEST,
         budget="budget",
         chosen="chosen",
         score="value",
     ),
     default_teacher="depth_first",
+    drawing=Drawing(
+        positions=("i",),
+        flags=("taken",),
+        bars=_WEIGHTS_AND_VALUES,
+        gauges=(
+            Gauge(name="load of capacity", level="w", mark="W", bars="weights"),
+            Gauge(name="value, best so far", level="v", mark="best", bars="values"),
+        ),
+    ),
 )
 
 

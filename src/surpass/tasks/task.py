@@ -35,6 +35,7 @@ from surpass.machine.state import FIRST, SCORE, State
 from surpass.machine.state import SIZE as SIZE_REGISTER
 from surpass.reading import ANY_SEED, COUNT, SIZE, Range, check_range, show
 from surpass.tasks.blame import blaming
+from surpass.tasks.drawing import Drawing
 from surpass.tasks.signature import Signature
 
 Number = int | float
@@ -348,6 +349,8 @@ class Task:
     """How exported programs are called; if left out, with a list where instances are lists, else with the memory."""
     default_teacher: str = ""
     """The teacher to learn from unless another is named; the first one if empty."""
+    drawing: Drawing = field(default_factory=Drawing)
+    """How it is drawn for people to watch."""
 
     def __post_init__(self) -> None:
         check_text("a task's name", self.name)
@@ -361,6 +364,8 @@ class Task:
             if instruction.does is None:
                 raise DeclarationError(f"task {self.name!r} needs a kernel for its instruction {instruction.name}")
         self.memory.check(self.name)
+        items = (self.memory.item_name(k, 2) for k in range(self.memory.item_width(2)))
+        self.drawing.check(self.name, getattr(self.memory.registers, "_fields", ()), self.memory.reals, items)
         if not self.inputs.draw:
             raise DeclarationError(f"task {self.name!r} needs at least one way to draw instances")
         Limit.parse(self.limit)
@@ -392,6 +397,7 @@ class Task:
         if self.signature is not None:
             check_kind(f"signature {whose}", self.signature, Signature, "a Signature")
         check_text(f"default_teacher {whose}", self.default_teacher)
+        check_kind(f"drawing {whose}", self.drawing, Drawing, "a surpass.Drawing")
 
     @cached_property
     def observe(self) -> Callable[..., Any] | None:

@@ -1,1 +1,1 @@
-"""See it: runs as moving pictures, plots, and the report."""
+"""See it: films of runs, for a browser, for slides and for the terminal; plots; the report."""
