@@ -269,6 +269,7 @@ def learn(
     score_sizes: Sequence[int] | None = None,
     score_instances: int = 100,
     report: Callable[[int, dict[str, float]], None] | None = None,
+    tensorboard: bool = False,
     settings: Mapping[str, Any] | None = None,
     **more_settings: Any,
 ) -> Run:
@@ -276,12 +277,15 @@ def learn(
 
     `method` is `imitation` (if not given), `rl`, `rl+imitation` or `improvement`; the method's settings are keywords,
     or stand in `settings`. `report(round, curve)` is called after each round, and once with no curve when a run is
-    resumed.
+    resumed. With `tensorboard` the curves are written as event files too. `surpass.report(run)` makes a page of it.
     """
     from surpass.learning import runs
+    from surpass.learning.tensorboard import EventFile, need_tensorboard
 
     if minutes is not None:
         check_range("minutes", minutes, MINUTES)
+    if tensorboard:
+        need_tensorboard()
     check_range("the number of instances", score_instances, COUNT)
     for size in score_sizes or ():
         check_range("size", size, SIZE)
@@ -299,11 +303,22 @@ def learn(
             log.warning("passed over: %s", warning)
         if report:
             report(len(folder.curves), {})
+    events = EventFile(folder.path, folder.curves) if tensorboard else None
+
+    def tell(number: int, curve: dict[str, float]) -> None:
+        if events:
+            events.add(number, curve)
+        if report:
+            report(number, curve)
+
     try:
-        runs.train(learner, folder, minutes=minutes, report=report)
+        runs.train(learner, folder, minutes=minutes, report=tell)
     except KeyboardInterrupt:
         log.warning("surpass learn --out %s --resume goes on from the last checkpoint", folder.path)
         raise
+    finally:
+        if events:
+            events.close()
     sizes = score_sizes or [size for size in learner.task.sizes if size <= MOST_SCORED]
     return _finish(learner, folder, sizes, score_instances)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +10,11 @@ from typing import Annotated
 import typer
 
 from surpass.cli.options import parse_sizes
-from surpass.errors import SettingError
+from surpass.cli.progress import show_progress
+from surpass.errors import SettingError, SurpassError
+
+REPORT = "report.html"
+"""The file in a run's folder that its report is written to."""
 
 
 def learn_command(
@@ -55,11 +60,22 @@ def learn_command(
         str | None, typer.Option(help="Sizes to score the network at, such as 5,10.  [default: the task's, up to 1000]")
     ] = None,
     instances: Annotated[int, typer.Option(help="Instances per size of these scores.")] = 100,
+    tensorboard: Annotated[
+        bool,
+        typer.Option(
+            "--tensorboard",
+            help="Also write the curves as event files into the run's folder tensorboard/ (an extra: pip install"
+            " 'surpass[tensorboard]').",
+        ),
+    ] = False,
+    no_report: Annotated[
+        bool, typer.Option("--no-report", help="Leave out the report, a page that is written at the end.")
+    ] = False,
     list_settings: Annotated[
         bool, typer.Option("--settings", help="List what --set can change, with the values now, and stop.")
     ] = False,
 ) -> None:
-    """Learn a task, and leave the network, its curves and its scores in a folder.
+    """Learn a task, and leave the network, its curves, its scores and a report in a folder.
 
     Example: surpass learn sort-quick --method imitation --teacher hoare_sort
 
@@ -89,9 +105,25 @@ def learn_command(
         score_sizes=scored,
         score_instances=instances,
         report=_Rounds(),
+        tensorboard=tensorboard,
         settings=settings,
     )
-    print(run, end="")
+    print(run, end="", flush=True)
+    if not no_report:
+        _write_report(run.folder, task)
+
+
+def _write_report(folder: Path, task: str | None) -> None:
+    """Write the report of a run into its folder, and say where it is; the run is done whatever comes of it."""
+    from surpass.visualize.report import report
+
+    try:
+        with show_progress() as progress:
+            path = report(folder, task=task, progress=progress).write(folder / REPORT)
+    except SurpassError as error:
+        logging.getLogger("surpass").warning("there is no report: %s", error)
+        return
+    print(f"the report is {path}")
 
 
 def _parse_settings(words: list[str]) -> dict[str, str]:

@@ -119,13 +119,13 @@ SHEET = {
 """The variables of the page's style that stand for each colour."""
 
 
-def inline_svg(chart: Chart, *, name: str, width: float = 4.6, height: float = 3.4) -> str:
+def inline_svg(chart: Chart, *, name: str, width: float = 4.6, height: float = 2.9) -> str:
     """Return a chart as an SVG element for a page; `name` tells it from others, and must be of letters and digits.
 
     Its text is text and its colours are variables of the page, so that they follow light and dark.
     """
     with _styled(svg_text="none"):
-        figure = _new_figure(width, height)
+        figure = _new_figure(width, height + 0.19 * len(chart.lines))
         figure.patch.set_alpha(0)
         axis = figure.subplots()
         axis.patch.set_alpha(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from surpass.evaluation.reproduce import PaperCell, PaperRow, PaperTable
@@ -59,32 +60,38 @@ def _compare(own: PaperRow, table: PaperTable, teacher: str) -> tuple[str, str]:
         return f"which is all that can be said: nothing of {teacher} was measured.", "even"
     if all(b.solved < 1 for _, b in pairs):
         return f"where {teacher} does not.", "good"
-    savings = [a.saving for a, _ in pairs if a.saving is not None]
-    better = sum(saving.ours > saving.ci95 for saving in savings)
-    worse = sum(-saving.ours > saving.ci95 for saving in savings)
-    cell, level = pairs[-1]
-    amount = _amount(cell, level, table.measure, teacher)
     by_reward = table.measure == "reward"
-    if not any(saving.ours for saving in savings):
-        return f"in exactly as many steps as {teacher} on each of them.", "even"
-    if better and not worse:
-        more = "and gets more out of them" if by_reward else "and takes fewer steps"
-        return f"{more} than {teacher}: {amount}.", "good"
-    if worse and not better:
-        less = "but gets less out of them" if by_reward else "but takes more steps"
-        return f"{less} than {teacher}: {amount}.", "bad"
-    word = "better" if by_reward else "fewer steps"
-    return f"with {word} than {teacher} at {better} of {len(pairs)} sizes and worse at {worse}: {amount}.", "even"
+    if not any(a.saving.ours for a, _ in pairs if a.saving):
+        same = "the same reward" if by_reward else "exactly as many steps"
+        return f"with {same} as {teacher} on each of them.", "even"
+    better = [(a, b) for a, b in pairs if a.saving and a.saving.ours > a.saving.ci95]
+    worse = [(a, b) for a, b in pairs if a.saving and -a.saving.ours > a.saving.ci95]
+    if not better and not worse:
+        return f"with no difference to {teacher} beyond chance.", "even"
+    more, less = ("more reward", "less reward") if by_reward else ("fewer steps", "more steps")
+    told = [f"{word} than {teacher} at {_at(some, pairs)}" for word, some in ((more, better), (less, worse)) if some]
+    amount = _amount(*(better or worse)[-1], table.measure)
+    if better and worse:
+        amount += f", but {_amount(*worse[-1], table.measure)}"
+    return f"with {' and '.join(told)}: {amount}.", "even" if better and worse else "good" if better else "bad"
 
 
-def _amount(cell: PaperCell, level: PaperCell, measure: str, teacher: str) -> str:
-    """Return how much is saved at a size, in words."""
+def _at(some: Sequence[object], pairs: Sequence[object]) -> str:
+    return "every size" if len(some) == len(pairs) else f"{len(some)} of {len(pairs)} sizes"
+
+
+def _amount(cell: PaperCell, level: PaperCell, measure: str) -> str:
+    """Return how much is saved or lost at a size, in words."""
     digits = 2 if measure == "reward" else 1 if cell.ours < 1000 else 0
+    while digits < 4 and show_number(cell.ours, digits) == show_number(level.ours, digits):
+        digits += 1
     ours, theirs = show_number(cell.ours, digits), show_number(level.ours, digits)
     change = abs(cell.ours - level.ours) / level.ours if level.ours else 0.0
-    word = ("more" if cell.ours > level.ours else "less") if measure == "reward" else ""
-    word = word or ("fewer" if cell.ours < level.ours else "more")
-    return f"{ours} instead of {theirs} at n = {cell.size:,}, {change:.1%} {word}"
+    few, many = ("less", "more") if measure == "reward" else ("fewer", "more")
+    told = f"{change:.{1 if change < 0.1 else 0}%} {few if cell.ours < level.ours else many}"
+    if cell.ours > 2 * level.ours:
+        told = f"{cell.ours / max(level.ours, 1e-9):.1f} times as {'much' if measure == 'reward' else 'many'}"
+    return f"{ours} instead of {theirs} at n = {cell.size:,}, {told}"
 
 
 def how_learned(subject: Subject) -> str:

@@ -416,7 +416,7 @@ def growth_chart(table: PaperTable) -> Chart:
     return Chart(
         title=f"{measure[0].upper()}{measure[1:]} against the size",
         x_label="size n",
-        y_label=measure,
+        y_label=measure.removesuffix(" before the answer"),
         lines=tuple(lines),
         log_x=True,
         log_y=True,

@@ -13,7 +13,7 @@ from surpass.agents.teachers import known_teachers
 from surpass.bundles import write_atomically
 from surpass.checks.certificate import Certificate
 from surpass.checks.check import check
-from surpass.engine.run import AnyAgent
+from surpass.engine.run import AnyAgent, run
 from surpass.errors import SurpassError
 from surpass.evaluation.growth import Contender, compare_by_size, growth_of
 from surpass.evaluation.reproduce import PaperTable
@@ -24,6 +24,7 @@ from surpass.programs.usage import Usage, measure_use
 from surpass.table import Agent, Table
 from surpass.tasks.enumeration import enumeration_of
 from surpass.tasks.task import Request, Task
+from surpass.visualize.film import Film, make_film
 from surpass.visualize.headline import Headline, write_headline
 from surpass.visualize.plots import as_cell_progress
 from surpass.visualize.subjects import Subject, find_subject
@@ -37,6 +38,8 @@ BRIEF = {"instances": 5, "effort": 2000, "minutes": 0.05}
 BRIEF_SIZES = (12, 30)
 MOST_TEACHERS = 4
 """How many teachers an agent is compared with."""
+WATCHED, DRAWN = 12, 21
+"""About how large the instance is that is watched, and of how many it is the typical one."""
 USED_ON = 100
 """On how many instances the use of the rules is measured."""
 
@@ -48,6 +51,15 @@ class ProgramPart:
     usage: Usage | None
     why: str = ""
     """A sentence: why there is no listing, or what the listing was taken from."""
+
+
+@dataclass(frozen=True, eq=False)
+class FilmPart:
+    """The agent and its teacher on one instance, or why there is nothing to watch."""
+
+    films: tuple[Film, ...]
+    why: str
+    """A sentence: why there is no film, or what it shows."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,6 +74,7 @@ class Report(Printed):
     program: ProgramPart
     certificate: Certificate | None
     is_whole_check: bool
+    films: FilmPart
     html: str = ""
     """The page."""
 
@@ -117,19 +130,21 @@ def gather_report(subject: Subject, is_whole: bool = False, progress: Progress |
     agent = subject.agent
     if agent is None:
         headline = write_headline(subject, None, "")
-        return Report(subject, headline, "", None, ProgramPart(None), None, is_whole)
+        return Report(subject, headline, "", None, ProgramPart(None), None, is_whole, FilmPart((), ""))
     player = Table.of(agent) if isinstance(agent, Agent) else agent
     contenders, teacher = _contenders(subject, player)
     comparison = compare_by_size(subject.task, contenders, progress=as_cell_progress(progress))
     certificate = _check(subject.task, player, agent, is_whole, progress)
+    program = _write_program(agent, player, comparison, certificate, is_whole, progress)
     return Report(
         subject=subject,
         headline=write_headline(subject, comparison, teacher),
         teacher=teacher,
         comparison=comparison,
-        program=_write_program(agent, player, comparison, certificate, is_whole, progress),
+        program=program,
         certificate=certificate,
         is_whole_check=is_whole,
+        films=_make_films(subject, player, program.usage, progress),
     )
 
 
@@ -222,3 +237,37 @@ def _extract(
     ran = sum(cell.instances for cell in own.cells) + (certificate.instances if certificate else 0)
     why = f"The rules do what the agent does on everything that it saw in the {ran:,} instances of this page."
     return Extraction(program, player, Evidence(ran, ())), why
+
+
+# Films
+
+
+def _make_films(subject: Subject, player: AnyAgent, usage: Usage | None, progress: Progress | None) -> FilmPart:
+    """Return the films of an agent and of its teacher on a typical instance."""
+    task, agent, teacher = subject.task, subject.agent, subject.find_teacher()
+    assert agent is not None
+    low, high = task.training_sizes
+    inputs = task.inputs
+    request = Request(
+        size=min(max(WATCHED, low), high), count=DRAWN, data=inputs.usual_data, queries=inputs.usual_queries
+    )
+    drawn = task.draw(request)
+    results = run(player, drawn)
+    typical = int(results.steps.argsort(kind="stable")[DRAWN // 2])
+    try:
+        instance = task.write_instance(drawn.part(typical, typical + 1))
+        shown = usage.program if usage is not None else agent
+        films = [make_film(shown, instance, progress=progress)]
+        if films[0].steps != results.steps[typical]:  # the rules are not the agent where it saw something new
+            films = [make_film(agent, instance, progress=progress)]
+        if teacher is not None and teacher.name != agent.name:
+            films.append(make_film(teacher, instance, progress=progress))
+    except SurpassError as error:
+        return FilmPart((), f"There is nothing to watch: {error}.")
+    beside = f", beside {films[1].agent} on the same one" if len(films) > 1 else ""
+    size = f"n = {request.size:,}"
+    return FilmPart(
+        tuple(films),
+        f"The run on a typical instance: of {DRAWN} drawn at {size}, the one with the middle number of steps{beside}."
+        " Play it, or step through it with the arrow keys.",
+    )

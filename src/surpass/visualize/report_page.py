@@ -23,12 +23,11 @@ from surpass.programs.usage import Usage
 from surpass.visualize.charts import Chart, Line, inline_svg
 from surpass.visualize.headline import how_learned
 from surpass.visualize.histories import SettingHistories
-from surpass.visualize.markup import Html, as_html, join, tag
+from surpass.visualize.markup import Html, join, tag
 from surpass.visualize.plots import growth_chart, how_counted, learning_charts
 from surpass.visualize.report import Report
+from surpass.visualize.viewer import content_policy, viewer_assets, viewer_fragment
 
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
-"""What the page may load: nothing from outside."""
 LONG_LISTING = 60
 """A listing of more lines is folded."""
 MOST_LINES = 1500
@@ -43,6 +42,7 @@ def write_page(report: Report, progress: Progress | None = None) -> Report:
         ("learned", "How it was learned", _how(report, progress)),
         ("numbers", "Against the teachers and the paper", _numbers(report)),
         ("growth", "How it grows", _growth(report)),
+        ("watch", "Watch it", _films(report)),
         ("program", "The program", _program(report)),
         ("check", "What was checked", _check(report)),
     ]
@@ -53,18 +53,20 @@ def write_page(report: Report, progress: Progress | None = None) -> Report:
         *(tag("section", tag("h2", title), part, id=key) for key, title, part in there),
         _footer(report),
     )
-    return replace(report, html=_frame(f"{report.subject.label}: {report.subject.task.name}", body))
+    title = f"{report.subject.label}: {report.subject.task.name}"
+    return replace(report, html=_frame(title, body, bool(report.films.films)))
 
 
-def _frame(title: str, body: Html) -> str:
+def _frame(title: str, body: Html, has_film: bool) -> str:
     style = Html(files("surpass.visualize").joinpath("report.css").read_text())
     head = join(
         Html('<meta charset="utf-8">'),
-        Html(f'<meta http-equiv="Content-Security-Policy" content="{as_html(POLICY)}">'),
+        Html(content_policy()),
         Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
         Html('<meta name="color-scheme" content="light dark">'),
         tag("title", title),
         tag("style", style),
+        Html(viewer_assets()) if has_film else None,
     )
     return f'<!DOCTYPE html>\n<html lang="en">\n<head>{head}</head>\n<body><main>{body}</main></body>\n</html>\n'
 
@@ -105,9 +107,9 @@ def _tiles(report: Report) -> Html | None:
     other = next((row for row in table.rows if row.label == report.teacher), None)
     level = next((cell for cell in other.cells if cell.size == last.size and cell.instances), None) if other else None
     if level is not None and subject.method:
-        tiles.append((show.number(level.ours), f"{report.teacher} there"))
+        tiles.append((show.number(level.ours), f"{report.teacher}, at the same size"))
     if last.paper is not None and subject.method:
-        tiles.append((show.number(last.paper), f"the paper's {own.paper_label} there"))
+        tiles.append((show.number(last.paper), f"the paper's {own.paper_label}"))
     tried = sum(cell.instances for cell in cells)
     solved = sum(cell.solved * cell.instances for cell in cells) / tried
     tiles.append((show.share(solved), f"of {tried:,} test instances solved"))
@@ -176,7 +178,7 @@ def _numbers(report: Report) -> Html | None:
         return None
     parts = [tag("p", how_counted(report.subject.task, table)), _means(report, table)]
     if any(row.against for row in _own_rows(report)):
-        parts += [_savings(report, table), *([_savings_figure(report)] if table.measure != "reward" else [])]
+        parts.append(_savings(report, table))
     return join(*parts)
 
 
@@ -231,11 +233,11 @@ def _savings(report: Report, table: PaperTable) -> Html:
     return _table(caption, ["n", *heads], body)
 
 
-def _savings_figure(report: Report) -> Html:
+def _share_chart(report: Report, table: PaperTable) -> Chart | None:
     """Return the steps as shares of the first teacher's, size by size."""
-    table = report.comparison
-    assert table is not None
     rows = {row.label: row for row in table.rows}
+    if report.teacher not in rows:
+        return None
     level = {cell.size: cell.ours for cell in rows[report.teacher].cells if cell.instances and cell.ours > 0}
     lines = []
     for label, row in rows.items():
@@ -250,9 +252,8 @@ def _savings_figure(report: Report) -> Html:
     if printed:
         x, y = np.array(printed).T
         lines.append(Line(f"the paper's {own.paper_label}", x, y, role="paper", colour=0))
-    title = f"Steps as a share of those of {report.teacher}: below 1 is better"
-    chart = Chart(title, "size n", f"steps / steps of {report.teacher}", tuple(lines), log_x=True, marks=True)
-    return _figures([chart], "share") if lines else join()
+    title = f"Steps as a multiple of those of {report.teacher}: below 1 is better"
+    return Chart(title, "size n", "times its steps", tuple(lines), log_x=True, marks=True) if lines else None
 
 
 # Growth
@@ -262,9 +263,10 @@ def _growth(report: Report) -> Html | None:
     table = report.comparison
     if table is None:
         return None
-    chart = _figures([growth_chart(table)], "growth")
     if table.measure == "reward":
-        return join(tag("p", "Steps are a budget here, so what grows with n is the reward."), chart)
+        said = tag("p", "Steps are a budget here, so what grows with n is the reward.")
+        return join(said, _figures([growth_chart(table)], "growth"))
+    chart = _figures([one for one in (growth_chart(table), _share_chart(report, table)) if one], "growth")
     body, fitted = [], []
     for label, row in {row.label: row for row in table.rows}.items():
         fits = [(label, growth_of(row))]
@@ -290,6 +292,18 @@ def _growth(report: Report) -> Html | None:
     return join(chart, _table("How the number of steps grows with n", heads, body), tag("p", explained, class_="faint"))
 
 
+# Films
+
+
+def _films(report: Report) -> Html | None:
+    part = report.films
+    if report.subject.agent is None:
+        return None
+    if not part.films:
+        return tag("p", part.why)
+    return join(tag("p", part.why), Html(viewer_fragment(part.films, element_id="viewer")))
+
+
 # The program
 
 
@@ -304,8 +318,8 @@ def _program(report: Report) -> Html | None:
     size = f"{count(len(program.rules), 'rule')} at {count(len(program.places), 'place')}"
     ran = f"{count(len(results.sizes), 'instance')} of size {int(results.sizes[0]):,}"
     said = (
-        f"{part.why} {size[0].upper()}{size[1:]}. Rules are tried from top to bottom, and the first whose condition"
-        f" holds gives the action. The bars show what share of all {usage.steps:,} steps on {ran} each line took."
+        f"{part.why} {size[0].upper()}{size[1:]}, written out as code: v1, v2 and so on are the agent's variables, and a"
+        f" line with a number takes one step. Steps are shares of all {usage.steps:,} steps on {ran}."
     )
     listing, lines = _listing(usage)
     shown = listing if lines <= LONG_LISTING else _fold(f"The listing, {count(lines, 'line')}", listing)
@@ -356,12 +370,9 @@ def _check(report: Report) -> Html | None:
     else:
         verdict = tag("p", "Failed: there is an instance that it does not solve.", class_="bad")
     again = shlex.join(["surpass", "check", report.subject.name])
-    kind = (
-        "This is the whole check of surpass check."
-        if report.is_whole_check
-        else f"This is a short check. The whole one is: {again}"
-    )
-    said = tag("p", f"{kind} A check is no proof for sizes and instances beyond it.", class_="faint")
+    kind = "This is the whole check, as made by " if report.is_whole_check else "This is a short check; the whole one is "
+    beyond = ". A check is no proof for sizes and instances beyond it."
+    said = tag("p", kind, tag("code", again), beyond, class_="faint")
     text = tag("pre", cut(str(found), MOST_CHARACTERS))
     return join(verdict, listed, said, _fold("The certificate" if found.passed else "The failing instance", text))
 
@@ -385,4 +396,4 @@ def _fold(title: str, inside: Html) -> Html:
 def _footer(report: Report) -> Html:
     again = shlex.join(["surpass", "report", report.subject.name, "--out", "report.html"])
     day = datetime.datetime.now(datetime.UTC).date().isoformat()
-    return tag("footer", tag("p", f"Made by surpass {version('surpass')} on {day}. This command makes it again: {again}"))
+    return tag("footer", tag("p", f"Made by surpass {version('surpass')} on {day} with ", tag("code", again)))
