@@ -35,9 +35,7 @@ def plot_command(
     sizes: Annotated[
         str | None, typer.Option(help="By size: the sizes, such as 10,100,1000.  [default: the paper's, to 1000]")
     ] = None,
-    instances: Annotated[
-        int | None, typer.Option(help="By size: the most instances per size.  [default: 100]")
-    ] = None,
+    instances: Annotated[int | None, typer.Option(help="By size: the most instances per size.  [default: 100]")] = None,
     seed: Seed = 0,
     task: TaskName = None,
     json: Json = None,

@@ -201,7 +201,9 @@ class Reproduction:
                 PaperCell(size, *_printed(paper, plan.measure), verdict="no agent")
                 for size, paper in zip(plan.sizes, printed, strict=True)
             )
-            return PaperRow(row.label, "" if is_missing else row.agent, "", missing, False, row.against, empty, paper_label)
+            return PaperRow(
+                row.label, "" if is_missing else row.agent, "", missing, False, row.against, empty, paper_label
+            )
         teacher = next((other for other in plan.rows if other.label == row.against), None)
         ours = self._results_of(plan, row)
         theirs = self._results_of(plan, teacher) if teacher else [None] * len(ours)

@@ -142,7 +142,9 @@ def _adopt(svg: str, title: str, name: str) -> str:
     head, inside = body.split(">", 1)
     box = re.search(r'viewBox="[^"]*"', head)
     assert box is not None
-    inside = re.sub(r' id="((?:figure|axes|patch|line2d|text|legend|matplotlib|xtick|ytick|FillBetween)[^"]*)"', "", inside)
+    inside = re.sub(
+        r' id="((?:figure|axes|patch|line2d|text|legend|matplotlib|xtick|ytick|FillBetween)[^"]*)"', "", inside
+    )
     inside = re.sub(r'\bid="', f'id="{name}-', inside)
     inside = re.sub(r'xlink:href="#', f'href="#{name}-', inside).replace("url(#", f"url(#{name}-")
     inside = re.sub("#[0-9a-f]{6}", lambda found: SHEET.get(found[0], found[0]), inside)
@@ -202,7 +204,10 @@ def _draw(axis: Any, chart: Chart) -> dict[str, Any]:
     axis.set_title(chart.title)
     axis.set_xlabel(chart.x_label)
     axis.set_ylabel(chart.y_label)
-    for is_log, scale, ticks in ((chart.log_x, axis.set_xscale, axis.xaxis), (chart.log_y, axis.set_yscale, axis.yaxis)):
+    for is_log, scale, ticks in (
+        (chart.log_x, axis.set_xscale, axis.xaxis),
+        (chart.log_y, axis.set_yscale, axis.yaxis),
+    ):
         if is_log:
             scale("log")
             ticks.set_minor_formatter(NullFormatter())

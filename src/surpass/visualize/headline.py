@@ -73,7 +73,10 @@ def _compare(own: PaperRow, table: PaperTable, teacher: str) -> tuple[str, str]:
     amount = _amount(*(better or worse)[-1], table.measure)
     if better and worse:
         amount += f", but {_amount(*worse[-1], table.measure)}"
-    return f"with {' and '.join(told)}: {amount}.", "even" if better and worse else "good" if better else "bad"
+    rest = len(pairs) - len(better) - len(worse)
+    others = f", and no difference beyond chance at the other {rest}" if rest and not (better and worse) else ""
+    tone = "good" if better and not worse else "bad" if 2 * len(worse) > len(pairs) else "even"
+    return f"with {' and '.join(told)}{others}: {amount}.", tone
 
 
 def _at(some: Sequence[object], pairs: Sequence[object]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -27,3 +28,19 @@ def tag(name: str, *children: object, **attributes: Any) -> Html:
     given = {key.rstrip("_").replace("_", "-"): value for key, value in attributes.items() if value is not None}
     head = "".join(f' {key}="{escape(str(value), quote=True)}"' for key, value in given.items())
     return Html(f"<{name}{head}>{join(*children)}</{name}>")
+
+
+def table(caption: str, heads: Sequence[str], body: Sequence[Html]) -> Html:
+    """Return a table of numbers with a caption, which scrolls where it is too wide."""
+    head = tag("tr", *(tag("th", name, scope="col") for name in heads))
+    return scroll(tag("table", tag("caption", caption), tag("thead", head), tag("tbody", *body), class_="numbers"))
+
+
+def scroll(inside: Html) -> Html:
+    """Return something that scrolls sideways where it is too wide."""
+    return tag("div", inside, class_="scroll", tabindex="0", role="region", aria_label="a table")
+
+
+def fold(title: str, inside: Html) -> Html:
+    """Return something that is shown once its title is clicked on."""
+    return tag("details", tag("summary", title), inside)

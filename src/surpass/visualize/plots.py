@@ -251,6 +251,7 @@ def _best_seen_by(histories: Sequence[History]) -> list[str]:
     for name in ("rules", "agreement", "solved"):
         has[name] = any(name in run.columns for run in histories)
     first = [name for name in (measure, "agreement", "solved") if has[name]][:1]
+    has["solved"] = has["solved"] and (not first or any((run.values("solved") < 1).any() for run in histories))
     second = [name for name in ("rules", "solved") if has[name] and name not in first][:1]
     if not first:
         raise SettingError("these runs have measured nothing that a chart shows by itself; name columns")
@@ -302,9 +303,7 @@ def _learning_chart(column: str, lines: list[Line], histories: Sequence[History]
     )
 
 
-def _levels(
-    histories: Sequence[History], agents: Sequence[AnyAgent], x: str, progress: Progress | None
-) -> list[Line]:
+def _levels(histories: Sequence[History], agents: Sequence[AnyAgent], x: str, progress: Progress | None) -> list[Line]:
     """Return the levels of teachers, and of agents that have no curves, where the runs are measured."""
     spans = [_x_of(run, x)[np.isfinite(run.measured()[0])] for run in histories]
     ends = (min(span.min() for span in spans if len(span)), max(span.max() for span in spans if len(span)))

@@ -202,9 +202,7 @@ def _write_program(
         return ProgramPart(None, f"There is no program to show: {error}.")
     task = agent.task
     inputs = task.inputs
-    request = Request(
-        size=task.training_sizes[1], count=USED_ON, data=inputs.usual_data, queries=inputs.usual_queries
-    )
+    request = Request(size=task.training_sizes[1], count=USED_ON, data=inputs.usual_data, queries=inputs.usual_queries)
     return ProgramPart(measure_use(extraction, task.draw(request)), why)
 
 
