@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,30 +12,25 @@ import numpy as np
 
 from surpass.agents import AgentLike, Progress, TaskLike, as_agent
 from surpass.agents.teachers import usual_teacher
-from surpass.arrays import Reals
 from surpass.engine.run import AnyAgent
 from surpass.errors import SavedFileError, SettingError, UnknownNameError
-from surpass.evaluation.curves import Curve, mean_with_band
-from surpass.evaluation.growth import Contender, Growth, compare_by_size, growth_of, paper_growth_of
-from surpass.evaluation.reproduce import PaperRow, PaperTable
-from surpass.evaluation.scores import evaluate
-from surpass.printing import Printed, count, finite, show_number, text_table
+from surpass.evaluation.growth import Contender, compare_by_size
+from surpass.printing import Printed, finite, show_number, text_table
 from surpass.reading import COUNT, SIZE, as_path, check_range
 from surpass.tasks.task import Task
 from surpass.visualize.charts import MOST_LINES, Chart, Line, render_charts, write_charts
+from surpass.visualize.growth_charts import as_cell_progress, growth_chart, how_counted
 from surpass.visualize.histories import (
-    History,
     SettingHistories,
     is_run,
     is_sweep,
     read_history,
     read_sweep,
 )
+from surpass.visualize.learning_charts import learning_charts
 
 BY = ("learning", "size")
 """What a plot can be over: the rounds of learning, or the size of the instances."""
-LEVEL_INSTANCES = 200
-"""On how many instances of a size the level of a teacher is measured."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -182,12 +177,6 @@ def plot(
 
 # By learning
 
-LABELS = {"solved": "share solved", "agreement": "share answered like the teacher", "rules": "rules of the program"}
-SHARES = ("solved", "agreement", "sampled_solved")
-"""Columns whose values are shares."""
-AXES = ("steps", "updates")
-"""The columns that a chart of learning may have below, the best first; else it has the rounds."""
-
 
 def _plot_learning(subjects: Sequence[_Subject], columns: Sequence[str], progress: Progress | None) -> Plot:
     settings, notes = _all_settings(subjects)
@@ -221,135 +210,6 @@ def _all_settings(subjects: Sequence[_Subject]) -> tuple[list[SettingHistories],
     return kept, [f"The {MOST_LINES} of {len(settings)} settings that ended best."]
 
 
-def learning_charts(
-    settings: Sequence[SettingHistories],
-    agents: Sequence[AnyAgent] = (),
-    *,
-    columns: Sequence[str] = (),
-    progress: Progress | None = None,
-) -> list[Chart]:
-    """Return a chart for each column, or for what runs of these kinds are best seen by."""
-    histories = [run for one in settings for run in one.runs]
-    known = list(dict.fromkeys(name for run in histories for name in run.columns))
-    for column in columns:
-        if column not in known or column == "round":
-            raise UnknownNameError("column", column, [name for name in known if name != "round"])
-    x = next((axis for axis in AXES if all(axis in run.columns for run in histories)), "")
-    charts = []
-    for column in columns or _best_seen_by(histories):
-        lines = _learning_lines(settings, column, x)
-        if column == histories[0].measure:
-            lines += _levels(histories, agents, x, progress)
-        charts.append(_learning_chart(column, lines, histories, x))
-    return charts
-
-
-def _best_seen_by(histories: Sequence[History]) -> list[str]:
-    """Return the columns that show best how runs learned: what the task is measured by, and how much is solved."""
-    measure = histories[0].measure
-    has = {measure: any(np.isfinite(run.measured()[0]).any() for run in histories)}
-    for name in ("rules", "agreement", "solved"):
-        has[name] = any(name in run.columns for run in histories)
-    first = [name for name in (measure, "agreement", "solved") if has[name]][:1]
-    has["solved"] = has["solved"] and (not first or any((run.values("solved") < 1).any() for run in histories))
-    second = [name for name in ("rules", "solved") if has[name] and name not in first][:1]
-    if not first:
-        raise SettingError("these runs have measured nothing that a chart shows by itself; name columns")
-    return first + second
-
-
-def _x_of(run: History, x: str) -> Reals:
-    """Return where the rounds [m] of a run stand on the axis; without a column, by their number."""
-    return run.values(x) if x else np.arange(1.0, len(run.rows) + 1)
-
-
-def _learning_lines(settings: Sequence[SettingHistories], column: str, x: str) -> list[Line]:
-    lines = []
-    for number, one in enumerate(settings):
-        points: dict[float, list[float]] = {}
-        for run in one.runs:
-            values = run.measured()[0] if column == run.measure else run.values(column)
-            for at, value in zip(_x_of(run, x).tolist(), values.tolist(), strict=True):
-                if np.isfinite(value) and np.isfinite(at):
-                    points.setdefault(at, []).append(value)
-        if not points:
-            continue
-        at = np.array(sorted(points))
-        widest = max(map(len, points.values()))
-        table = np.array([points[k] + [np.nan] * (widest - len(points[k])) for k in at])
-        line, low, high = mean_with_band(Curve(one.setting, at, table))
-        has_band = widest > 1
-        label = f"{one.setting} ({count(len(one.runs), 'seed')})" if has_band else one.setting
-        lines.append(Line(label, at, line, low if has_band else None, high if has_band else None, colour=number))
-    return lines
-
-
-def _learning_chart(column: str, lines: list[Line], histories: Sequence[History], x: str) -> Chart:
-    most = max((float(line.x.max()) for line in lines), default=0.0)
-    unit = 1e6 if most >= 1e6 else 1.0
-    below = {"": "round", "steps": "steps taken to learn", "updates": "updates"}[x]
-    label = LABELS.get(column, column.replace("_", " "))
-    if column == histories[0].measure:
-        sizes = {int(size) for run in histories for size in run.measured()[1][np.isfinite(run.measured()[1])]}
-        label += f" at n = {min(sizes)}" if len(sizes) == 1 else ", while sizes grow" if sizes else ""
-    is_share = column in SHARES
-    return Chart(
-        title=label[0].upper() + label[1:],
-        x_label=f"{below}, million" if unit > 1 else below,
-        y_label=label,
-        lines=tuple(lines),
-        is_share=is_share,
-        x_unit=unit,
-    )
-
-
-def _levels(histories: Sequence[History], agents: Sequence[AnyAgent], x: str, progress: Progress | None) -> list[Line]:
-    """Return the levels of teachers, and of agents that have no curves, where the runs are measured."""
-    spans = [_x_of(run, x)[np.isfinite(run.measured()[0])] for run in histories]
-    ends = (min(span.min() for span in spans if len(span)), max(span.max() for span in spans if len(span)))
-    lines = []
-    for agent, run in _level_agents(histories, agents):
-        values, sizes = run.measured()
-        known = np.isfinite(values) & np.isfinite(sizes)
-        if not known.any():
-            continue
-        # The teacher of a single run follows the sizes that it grew through; among several runs there is one level.
-        follows = len(histories) == 1 and len(set(sizes[known])) > 1
-        chosen = sizes[known] if follows else sizes[known][-1:]
-        level = _measure_level(agent, run, sorted({int(size) for size in chosen}), progress)
-        if level is None:
-            continue
-        at = _x_of(run, x)[known] if follows else np.array(ends, float)
-        y = np.array([level[int(size)] for size in chosen]) if follows else np.full(2, level[int(chosen[0])])
-        label = agent.name.removeprefix("teacher:") + (" (teacher)" if agent.name.startswith("teacher:") else "")
-        lines.append(Line(label, at, y, role="teacher"))
-    return lines
-
-
-def _level_agents(histories: Sequence[History], agents: Sequence[AnyAgent]) -> list[tuple[AnyAgent, History]]:
-    """Return every agent that has a level, each once, with a run that says where it is measured."""
-    found: dict[str, tuple[AnyAgent, History]] = {}
-    for run in histories:
-        teacher = run.teacher
-        if teacher is not None:
-            found.setdefault(teacher.name, (teacher, run))
-    for agent in agents:
-        found.setdefault(agent.name, (agent, histories[0]))
-    return list(found.values())
-
-
-def _measure_level(
-    agent: AnyAgent, run: History, sizes: Sequence[int], progress: Progress | None
-) -> dict[int, float] | None:
-    """Return the mean of an agent at each size on what a run learned on; None if that is no one distribution."""
-    data = str(run.recipe.get("data") or "") or run.task.inputs.usual_data
-    if data not in run.task.inputs.draw:
-        return None
-    scores = evaluate(agent, sizes=sizes, instances=LEVEL_INSTANCES, data=data, progress=progress)
-    by_reward = run.task.measure == "reward"
-    return {row.size: row.mean_reward if by_reward else row.mean_steps for row in scores.rows}
-
-
 # By size
 
 
@@ -369,7 +229,7 @@ def _plot_by_size(
     table = compare_by_size(
         task, contenders, sizes=sizes, instances=instances, seed=seed, progress=as_cell_progress(progress)
     )
-    notes = [how_counted(task, table)]
+    notes = [how_counted(table)]
     if any(not cell.instances for row in table.rows for cell in row.cells):
         notes.append("Sizes that would take too long are left out.")
     return Plot(f"Agents of {task.name}", (growth_chart(table),), tuple(notes))
@@ -380,75 +240,3 @@ def _teacher_of(subject: _Subject) -> AnyAgent | None:
     if subject.settings:
         return subject.settings[0].runs[0].teacher
     return usual_teacher(subject.task) if subject.method else None
-
-
-def as_cell_progress(progress: Progress | None) -> Callable[[str, int, int, int], None] | None:
-    """Return what tables tell of their progress to, given what commands show theirs by."""
-    return None if progress is None else lambda row, size, done, total: progress(f"{row} n={size:,}", done, total)
-
-
-def how_counted(task: Task, table: PaperTable) -> str:
-    """Return on what the numbers of a table are, in a sentence."""
-    most = max((cell.instances for row in table.rows for cell in row.cells), default=0)
-    least = min((cell.instances for row in table.rows for cell in row.cells if cell.instances), default=0)
-    number = f"{most:,}" if least == most else f"{least:,} to {most:,}"
-    text = f"Means over {number} instances of each size, the same for every agent of ours."
-    if table.measure == "steps before the answer":
-        text += " As in the paper's table, the answer is no step and one query in four is not in the list."
-    return text
-
-
-def growth_chart(table: PaperTable) -> Chart:
-    """Return steps or reward against the size, both on logarithmic axes, with the paper's numbers.
-
-    Those of the paper's teachers, which ours equal, are drawn only where nothing learned is.
-    """
-    rows = {row.label: row for row in table.rows}
-    learned = [label for label, row in rows.items() if not row.is_teacher]
-    lines: list[Line] = []
-    for label, row in rows.items():
-        colour = learned.index(label) if label in learned else None
-        lines += _row_line(row, table, colour)
-        if colour is not None or not learned:
-            lines += [line for line in _paper_line(row, table, colour) if not _is_drawn(line, lines)]
-    measure = f"mean {table.measure}"
-    return Chart(
-        title=f"{measure[0].upper()}{measure[1:]} against the size",
-        x_label="size n",
-        y_label=measure.removesuffix(" before the answer"),
-        lines=tuple(lines),
-        log_x=True,
-        log_y=True,
-        marks=True,
-    )
-
-
-def _is_drawn(line: Line, lines: Sequence[Line]) -> bool:
-    return any(line.label == other.label for other in lines)
-
-
-def _row_line(row: PaperRow, table: PaperTable, colour: int | None) -> list[Line]:
-    """Return the line of our numbers of a row, if there are any that a logarithmic axis can show."""
-    cells = [cell for cell in row.cells if cell.instances and cell.ours > 0]
-    if not cells:
-        return []
-    label = row.label + _power(growth_of(row), table)
-    label += " (does not solve all)" if any(cell.solved < 1 for cell in cells) else ""
-    x, y = np.array([float(cell.size) for cell in cells]), np.array([cell.ours for cell in cells])
-    half = np.nan_to_num(np.array([cell.ci95 for cell in cells]))
-    band = np.maximum(y - half, y / 10), y + half
-    return [Line(label, x, y, *band, role="learned" if colour is not None else "teacher", colour=colour)]
-
-
-def _paper_line(row: PaperRow, table: PaperTable, colour: int | None) -> list[Line]:
-    """Return the line of the paper's numbers of a row, if it has any."""
-    printed = [(float(cell.size), cell.paper) for cell in row.cells if cell.paper]
-    if not printed:
-        return []
-    label = f"the paper's {row.paper_label}{_power(paper_growth_of(row), table)}"
-    x, y = np.array(printed).T
-    return [Line(label, x, y, role="paper", colour=colour)]
-
-
-def _power(growth: Growth | None, table: PaperTable) -> str:
-    return f", n^{growth.exponent:.2f}" if growth and table.measure != "reward" else ""

@@ -25,8 +25,8 @@ from surpass.table import Agent, Table
 from surpass.tasks.enumeration import enumeration_of
 from surpass.tasks.task import Request, Task
 from surpass.visualize.film import Film, make_film
+from surpass.visualize.growth_charts import as_cell_progress
 from surpass.visualize.headline import Headline, write_headline
-from surpass.visualize.plots import as_cell_progress
 from surpass.visualize.subjects import Subject, find_subject
 
 PROGRAM_SECONDS = 20.0

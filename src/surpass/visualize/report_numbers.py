@@ -10,8 +10,8 @@ from surpass.evaluation.growth import growth_of, paper_growth_of
 from surpass.evaluation.layout import NumberWriter
 from surpass.evaluation.reproduce import PaperRow, PaperTable
 from surpass.visualize.charts import Chart, Line, inline_svg
+from surpass.visualize.growth_charts import growth_chart, how_counted
 from surpass.visualize.markup import Html, join, table, tag
-from surpass.visualize.plots import growth_chart, how_counted
 from surpass.visualize.report import Report
 
 
@@ -39,7 +39,7 @@ def show_numbers(report: Report) -> Html | None:
     measured = report.comparison
     if measured is None:
         return None
-    parts = [tag("p", how_counted(report.subject.task, measured)), _means(report, measured)]
+    parts = [tag("p", how_counted(measured)), _means(report, measured)]
     if any(row.against for row in own_rows(report)):
         parts.append(_savings(report, measured))
     return join(*parts)

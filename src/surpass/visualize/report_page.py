@@ -18,8 +18,8 @@ from surpass.programs.listing import list_program
 from surpass.programs.usage import Usage
 from surpass.visualize.headline import how_learned
 from surpass.visualize.histories import SettingHistories
+from surpass.visualize.learning_charts import learning_charts
 from surpass.visualize.markup import Html, fold, join, scroll, tag
-from surpass.visualize.plots import learning_charts
 from surpass.visualize.report import Report
 from surpass.visualize.report_numbers import figures, own_rows, show_growth, show_numbers
 from surpass.visualize.viewer import content_policy, viewer_assets, viewer_fragment
