@@ -8,17 +8,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from surpass.arrays import Ints
 from surpass.engine.record import Episode, record
 from surpass.engine.run import AnyAgent, run
 from surpass.errors import SettingError
-from surpass.machine.calls import FRAME, NO_RECEIVER
+from surpass.machine.calls import NO_RECEIVER
 from surpass.machine.state import FIRST, FUNCTION, PREVIOUS, Outcome
 from surpass.machine.trace import TraceStep
 from surpass.pictures.plan import Plan, plan_of
 from surpass.pictures.scene import Scene, Stage
 from surpass.printing import count
 from surpass.reading import show
-from surpass.table import Agent
 from surpass.tasks.task import Limit, Task
 from surpass.visualize.reading_aid import NO_LISTING, Listing, write_aid
 
@@ -159,7 +159,7 @@ class _Camera:
         self.observations: list[int | None] = []
         self.changes = 0
         self._frames: list[str] = []
-        self._stack = np.zeros(0, np.int64)
+        self._stack: Ints = np.zeros(0, np.int64)
 
     def look(self, episode: Episode, step: TraceStep | None) -> bool:
         """Keep what a step changed; return whether there is room for more."""
@@ -200,9 +200,8 @@ class _Camera:
             self._bracket = (low, high) if low <= high else None
         return self._bracket
 
-    def _compare_stack(self, stack: object) -> tuple[int, tuple[str, ...]]:
+    def _compare_stack(self, words: Ints) -> tuple[int, tuple[str, ...]]:
         """Return how many open calls are as they were, and those that are new."""
-        words = np.asarray(stack)
         if words.shape == self._stack.shape and np.array_equal(words, self._stack):
             return len(self._frames), ()
         wide = self.plan.task.frame_size
@@ -214,9 +213,9 @@ class _Camera:
         self._stack = words.copy()
         return kept, opened
 
-    def _frame(self, frame: object) -> str:
+    def _frame(self, frame: Ints) -> str:
         """Return an open call in words: who waits, at which action, for what, and what it keeps."""
-        function, previous, receiver, *saved = map(int, frame)  # type: ignore[call-overload]
+        function, previous, receiver, *saved = frame.tolist()
         names = self.plan.task.memory.names
         kept = ", ".join(f"{name} = {value}" for name, value in zip(names, saved, strict=False) if name[0] != "_")
         text = f"{self._function(function)}: {self._action(previous)}"
@@ -230,17 +229,3 @@ class _Camera:
     def _action(self, previous: int) -> str:
         interface = self.plan.task.interface
         return "" if previous == 0 or interface.is_full_view else str(interface.unpack_action(previous - 1))
-
-
-assert FRAME == 3, "frames hold the function, the previous action and the receiver before the locals"
-
-
-def check_pair(first: AnyAgent, second: AnyAgent) -> None:
-    """Raise `SettingError` unless two agents can be watched side by side."""
-    if first.task is not second.task:
-        raise SettingError(f"{second.name} works on {second.task.name}, not on {first.task.name}")
-
-
-def is_readable(agent: AnyAgent) -> bool:
-    """Tell whether an agent has a table, and so rules that can be listed."""
-    return isinstance(agent, Agent)

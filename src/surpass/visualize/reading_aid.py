@@ -16,7 +16,7 @@ from surpass.tasks.task import Request
 
 OTHER_RUNS = 30
 """How many more runs, of each of the sizes to learn on, the rules of an agent without a program are taken from."""
-MOST_OBSERVATIONS = 400
+MOST_OBSERVATIONS = 1_000
 """From more observations than this, rules take long to write and are no easier to read than the table."""
 MOST_LINES = 1_000
 """A longer listing is not shown."""

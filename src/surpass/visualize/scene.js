@@ -185,7 +185,9 @@ class Stage {
     const flagged = (k) => this.reel.flags.some((list) => k < list.count && this.reel.text(list.first + k) !== "0");
     const changed = this.reel.changed;
     const step = Math.max(1, Math.floor(1 / (wide * (window.devicePixelRatio || 1))));
-    const size = Math.max(9, Math.min(13, wide * 0.42));
+    let longest = 1;
+    if (wide >= 12) for (let k = 0; k < row.count; k += 1) longest = Math.max(longest, row.text(k).length);
+    const size = Math.max(9, Math.min(13, (wide - 1) / (0.6 * longest)));
     pen.font = `${size}px ${this.font}`;
     pen.textAlign = "center";
     pen.textBaseline = "alphabetic";

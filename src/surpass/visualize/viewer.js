@@ -14,28 +14,51 @@ function make(tag, options = {}, children = []) {
   return element;
 }
 
+const ICONS = {
+  first: "M3 3h2.4v14H3zM17 3v14L7 10z",
+  back: "M14.5 3v14L5 10z",
+  play: "M5 2.5v15L17.5 10z",
+  pause: "M4.5 3h4v14h-4zM11.5 3h4v14h-4z",
+  on: "M5.5 3v14L15 10z",
+  last: "M14.6 3H17v14h-2.4zM3 3v14l10-7z",
+  slower: "M4 9h12v2H4z",
+  faster: "M9 4h2v5h5v2h-5v5H9v-5H4V9h5z",
+};
+
+/** A sign drawn by the page itself, since not every font has it. */
+function makeIcon(name) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("viewBox", "0 0 20 20");
+  svg.setAttribute("aria-hidden", "true");
+  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  path.setAttribute("d", ICONS[name]);
+  svg.append(path);
+  return svg;
+}
+
 function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+const isNarrow = () => window.matchMedia("(max-width: 760px)").matches;
 const plural = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 
 /** One agent: its picture, its state in words, its listing and its trace. */
 class Panel {
-  constructor(film, number) {
+  constructor(film, number, inStep) {
     this.film = film;
     this.reel = new Reel(film);
     this.lineOf = new Map();
     film.listing.forEach((line, k) => line.rules.forEach((rule) => this.lineOf.set(rule, k)));
-    this.build(number);
+    this.build(number, inStep);
     this.stage = new Stage(this.canvas, this.reel);
   }
 
-  build(number) {
+  build(number, inStep) {
     const { film } = this;
     this.count = make("span", { class: "count" });
     this.badge = make("span", { class: "badge" });
-    this.canvas = make("canvas", { class: "stage", role: "img" });
+    this.canvas = make("canvas", { class: film.bars.length ? "stage tall" : "stage", role: "img" });
     this.action = make("dd", { class: "action" });
     this.facts = new Map();
     const list = make("dl", { class: "facts" }, [make("div", {}, [make("dt", { text: "action" }), this.action])]);
@@ -45,14 +68,14 @@ class Panel {
       this.facts.set(name, value);
     };
     if (film.calls) ["function", "previous action"].forEach(fact);
-    const isIdle = (slot) => film.names[slot] === "score" && !film.steps.changes.some((c) => c.includes(slot));
+    const isIdle = (slot) => film.names[slot] === "score" && !film.steps.changes.some((c) => c.some((part, k) => k % 2 === 0 && part === slot));
     this.values = film.values.filter((slot) => !isIdle(slot));
     this.values.forEach((slot) => fact(film.names[slot]));
     this.gauges = film.gauges.map((gauge) => this.buildGauge(gauge));
     const parts = [
       make("header", {}, [
         make("span", { class: `dot dot-${number}` }),
-        make("h2", { text: film.agent }),
+        make("h2", { text: film.agent, title: film.agent }),
         this.count,
         this.badge,
       ]),
@@ -62,7 +85,12 @@ class Panel {
       list,
     ];
     if (film.calls) parts.push(this.buildStack());
-    this.detail = make("div", { class: "detail" }, [this.buildListing(), this.buildTrace()]);
+    this.detail = make("details", {}, [
+      make("summary", { text: "Program and steps" }),
+      make("div", { class: "detail" }, [this.buildListing(), this.buildTrace()]),
+    ]);
+    this.detail.open = !(isNarrow() && inStep);
+    this.detail.addEventListener("toggle", () => this.showTrace());
     this.element = make("article", { class: "panel", "aria-label": film.agent }, [...parts, this.detail]);
   }
 
@@ -145,6 +173,7 @@ class Panel {
   showStack() {
     const { stack } = this.reel, shown = stack.slice(-40).reverse();
     setText(this.stackTitle, `Call stack, depth ${stack.length}`);
+    this.stack.classList.toggle("empty", !stack.length);
     while (this.stack.children.length > shown.length) this.stack.lastChild.remove();
     while (this.stack.children.length < shown.length) this.stack.append(make("li"));
     shown.forEach((text, k) => setText(this.stack.children[k], this.film.texts[text]));
@@ -166,7 +195,7 @@ class Panel {
   }
 
   showTrace() {
-    keepInView(this.trace, this.reel.at * ROW, ROW);
+    this.trace.scrollTop = this.reel.at * ROW - (this.trace.clientHeight - ROW) / 2;
     this.fillTrace();
   }
 
@@ -186,9 +215,10 @@ class Panel {
         row = this.buildStep(at);
         row.style.top = `${at * ROW}px`;
         this.rows.set(at, row);
-        this.space.append(row);
       }
       row.classList.toggle("now", at === this.reel.at);
+      // In order, for those who hear the page.
+      this.space.append(row);
     }
   }
 
@@ -284,7 +314,7 @@ class Curves {
 class Viewer {
   constructor(root, films) {
     this.root = root;
-    this.panels = films.map((film, k) => new Panel(film, k + 1));
+    this.panels = films.map((film, k) => new Panel(film, k + 1, films.length > 1));
     this.length = Math.max(...this.panels.map((panel) => panel.reel.length));
     this.moment = 0;
     this.isPlaying = false;
@@ -298,13 +328,13 @@ class Viewer {
   }
 
   build() {
-    const button = (label, sign, act) => {
-      const element = make("button", { type: "button", "aria-label": label, title: label, text: sign });
+    const button = (label, icon, act) => {
+      const element = make("button", { type: "button", "aria-label": label, title: label }, [makeIcon(icon)]);
       element.addEventListener("click", act);
       return element;
     };
     const { film } = this.panels[0];
-    this.play = button("Play (space)", "▶", () => this.toggle());
+    this.play = button("Play (space)", "play", () => this.toggle());
     this.play.classList.add("play");
     this.scrub = make("input", { type: "range", min: "0", max: String(this.length), value: "0", "aria-label": "Step" });
     this.scrub.addEventListener("input", () => this.seek(Number(this.scrub.value)));
@@ -313,15 +343,15 @@ class Viewer {
     this.verdict = make("p", { class: "verdict", text: this.compare() });
     this.curves = new Curves(make("canvas", { class: "curves", "aria-hidden": "true" }), this.panels);
     const buttons = make("div", { class: "buttons" }, [
-      button("First step (home)", "⏮", () => this.seek(0)),
-      button("One step back (left)", "◀", () => this.stepBy(-1)),
+      button("First step (home)", "first", () => this.seek(0)),
+      button("One step back (left)", "back", () => this.stepBy(-1)),
       this.play,
-      button("One step on (right)", "▶❘", () => this.stepBy(1)),
-      button("Last step (end)", "⏭", () => this.seek(this.length)),
+      button("One step on (right)", "on", () => this.stepBy(1)),
+      button("Last step (end)", "last", () => this.seek(this.length)),
       make("span", { class: "speed" }, [
-        button("Slower (-)", "−", () => this.changeSpeed(-1)),
+        button("Slower (-)", "slower", () => this.changeSpeed(-1)),
         this.pace,
-        button("Faster (+)", "+", () => this.changeSpeed(1)),
+        button("Faster (+)", "faster", () => this.changeSpeed(1)),
       ]),
     ]);
     this.controls = make("div", { class: "controls", role: "group", "aria-label": "Controls" }, [
@@ -435,7 +465,7 @@ class Viewer {
   }
 
   showPlay() {
-    setText(this.play, this.isPlaying ? "⏸" : "▶");
+    this.play.firstChild.firstChild.setAttribute("d", ICONS[this.isPlaying ? "pause" : "play"]);
     const label = this.isPlaying ? "Pause (space)" : "Play (space)";
     this.play.setAttribute("aria-label", label);
     this.play.title = label;

@@ -15,9 +15,10 @@ from typing import Any
 from surpass.errors import SettingError
 from surpass.visualize.film import Film
 
-LONGEST_TEXT = 60
+LONGEST_TEXT = 120
 """How long a value may be before its middle is left out."""
 LONGEST_INSTANCE = 200
+_LONG_NUMBER = re.compile(r"\d+\.\d{4,}(?:e[+-]?\d+)?")
 _SCRIPTS, _STYLES = ("scene.js", "viewer.js"), ("viewer.css",)
 
 
@@ -30,6 +31,7 @@ def viewer_page(films: Sequence[Film], title: str) -> str:
             "<head>",
             '<meta charset="utf-8">',
             content_policy(),
+            '<meta name="color-scheme" content="light dark">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{html.escape(title)}</title>",
             viewer_assets(),
@@ -105,7 +107,7 @@ def film_data(film: Film) -> dict[str, Any]:
     return {
         "task": film.task.name,
         "agent": film.agent,
-        "instance": _shorten(film.instance, LONGEST_INSTANCE),
+        "instance": _shorten(_LONG_NUMBER.sub(lambda found: f"{float(found[0]):.3g}", film.instance), LONGEST_INSTANCE),
         "size": plan.size,
         "outcome": film.outcome,
         "total": film.steps,
