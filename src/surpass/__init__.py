@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from surpass.tasks.signature import RealInput
     from surpass.tasks.task import Enumeration, Inputs, Instances, Memory, Request, Reward, Task
     from surpass.tasks.teacher import Do, See, teacher
+    from surpass.visualize.plots import Plot, plot
+    from surpass.visualize.report import Report, report
 
 _HOMES = {
     "surpass.agents": "find_agent",
@@ -75,6 +77,8 @@ _HOMES = {
     "surpass.tasks.signature": "RealInput",
     "surpass.tasks.task": "Enumeration Inputs Instances Memory Request Reward Task",
     "surpass.tasks.teacher": "Do See teacher",
+    "surpass.visualize.plots": "Plot plot",
+    "surpass.visualize.report": "Report report",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
@@ -106,8 +110,10 @@ __all__ = [
     "Interface",
     "Memory",
     "Outcome",
+    "Plot",
     "Program",
     "RealInput",
+    "Report",
     "Request",
     "Results",
     "Reward",
@@ -139,6 +145,7 @@ __all__ = [
     "learn",
     "leave",
     "list_inputs",
+    "plot",
     "pointer",
     "program",
     "read_trace",
@@ -146,6 +153,7 @@ __all__ = [
     "register_task",
     "registers",
     "replay",
+    "report",
     "run",
     "show",
     "teacher",

@@ -331,6 +331,7 @@ def learn(
     score_instances: int = 100,
     report: Callable[[int, dict[str, float]], None] | None = None,
     watch: Callable[[RunState], None] | None = None,
+    tensorboard: bool = False,
     settings: Mapping[str, Any] | None = None,
     **more_settings: Any,
 ) -> Run:
@@ -339,12 +340,16 @@ def learn(
     `method` is `imitation` (if not given), `rl`, `rl+imitation` or `improvement`; the method's settings are keywords,
     or stand in `settings`. `report(round, curve)` is called after each round, and once with no curve when a run is
     resumed. `watch` is shown how far it has come: at first, after each round, and while what was learned is scored.
+    With `tensorboard` the curves are written as event files too. `surpass.report(run)` makes a page of it.
     """
     from surpass.learning import runs
     from surpass.learning.outlook import RunState
+    from surpass.learning.tensorboard import EventFile, need_tensorboard
 
     if minutes is not None:
         check_range("minutes", minutes, MINUTES)
+    if tensorboard:
+        need_tensorboard()
     check_range("the number of instances", score_instances, COUNT)
     for size in score_sizes or ():
         check_range("size", size, SIZE)
@@ -364,12 +369,15 @@ def learn(
         if report:
             report(len(folder.curves), {})
     began_with = len(folder.curves)
+    events = EventFile(folder.path, folder.curves) if tensorboard else None
 
     def show(afterwards: str = "", done: int = 0, total: int | None = None) -> None:
         if watch:
             watch(RunState(learner, folder.path, folder.curves, began_with, minutes, afterwards, done, total))
 
     def end_round(number: int, curve: dict[str, float]) -> None:
+        if events:
+            events.add(number, curve)
         if report:
             report(number, curve)
         show()
@@ -386,6 +394,9 @@ def learn(
         if _finish(learner, folder, sizes, score_instances, show, spare or LEAST_SPARE).agent is None:
             raise
         raise DivergedError(f"{error}; what it has learned so far is in {folder.path}") from error
+    finally:
+        if events:
+            events.close()
     return _finish(learner, folder, sizes, score_instances, show, spare)
 
 

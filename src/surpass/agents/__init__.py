@@ -14,6 +14,7 @@ from surpass.engine.run import AnyAgent
 from surpass.engine.trial import try_kernels
 from surpass.errors import SavedFileError, SettingError, UnknownNameError
 from surpass.reading import as_path
+from surpass.table import Agent
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Task
 from surpass.tasks.user_file import forget_task_file, load_task_file
@@ -80,6 +81,21 @@ def as_agent(agent: AgentLike, task: TaskLike | None = None) -> AnyAgent:
     if wanted is not None and found.task is not wanted:
         raise SettingError(f"{found.name} works on {found.task.name}, not on {wanted.name}")
     return found
+
+
+def agent_of_recipe(task: Task, name: str) -> AnyAgent:
+    """Return the agent that a recipe of a task names to learn from; a bare name is a teacher's.
+
+    One of a smaller task is carried over.
+    """
+    from surpass.agents.carried import CarriedAgent
+
+    found = find_agent(name if ":" in name or "/" in name or "." in name else f"teacher:{name}")
+    if found.task is task:
+        return found
+    if not isinstance(found, Agent):
+        raise SettingError(f"{name} sees whole lists and cannot be carried over to {task.name}")
+    return CarriedAgent(found, task)
 
 
 def find_agent(text: str) -> AnyAgent:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Annotated
 
@@ -11,11 +12,13 @@ from surpass.cli.help import FILES, LEARNING
 from surpass.cli.live import RunView
 from surpass.cli.options import Json, OutputFile, parse_sizes
 from surpass.cli.progress import show_progress
-from surpass.errors import SettingError
+from surpass.errors import SettingError, SurpassError
 from surpass.printing import finite
 
 SCORES = "The scores at the end"
 """A group of options."""
+REPORT = "report.html"
+"""The file in a run's folder that its report is written to."""
 
 
 def learn_command(
@@ -93,6 +96,21 @@ def learn_command(
     instances: Annotated[
         int, typer.Option(help="Instances per size of these scores.", metavar="N", rich_help_panel=SCORES)
     ] = 100,
+    tensorboard: Annotated[
+        bool,
+        typer.Option(
+            "--tensorboard",
+            help="Also write the curves as event files into the run's folder tensorboard/ (an extra: pip install"
+            " 'surpass[tensorboard]').",
+            rich_help_panel=FILES,
+        ),
+    ] = False,
+    no_report: Annotated[
+        bool,
+        typer.Option(
+            "--no-report", help="Leave out the report, a page that is written at the end.", rich_help_panel=FILES
+        ),
+    ] = False,
     list_settings: Annotated[
         bool,
         typer.Option(
@@ -103,7 +121,7 @@ def learn_command(
     ] = False,
     json: Json = None,
 ) -> None:
-    """Learn a task, and leave the network, its curves and its scores in a folder.
+    """Learn a task, and leave the network, its curves, its scores and a report in a folder.
 
     On a terminal a view shows how far it has come; elsewhere lines do. It can be interrupted: --resume goes on.
 
@@ -143,11 +161,28 @@ def learn_command(
             score_sizes=scored,
             score_instances=instances,
             watch=watch,
+            tensorboard=tensorboard,
             settings=settings,
         )
     if not output.is_stdout:
-        print(run, end="")
+        print(run, end="", flush=True)
     output.write_json(finite(run.as_json()))
+    if not no_report:
+        _write_report(run.folder, task)
+
+
+def _write_report(folder: Path, task: str | None) -> None:
+    """Write the report of a run into its folder, and say where it is; the run is done whatever comes of it."""
+    from surpass.visualize.report import report
+
+    log = logging.getLogger("surpass")
+    try:
+        with show_progress() as progress:
+            path = report(folder, task=task, progress=progress).write(folder / REPORT)
+    except SurpassError as error:
+        log.warning("there is no report: %s", error)
+        return
+    log.info("the report is %s", path)
 
 
 def _parse_settings(words: list[str]) -> dict[str, str]:

@@ -16,6 +16,8 @@ from surpass.cli.evaluate import evaluate_command
 from surpass.cli.export import export_command
 from surpass.cli.help import Commands
 from surpass.cli.learn import learn_command
+from surpass.cli.plot import plot_command
+from surpass.cli.report import report_command
 from surpass.cli.reproduce import reproduce_command
 from surpass.cli.show import show_command
 from surpass.cli.sweep import sweep_command
@@ -50,6 +52,8 @@ app.command("show")(show_command)
 app.command("check")(check_command)
 app.command("export")(export_command)
 app.command("zoo")(zoo_command)
+app.command("plot")(plot_command)
+app.command("report")(report_command)
 app.command("reproduce")(reproduce_command)
 
 

@@ -79,6 +79,9 @@ class OutputFile:
         if not folder.is_dir() or not os.access(target, os.W_OK):
             raise SettingError(f"{self._path} cannot be written: its folder does not exist or is not writable")
 
+    def __str__(self) -> str:
+        return "the output" if self.is_stdout else str(self._path)
+
     def write_json(self, record: Any) -> None:
         """Write plain data as JSON, to the file or the output stream."""
         self.write_text(json.dumps(record, indent=1) + "\n")

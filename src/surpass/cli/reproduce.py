@@ -68,9 +68,10 @@ def reproduce_command(
       surpass reproduce table3 --stand-in zoo:search/rl=runs/mine
     """
     with show_progress():
-        from surpass.evaluation.curves import EXPERIMENTS, make_figure, shipped_curves, train_curves
+        from surpass.evaluation.curves import EXPERIMENTS, shipped_curves, train_curves
         from surpass.evaluation.layout import NOTE
         from surpass.evaluation.reproduce import NAMES, Reproduction, count_verdicts, parse_stand_ins
+        from surpass.visualize.paper_curves import make_figure
 
     if table not in (*NAMES, "curves", "all"):
         raise UnknownNameError("table", table, (*NAMES, "curves", "all"))

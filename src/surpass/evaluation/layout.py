@@ -81,7 +81,7 @@ def _heading(row: PaperRow) -> str:
 
 def _lines(row: PaperRow, table: PaperTable) -> list[PaperLine]:
     """Return the lines of a row: the paper's, ours, what is saved, and how they compare."""
-    show, cells = _Show(table.measure), row.cells
+    show, cells = NumberWriter(table.measure), row.cells
     lines = []
     if any(cell.paper is not None for cell in cells):
         lines.append(PaperLine("paper", tuple(show.number(cell.paper) for cell in cells)))
@@ -114,13 +114,14 @@ def _apart(cell: PaperCell) -> str:
     return f"{cell.apart:+.1f}" + ("" if cell.verdict == "agrees" else "!")
 
 
-class _Show:
+class NumberWriter:
     """Writes numbers of a measure as briefly as a table needs them."""
 
     def __init__(self, measure: str) -> None:
         self._measure = measure
 
     def number(self, value: float | None) -> str:
+        """Return a number, or a dash for none."""
         if value is None or not math.isfinite(value):
             return "-"
         if self._measure == "solved":
@@ -131,4 +132,5 @@ class _Show:
         return f"{round(value, digits) + 0.0:,.{digits}f}"  # adding 0 makes a negative 0 a plain one
 
     def share(self, value: float | None) -> str:
+        """Return a share as a percentage, or a dash for none."""
         return "-" if value is None or not math.isfinite(value) else f"{100 * value:.4g}%"

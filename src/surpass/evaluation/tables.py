@@ -51,17 +51,21 @@ class TablePlan:
     rows: tuple[RowPlan, ...]
     measure: Measure = "steps"
     queries: str = ""
+    own_sizes: tuple[int, ...] = ()
+    """Other sizes than those of the paper's table; a table that is none of the paper's needs some."""
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The sizes that the paper's table has."""
-        return tuple(paper_tables()[self.paper_table]["sizes"])
+        """The sizes that the table has: the paper's, unless it has its own."""
+        return self.own_sizes or tuple(paper_tables()[self.paper_table]["sizes"])
 
     def printed(self, row: RowPlan) -> list[Any]:
         """Return the paper's cells of a row: None, a number, or a pair of a number and the percentage solved."""
         if row.paper_row is None:
             return [None] * len(self.sizes)
-        return list(paper_tables()[self.paper_table]["rows"][row.paper_row or row.label])
+        table = paper_tables()[self.paper_table]
+        cells = dict(zip(table["sizes"], table["rows"][row.paper_row or row.label], strict=True))
+        return [cells.get(size) for size in self.sizes]
 
 
 IMPROVED = "improvement (ours)"
@@ -167,3 +171,8 @@ TABLES = (
     ),
 )
 """Every table of the paper, in its order."""
+
+
+def table_of_task(task: str) -> TablePlan | None:
+    """Return the paper's first table of steps or reward of a task, if it has one."""
+    return next((plan for plan in TABLES if paper_tables()[plan.paper_table].get("task") == task), None)

@@ -20,8 +20,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from surpass.agents import find_agent
-from surpass.agents.carried import CarriedAgent
+from surpass.agents import agent_of_recipe
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.structured import StructuredPolicy
 from surpass.arrays import Ints, Reals
@@ -625,10 +624,10 @@ class Round:
 
 def _agent_to_improve(task: Task, name: str) -> Agent:
     """Return the agent of a name, carried over if it is one of a smaller task; a bare name is a teacher's."""
-    found = find_agent(name if ":" in name or "/" in name or "." in name else f"teacher:{name}")
+    found = agent_of_recipe(task, name)
     if not isinstance(found, Agent) or task.interface.is_full_view:
         raise SettingError(f"{name} has a full view; only an agent with a table can be improved")
-    return found if found.task is task else CarriedAgent(found, task)
+    return found
 
 
 def _listed(sizes: Sequence[int]) -> str:

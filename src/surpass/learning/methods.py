@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from surpass.agents.teachers import known_teachers
+from surpass.agents.teachers import usual_teacher
 from surpass.errors import SettingError, UnknownNameError
 from surpass.full_view.imitation import FullViewImitation, FullViewImitationConfig
 from surpass.full_view.policy_gradient import FullViewPolicyGradient
@@ -43,6 +43,15 @@ def new_learner(
     task: Task, method: str, *, teacher: str | None = None, seed: int = 0, settings: Mapping[str, str] | None = None
 ) -> AnyLearner:
     """Return a fresh learner of a task; `settings` change fields of its configuration, given as text."""
+    learner, config = configure(task, method, teacher=teacher, seed=seed, settings=settings)
+    found: AnyLearner = learner(task, config)
+    return found
+
+
+def configure(
+    task: Task, method: str, *, teacher: str | None = None, seed: int = 0, settings: Mapping[str, str] | None = None
+) -> tuple[Any, Any]:
+    """Return the class of the learner of a task and method, and its configuration."""
     if method not in METHODS:
         raise UnknownNameError("method", method, METHODS)
     check_range("seed", seed, SEED)
@@ -69,16 +78,15 @@ def new_learner(
         chosen[name] = _parse_setting(config, name, text)
     if method == "rl" and config is PolicyGradientConfig:
         chosen["imitation_weight"] = 0.0
-    found: AnyLearner = learner(task, config(**chosen))
-    return found
+    return learner, config(**chosen)
 
 
 def default_teacher(task: Task) -> str:
     """Return the teacher that a task names to learn from, or its first one."""
-    names = [t.name.partition(":")[2] for t in known_teachers(task)]
-    if not names:
+    teacher = usual_teacher(task)
+    if teacher is None:
         raise SettingError(f"task {task.name} has no teacher to learn from")
-    return task.default_teacher or names[0]
+    return task.default_teacher or teacher.name.partition(":")[2]
 
 
 def _parse_setting(config: Any, name: str, text: str) -> Any:

@@ -6,6 +6,8 @@ checkpoints/    the last two, each with everything that the learner needs to go 
 agent.*         the network at the end
 time.json       how long it took, which is kept apart so that equal runs have equal checkpoints
 scores.json     how it does
+report.html     all of it as a page
+tensorboard/    the curves as event files, if they were asked for
 notes.txt       after improvement: what each rule saves, and what was saved on lists that were held out
 """
 
