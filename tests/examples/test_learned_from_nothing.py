@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,6 +52,20 @@ def test_a_time_that_is_up_leaves_what_was_learned_so_far(tmp_path: Path) -> Non
     assert not run.is_finished
     assert len(run.curves) == 1
     assert surpass.find_agent(str(tmp_path / "run")).task.name == "dutch-flag"
+
+
+def one_pass(seen: dict[str, Any]) -> str:
+    if seen["at ? high"] == ">":
+        return "Done()"
+    return {0: "Swap(1)", 1: "Move(+1)", 2: "Swap(2)"}[seen["A[at]"]]
+
+
+def test_a_function_is_shown_checked_and_exported_as_any_agent() -> None:
+    agent = surpass.agent(one_pass, task=FOLDER / "dutch_flag.py", observation="named")
+    program = surpass.program(agent)
+    assert len(program.rules) == 4
+    assert surpass.check(program, up_to=4, instances=2, sizes=[10], effort=100).passed
+    assert "def dutch_flag(" in surpass.export(agent, "python").source
 
 
 @pytest.mark.parametrize("name", NAMES)
