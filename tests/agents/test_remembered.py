@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-import surpass
+from surpass import agents
 from surpass.agents import as_task, find_agent, remembered
 from surpass.agents.saved import save_program
 from surpass.errors import SettingError, UnknownNameError
+from surpass.programs.text import parse_program
 from surpass.tasks.user_file import forget_task_file
 
 EXAMPLE = (Path(__file__).parents[2] / "examples" / "minimum.py").read_text()
@@ -21,6 +22,7 @@ EXAMPLE = (Path(__file__).parents[2] / "examples" / "minimum.py").read_text()
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A task file whose name is remembered in a cache of its own."""
+    monkeypatch.setattr(agents, "try_kernels", lambda task: None)  # which others test, and which takes a second
     monkeypatch.setattr(remembered, "_place", lambda: tmp_path / "task-files.json")
     path = tmp_path / "remembered_minimum.py"
     path.write_text(EXAMPLE.replace('name="minimum"', 'name="remembered"'))
@@ -33,7 +35,7 @@ def run(file: Path, tmp_path: Path) -> Path:
     """The folder of an agent of that task, which is no longer loaded."""
     task, folder = as_task(file), tmp_path / "run"
     folder.mkdir()
-    save_program(folder / "agent", surpass.program("teacher:scan"), {})
+    save_program(folder / "agent", parse_program("task remembered\nelse: Walk()\n", "here", task), {})
     remembered.write_origin(folder, task)
     forget_task_file(file)
     return folder

@@ -23,14 +23,11 @@ def named(seen: dict[str, Any]) -> str:
     return "AssignVar(2, 1)"
 
 
-def test_a_function_of_names_is_evaluated_shown_checked_and_exported() -> None:
+def test_a_function_of_names_is_evaluated_and_checked() -> None:
     agent = surpass.agent(named, task="sort-bubble", observation="named")
     row = surpass.evaluate(agent, sizes=[8], instances=50, against=INSERTION).rows[0]
     assert (row.solved, row.difference) == (1.0, 0.0)
-    program = surpass.program(agent)
-    assert len(program.rules) == 4
     assert surpass.check(agent, up_to=4, instances=2, sizes=[10], effort=100).passed
-    assert "def sort(" in surpass.export(agent, "python").source
 
 
 @pytest.mark.parametrize("observation", ["features", "one-hot"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,8 +39,9 @@ def test_the_packages_own_tasks_say_themselves_how_they_are_learned(name: str) -
     assert recipe["policy"] == task.learning["rl"].get("policy", "network")
 
 
-def test_the_defaults_solve_an_example(tmp_path: Path) -> None:
-    run = surpass.learn(FOLDER / "dutch_flag.py", "rl", out=tmp_path / "run", score_sizes=[5, 30], episodes=1024)
+def test_derived_settings_solve_an_example(tmp_path: Path) -> None:
+    small = {"episodes": 1024, "updates": 40, "mending": 1}
+    run = surpass.learn(FOLDER / "dutch_flag.py", "rl", out=tmp_path / "run", score_sizes=[5, 30], settings=small)
     assert run.scores is not None
     assert [row.solved for row in run.scores.rows] == [1.0, 1.0]
 
@@ -51,6 +53,20 @@ def test_a_time_that_is_up_leaves_what_was_learned_so_far(tmp_path: Path) -> Non
     assert not run.is_finished
     assert len(run.curves) == 1
     assert surpass.find_agent(str(tmp_path / "run")).task.name == "dutch-flag"
+
+
+def one_pass(seen: dict[str, Any]) -> str:
+    if seen["at ? high"] == ">":
+        return "Done()"
+    return {0: "Swap(1)", 1: "Move(+1)", 2: "Swap(2)"}[seen["A[at]"]]
+
+
+def test_a_function_is_shown_checked_and_exported_as_any_agent() -> None:
+    agent = surpass.agent(one_pass, task=FOLDER / "dutch_flag.py", observation="named")
+    program = surpass.program(agent)
+    assert len(program.rules) == 4
+    assert surpass.check(program, up_to=4, instances=2, sizes=[10], effort=100).passed
+    assert "def dutch_flag(" in surpass.export(agent, "python").source
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -66,7 +82,9 @@ def test_what_cannot_be_exported_is_said_when_the_file_is_loaded(
     path, text = tmp_path / "unexported.py", (FOLDER / "minimum.py").read_text()
     old = "state.registers[R.v2] = state.registers[R.v1]"
     new = "state.registers[R.v2] = state.registers[R.v1] ** 1"
-    path.write_text(text.replace(old, new).replace('name="minimum"', 'name="unexported"'))
+    path.write_text(
+        text.replace(old, new).replace('name="minimum"', 'name="unexported"').replace("def scan", "def scan_again")
+    )
     with caplog.at_level(logging.WARNING, "surpass"):
         as_task(path)
     forget_task_file(path)

@@ -110,6 +110,7 @@ def find_agent(text: str) -> AnyAgent:
     if text.endswith(".rules"):
         from surpass.programs.text import read_program
 
+        _recall_task_of_rules(as_path(text))
         return read_program(text)
     if text.endswith(".safetensors"):
         from surpass.agents.networks.files import load_agent
@@ -122,6 +123,15 @@ def find_agent(text: str) -> AnyAgent:
         f"unknown agent {text!r}; known: {names}, zoo:NAME (see surpass zoo), a run's folder, a checkpoint or a program"
         " file NAME.rules"
     )
+
+
+def _recall_task_of_rules(path: Path) -> None:
+    """Recall the task that a program file names in its first line, if it is one of the user's own."""
+    with suppress(OSError, UnicodeDecodeError, UnknownNameError):
+        for line in path.read_text().splitlines():
+            if line.startswith("task "):
+                _known_or_recalled(line.partition(" ")[2].partition("#")[0].strip())
+                return
 
 
 def _find_saved(path: Path, text: str) -> AnyAgent:

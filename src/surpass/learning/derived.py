@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -51,10 +52,18 @@ def derived_settings(task: Task, policy: str) -> dict[str, Any]:
 def _smallest(task: Task) -> int:
     """Return the smallest size from 2 on that the task can draw, at most the smallest that it is learned on."""
     named = task.training_sizes[0]
-    for size in range(2, named):
-        try:
-            task.draw(Request(size=size, count=1, data=task.inputs.usual_data, queries=task.inputs.usual_queries))
-        except SurpassError:  # a task may know no instances that are smaller than those it names itself
-            continue
-        return size
-    return named
+    return min(drawable_sizes(task, range(2, named)), default=named)
+
+
+def drawable_sizes(task: Task, sizes: Iterable[int]) -> tuple[int, ...]:
+    """Return those of some sizes that a task can draw: it need know no instances smaller than those it names itself."""
+    return tuple(size for size in sizes if size >= task.training_sizes[0] or _can_draw(task, size))
+
+
+def _can_draw(task: Task, size: int) -> bool:
+    try:
+        for data, kind in task.inputs.kinds:
+            task.draw(Request(size=size, count=1, data=data, queries=kind or task.inputs.usual_queries))
+    except SurpassError:
+        return False
+    return True

@@ -215,8 +215,9 @@ def train(
 ) -> list[Curve]:
     """Let a learner advance until it is done or the time is up, and return its curves.
 
-    No round is begun that would end after the time, if it took as long as the one before. A checkpoint is written every
-    `checkpoint_every` seconds and at the end; less often if that takes long, so that it
+    After the first, no round is begun that would end after the time, if it took as long as the one before.
+
+    A checkpoint is written every `checkpoint_every` seconds and at the end; less often if that takes long, so that it
     costs no more than a twentieth of the time. Since a checkpoint holds the whole state, when it is written makes no
     difference to what is learned.
     """
@@ -225,7 +226,7 @@ def train(
     pause, took, unsolved = checkpoint_every, 0.0, 0
     while not learner.done:
         before = time.monotonic()
-        if minutes is not None and before - started + took > 60 * minutes:
+        if minutes is not None and took and before - started + took > 60 * minutes:
             break
         curves.append(learner.advance())
         took = time.monotonic() - before

@@ -30,6 +30,7 @@ from surpass.bundles import Tensors, take
 from surpass.engine.batch import Batch as Episodes
 from surpass.engine.run import run
 from surpass.errors import DivergedError, SavedFileError, SettingError, UnknownNameError
+from surpass.learning.derived import drawable_sizes
 from surpass.learning.imitation import Imitation, ImitationConfig
 from surpass.learning.outlook import REWARD, STEPS, Outlook, Yardstick
 from surpass.learning.soundness import find_failures
@@ -212,8 +213,7 @@ class TablePolicyGradient:
     def pupil(self) -> Imitation:
         """The learner of the most likely actions."""
         if self._pupil is None:
-            config = ImitationConfig(task=self.task.name, teacher=self.config.teacher, seed=self.config.seed)
-            self._pupil = Imitation(self.task, config, teacher=self.most_likely)
+            self._pupil = Imitation(self.task, self._pupil_config(), teacher=self.most_likely)
         return self._pupil
 
     @property
@@ -245,6 +245,10 @@ class TablePolicyGradient:
         """Return the network as an agent."""
         return NetworkAgent(name, self.task, self.network)
 
+    def _pupil_config(self, largest: int = max(ImitationConfig.sizes)) -> ImitationConfig:
+        sizes = drawable_sizes(self.task, (size for size in ImitationConfig.sizes if size <= largest)) or (largest,)
+        return ImitationConfig(task=self.task.name, teacher=self.config.teacher, seed=self.config.seed, sizes=sizes)
+
     def sketch(self, seconds: float) -> Imitation | None:
         """Return a learner of the most likely actions so far, if no network has begun to learn them.
 
@@ -253,9 +257,7 @@ class TablePolicyGradient:
         if not self.is_descending or not self.updates:
             return None
         started, largest = time.monotonic(), self.sizes[1]
-        sizes = tuple(size for size in ImitationConfig.sizes if size <= largest) or (largest,)
-        config = ImitationConfig(task=self.task.name, teacher=self.config.teacher, seed=self.config.seed, sizes=sizes)
-        found = Imitation(self.task, config, teacher=self.most_likely)
+        found = Imitation(self.task, self._pupil_config(largest), teacher=self.most_likely)
         try:
             found.advance()
         except SettingError:
