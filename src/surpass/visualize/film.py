@@ -93,7 +93,7 @@ class Film:
     def scenes(self) -> Iterator[tuple[Scene, Move | None]]:
         """Yield the scene at the start and after each move, with that move."""
         for texts, move in self.moments():
-            yield self.stage.scene(texts), move
+            yield self.stage.scene(texts, [slot for slot, _ in move.changes] if move else ()), move
 
     def __repr__(self) -> str:
         return f"{self.agent} on {self.task.name}: {self.outcome} after {count(self.steps, 'step')}"
