@@ -69,12 +69,12 @@ def draw_pixels(shapes: Iterable[Shape], width: int, height: int) -> Pixels:
 def palette() -> Image.Image:
     """Return an image whose palette holds every colour of pictures, and the shades of the letters' edges."""
     plain = [PAPER, INK, FAINT, RULE, BAR, CHANGED, LIT, LEVEL, BRACKET, *ARROWS]
-    colours = [ImageColor.getrgb(colour) for colour in plain]
+    colours: list[tuple[int, ...]] = [ImageColor.getrgb(colour) for colour in plain]
     for letter in (INK, FAINT, LEVEL, *ARROWS):
         for ground in (PAPER, BAR, BRACKET):
             a, b = ImageColor.getrgb(letter), ImageColor.getrgb(ground)
             for k in range(1, _SHADES):
                 colours.append(tuple((x * k + y * (_SHADES - k)) // _SHADES for x, y in zip(a, b, strict=True)))
     image = Image.new("P", (1, 1))
-    image.putpalette([part for colour in colours for part in colour[:3]])
+    image.putpalette([part for colour in colours for part in colour])
     return image

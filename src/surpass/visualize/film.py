@@ -119,7 +119,8 @@ def make_film(
     plan = plan_of(task, size)
     camera = _Camera(plan, labels)
     trace = record(agent, instance, limit=limit, look=camera.look, progress=lambda n: report("steps so far", n, None))
-    results = run(agent, start, limit=limit)
+    # Where the score counts, steps are a budget, and to spend it in a circle is no failure.
+    results = run(agent, start, limit=limit, find_loops=task.measure == "steps")
     steps, outcome = int(results.steps[0]), Outcome(int(results.outcomes[0])).reason
     aid = write_aid(agent, camera.observations, progress) if listing else NO_LISTING
     rules = aid.rules_for(camera.observations)
