@@ -36,26 +36,23 @@ def cover_rows(
     *,
     tries: int,
     random: np.random.Generator,
-    shorter_than: Sequence[Rule] = (),
 ) -> tuple[Rule, ...] | None:
     """Return short ordered rules over some features that give every row of `digits` [m, F] its action [m].
 
-    Rows that are equal in these features must have equal actions. None if no list of rules was found, or none that is
-    shorter than some rules.
+    Rows that are equal in these features must have equal actions. None if no list of rules was found.
     """
     _, first = np.unique(digits[:, list(features)], axis=0, return_index=True)
     rows = Rows(digits[first], actions[first], features, SearchEffort())
     cover = _Cover(rows, random)
-    most = len(shorter_than) + TEST_PRICE * sum(len(rule.conditions) for rule in shorter_than) or np.inf
-    best: Node | None = None
+    best: tuple[float, Node] | None = None
     for _ in range(tries):
-        found = cover.write(most)
+        found = cover.write(best[0] if best else np.inf)
         if found is not None:
-            most, best = found
+            best = found
     if best is None:
         return None
     with deep_recursion():
-        return as_rules(tidy_code(interface, rows.digits, best))
+        return as_rules(tidy_code(interface, rows.digits, best[1]))
 
 
 class _Cover:
