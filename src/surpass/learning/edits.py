@@ -12,7 +12,7 @@ from surpass.arrays import Ints
 from surpass.programs.cover import cover_rows
 from surpass.programs.program import START, Place, Program, Rule, place_features
 
-MOST_ROWS = 6000
+MOST_ROWS = 2000
 """The rules of a place that comes to more observations are not written anew."""
 
 
@@ -106,8 +106,9 @@ def rewritten_programs(
             rows = np.concatenate([at[p] for p in group])
             if not 0 < len(rows) <= MOST_ROWS:
                 continue
+            old = [rule for p in group for rule in function.places[p].rules]
             rules = cover_rows(interface, digits[rows], actions[rows], features, tries=tries, random=random)
-            if rules is not None and len(rules) < sum(len(function.places[p].rules) for p in group):
+            if rules is not None and len(rules) < len(old):
                 after = tuple(sorted({value for p in group for value in function.places[p].after}))
                 yield _with_place(program, f, group[0], Place(after, rules), gone=group[1:])
 
