@@ -151,7 +151,9 @@ def gather_report(subject: Subject, is_whole: bool = False, progress: Progress |
 def _contenders(subject: Subject, player: AnyAgent) -> tuple[list[Contender], str]:
     """Return the teachers and the agent, and the label of the teacher that counts."""
     teacher = subject.find_teacher()
-    teachers = {one.name.removeprefix("teacher:"): one for one in known_teachers(subject.task)[:MOST_TEACHERS]}
+    teachers: dict[str, AnyAgent] = {}
+    for one in known_teachers(subject.task)[:MOST_TEACHERS]:
+        teachers[one.name.removeprefix("teacher:")] = one
     if teacher is not None and teacher.name != subject.name:
         teachers[teacher.name.removeprefix("teacher:")] = teacher
     label = "" if teacher is None else teacher.name.removeprefix("teacher:")
