@@ -231,7 +231,7 @@ def test_a_users_own_task_is_reported_without_a_paper() -> None:
 
 
 def test_a_sweep_of_which_no_run_has_ended_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(surpass.SurpassError, match="no run of the sweep .* has ended yet: there is nothing to report"):
+    with pytest.raises(surpass.SurpassError, match=r"no run of the sweep .* has ended yet: there is nothing to report"):
         surpass.report(write_sweep(tmp_path / "sweep"))
 
 

@@ -33,7 +33,8 @@ def test_a_report_is_never_wider_than_the_window(browser: Browser, page: Path, w
     assert browser.run("return document.documentElement.scrollWidth") == width
     # The numbers of charts stay large enough to read.
     smallest = browser.run(
-        "return Math.min(...[...document.querySelectorAll('svg.chart text')].map((t) => t.getBoundingClientRect().height))"
+        "const heights = [...document.querySelectorAll('svg.chart text')].map((t) => t.getBoundingClientRect().height);"
+        "return Math.min(...heights)"
     )
     assert smallest >= 8
 
@@ -66,3 +67,15 @@ def test_the_film_in_a_report_plays_to_its_end(browser: Browser, page: Path) -> 
         _, step, _, total = words.split()
         assert step == total
     assert browser.complaints() == []
+
+
+def test_keys_are_the_pages_until_the_film_has_the_focus(browser: Browser, page: Path) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    browser.resize(1200)
+    browser.open(page)
+    browser.press(Keys.ARROW_RIGHT)
+    assert browser.run("return viewer.moment") == 0
+    browser.run("viewer.play.focus()")
+    browser.press(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
+    assert browser.run("return viewer.moment") == 2

@@ -269,5 +269,5 @@ def _make_films(subject: Subject, player: AnyAgent, usage: Usage | None, progres
     return FilmPart(
         tuple(films),
         f"The run on a typical instance: of {DRAWN} drawn at {size}, the one with the middle number of steps{beside}."
-        " Play it, or step through it with the arrow keys.",
+        " Play it, or step through it; after a click on one of its buttons the arrow keys do that too.",
     )
