@@ -89,7 +89,7 @@ def test_of_very_many_settings_those_that_ended_best_are_drawn(tmp_path: Path) -
 
 def test_agents_are_drawn_against_the_size_with_the_papers() -> None:
     made = surpass.plot("zoo:search/improvement-binary_search", "teacher:bracket_search", sizes=[10, 100, 1000])
-    (chart,) = made.charts
+    chart, ratio = made.charts
     roles = {line.label.partition(", n^")[0]: line.role for line in chart.lines}
     assert roles == {
         "zoo:search/improvement-binary_search": "learned",
@@ -102,6 +102,8 @@ def test_agents_are_drawn_against_the_size_with_the_papers() -> None:
     (paper,) = [line for line in chart.lines if line.role == "paper"]
     assert (paper.x.tolist(), paper.y.tolist()) == ([10, 100, 1000], [2.6, 10.6, 85.8])
     assert "one query in four is not in the list" in made.notes[0]
+    first, teacher = (next(line for line in chart.lines if line.label.startswith(name)) for name in ("zoo", "bracket"))
+    assert ratio.lines[0].y.tolist() == pytest.approx((first.y / teacher.y).tolist())
 
 
 def test_a_teacher_alone_stands_beside_the_papers_of_itself() -> None:
