@@ -232,8 +232,8 @@ def _plot_by_size(
     notes = [how_counted(table)]
     if any(not cell.instances for row in table.rows for cell in row.cells):
         notes.append("Sizes that would take too long are left out.")
-    teacher = next((row.label for row in table.rows if row.is_teacher), "")
-    charts = [one for one in (growth_chart(table), ratio_chart(table, teacher)) if one]
+    level = next((row.label for row in table.rows if row.is_teacher), "")
+    charts = [one for one in (growth_chart(table), ratio_chart(table, level)) if one]
     return Plot(f"Agents of {task.name}", tuple(charts), tuple(notes))
 
 

@@ -45,22 +45,20 @@ def show_numbers(report: Report) -> Html | None:
 
 def _means(report: Report, measured: PaperTable) -> Html:
     show, own = NumberWriter(measured.measure), own_rows(report)[0]
-    rows = [row for row in measured.rows if row.label != own.label]
-    heads = [*(row.label for row in rows), own.label]
+    others = [row for row in measured.rows if row.label != own.label]
     has_paper = any(cell.paper is not None for cell in own.cells)
     has_failures = any(cell.instances and cell.solved < 1 for cell in own.cells)
-    heads += [f"the paper's {own.paper_label}"] if has_paper else []
-    heads += ["solved"] if has_failures else []
+    heads = ["n", own.label, *(["solved"] if has_failures else [])]
+    heads += [*([f"the paper's {own.paper_label}"] if has_paper else []), *(row.label for row in others)]
     body = []
     for k, size in enumerate(measured.sizes):
-        cells = [tag("td", show.number(row.cells[k].ours), _noise(show.number(row.cells[k].ci95))) for row in rows]
         cell = own.cells[k]
-        cells.append(tag("td", show.number(cell.ours), _noise(show.number(cell.ci95)), class_="own"))
-        cells += [tag("td", show.number(cell.paper))] if has_paper else []
+        cells = [tag("td", show.number(cell.ours), _noise(show.number(cell.ci95)), class_="own")]
         cells += [tag("td", show.share(cell.solved), class_="bad" if cell.solved < 1 else None)] if has_failures else []
+        cells += [tag("td", show.number(cell.paper))] if has_paper else []
+        cells += [tag("td", show.number(row.cells[k].ours), _noise(show.number(row.cells[k].ci95))) for row in others]
         body.append(tag("tr", tag("th", f"{size:,}", scope="row"), *cells))
-    caption = f"Mean {measured.measure} for each size n, with the 95 % interval of the mean"
-    return table(caption, ["n", *heads], body)
+    return table(f"Mean {measured.measure} for each size n, with the 95 % interval of the mean", heads, body)
 
 
 def _noise(half: str) -> Html | None:
