@@ -97,7 +97,8 @@ def watch(
     agents = [first] if against is None else [first, as_agent(against)]
     if agents[-1].task is not first.task:
         raise SettingError(f"{agents[-1].name} works on {agents[-1].task.name}, not on {first.task.name}")
-    most, notices, inputs = Limit.parse(limit) if limit else None, (), first.task.inputs
+    most, inputs = Limit.parse(limit) if limit else None, first.task.inputs
+    notices: tuple[str, ...] = ()
     if instance is None:
         check_range("size", size, SIZE)
         if size > MOST_SIZE:

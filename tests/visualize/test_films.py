@@ -61,8 +61,8 @@ def test_a_loop_is_said_to_be_one() -> None:
     always = Rule((), task.interface.parse_action("MoveVar(1, +1)"))
     looping = Program("looping", task, (Function((), (Place((), (always,)),)),))
     film = make_film(looping, "2,1,3")
-    assert film.outcome == "step limit"
-    assert film.steps == 90
+    assert film.outcome == "loop"
+    assert film.steps == 90, "the limit, as evaluate counts it"
     assert len(film.moves) == 3
     assert film.notices == ("After 3 steps everything is as it was before: from here on the run repeats itself.",)
 

@@ -136,8 +136,7 @@ def record(
     check_range("the size of a trace", int(start.sizes[0]), TRACED)
     most = int((limit or Limit.parse(task.limit)).steps(start.sizes)[0])
     episode = Episode(task, start, most, labels)
-    if isinstance(agent, Agent):
-        agent = Table.of(agent)
+    table = Table.of(agent) if isinstance(agent, Agent) else None
     met: set[bytes] = set()
     steps: list[TraceStep] = []
     goes_on = look is None or look(episode, None)
@@ -149,13 +148,13 @@ def record(
                 episode.end(Outcome.LOOP)
                 break
             met.add(state)
-        if not isinstance(agent, Agent):
-            row = agent.rows(episode.items)[0]
+        if table is None:
+            row = agent.rows(episode.items)[0]  # type: ignore[union-attr]
             action, seen = Action(task.interface.instructions[row[0]].name, tuple(row[1:].tolist())), None
             changes = episode.step(NO_ACTION, row)
         else:
             seen = episode.observe()
-            number = int(agent.actions(np.array([seen]))[0])
+            number = int(table.actions(np.array([seen]))[0])
             if number == NO_ACTION:
                 episode.end(Outcome.NO_ACTION)
                 break

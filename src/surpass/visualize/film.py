@@ -93,7 +93,7 @@ class Film:
     def scenes(self) -> Iterator[tuple[Scene, Move | None]]:
         """Yield the scene at the start and after each move, with that move."""
         for texts, move in self.moments():
-            yield self.stage.scene(texts), move
+            yield self.stage.scene(texts, [slot for slot, _ in move.changes] if move else ()), move
 
     def __repr__(self) -> str:
         return f"{self.agent} on {self.task.name}: {self.outcome} after {count(self.steps, 'step')}"
@@ -119,7 +119,8 @@ def make_film(
     plan = plan_of(task, size)
     camera = _Camera(plan, labels)
     trace = record(agent, instance, limit=limit, look=camera.look, progress=lambda n: report("steps so far", n, None))
-    results = run(agent, start, limit=limit)
+    # Where the score counts, steps are a budget, and to spend it in a circle is no failure.
+    results = run(agent, start, limit=limit, find_loops=task.measure == "steps")
     steps, outcome = int(results.steps[0]), Outcome(int(results.outcomes[0])).reason
     aid = write_aid(agent, camera.observations, progress) if listing else NO_LISTING
     rules = aid.rules_for(camera.observations)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from surpass.errors import SettingError
-from surpass.pictures.layout import Box, Caption, Line, Polygon, Shape, Text, lay_out
+from surpass.pictures.layout import PAPER, RULE, Box, Caption, Line, Polygon, Shape, Text, lay_out
 from surpass.pictures.scene import Scene
 from surpass.pictures.svg import write_svg
 from surpass.visualize.film import Film, Move
@@ -42,7 +42,7 @@ def write_gif(films: Sequence[Film], *, speed: float = SPEED, progress: Report |
     """Return films side by side, in step, as an animated GIF."""
     from PIL import Image
 
-    from surpass.pictures.raster import draw_image
+    from surpass.pictures.raster import draw_image, palette
 
     frames = _pick(max(len(film.moves) for film in films), MOST_FRAMES)
     wide, high = CELL
@@ -50,9 +50,9 @@ def write_gif(films: Sequence[Film], *, speed: float = SPEED, progress: Report |
     images: list[Image.Image] = []
     for k in range(len(frames)):
         shapes = [shape for number, column in enumerate(cells) for shape in _moved(column[k], number * wide)]
-        shapes += [Box(number * wide, 12, 1, high - 24, "#cbd5e1") for number in range(1, len(films))]
+        shapes += [Box(number * wide, 12, 1, high - 24, RULE) for number in range(1, len(films))]
         image = draw_image(shapes, wide * len(films), high)
-        images.append(image.quantize(64) if not images else image.quantize(palette=images[0], dither=Image.Dither.NONE))
+        images.append(image.quantize(palette=palette(), dither=Image.Dither.NONE))
         if progress:
             progress(k + 1, len(frames))
     each = max(20, round(1000 / speed))
@@ -79,7 +79,7 @@ def write_strip(films: Sequence[Film], title: str) -> str:
     for k, cell in enumerate(cells):
         shapes += _moved(cell, k % columns * wide, k // columns * high)
     rows = -(-len(cells) // columns)
-    return write_svg([Box(0, 0, wide * columns, high * rows, "#ffffff"), *shapes], wide * columns, high * rows, title)
+    return write_svg([Box(0, 0, wide * columns, high * rows, PAPER), *shapes], wide * columns, high * rows, title)
 
 
 def _pick(last: int, most: int) -> list[int]:
@@ -103,7 +103,7 @@ def _cell(film: Film, at: int, scene: Scene, move: Move | None, films: Sequence[
     calls = "" if move is None or film.task.memory.saved is None else move.function
     caption = Caption(
         title=film.agent,
-        count=f"step {at:,} of {film.steps:,}" + (f": {ending}" if is_over else ""),
+        progress=f"step {at:,} of {film.steps:,}" + (f": {ending}" if is_over else ""),
         action=(saving(films) if is_over and film is films[0] and len(films) > 1 else "")
         or ("start" if move is None else move.action),
         call=calls,

@@ -101,6 +101,15 @@ class Reel {
   }
 }
 
+/** Give a canvas as many pixels as it has on the screen, and return its width and height on the page. */
+function fitCanvas(canvas) {
+  const ratio = window.devicePixelRatio || 1, width = canvas.clientWidth, height = canvas.clientHeight;
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round(height * ratio);
+  canvas.getContext("2d").setTransform(ratio, 0, 0, ratio, 0, 0);
+  return [width, height];
+}
+
 /** Draws a reel on a canvas, in the colours of the page. */
 class Stage {
   constructor(canvas, reel) {
@@ -131,15 +140,14 @@ class Stage {
     this.font = style.fontFamily;
   }
 
+  /** Take the size that the canvas has on the page; to ask for it at every picture would cost more than drawing. */
+  measure() {
+    [this.width, this.height] = fitCanvas(this.canvas);
+  }
+
   draw() {
-    const ratio = window.devicePixelRatio || 1;
-    const width = this.canvas.clientWidth, height = this.canvas.clientHeight;
-    if (this.canvas.width !== Math.round(width * ratio) || this.canvas.height !== Math.round(height * ratio)) {
-      this.canvas.width = Math.round(width * ratio);
-      this.canvas.height = Math.round(height * ratio);
-    }
+    const { width, height } = this;
     const pen = this.context;
-    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, width, height);
     const names = this.reel.film.positions.length;
     const below = names ? 16 + 15 * Math.min(names, ARROW_COLOURS) : 6;
@@ -187,8 +195,8 @@ class Stage {
     const step = Math.max(1, Math.floor(1 / (wide * (window.devicePixelRatio || 1))));
     let longest = 1;
     if (wide >= 12) for (let k = 0; k < row.count; k += 1) longest = Math.max(longest, row.text(k).length);
-    const size = Math.max(9, Math.min(13, (wide - 1) / (0.6 * longest)));
-    pen.font = `${size}px ${this.font}`;
+    const size = Math.min(13, (wide - 1) / (0.65 * longest)), isWritten = wide >= 12 && size >= 7.5;
+    pen.font = `${size.toFixed(1)}px ${this.font}`;
     pen.textAlign = "center";
     pen.textBaseline = "alphabetic";
     for (let k = 0; k < row.count; k += step) {
@@ -198,10 +206,9 @@ class Stage {
       const isLit = flagged(k);
       pen.fillStyle = colours[(isLit ? "lit" : "bar") + (isNew ? "-changed" : "")];
       pen.fillRect(k * wide + gap / 2, base - high * room, Math.max(step * wide - gap, 0.7), high * room);
-      const text = wide >= 12 ? row.text(k) : "";
-      if (text && pen.measureText(text).width <= wide - 1) {
+      if (isWritten) {
         pen.fillStyle = isNew ? colours.ink : colours.faint;
-        pen.fillText(text, (k + 0.5) * wide, base - high * room - 4);
+        pen.fillText(row.text(k), (k + 0.5) * wide, base - high * room - 4);
       }
     }
     pen.fillStyle = colours.rule;

@@ -90,7 +90,10 @@ class Panel {
       make("div", { class: "detail" }, [this.buildListing(), this.buildTrace()]),
     ]);
     this.detail.open = !(isNarrow() && inStep);
-    this.detail.addEventListener("toggle", () => this.showTrace());
+    this.detail.addEventListener("toggle", () => {
+      this.measure();
+      this.show(this.reel.at);
+    });
     this.element = make("article", { class: "panel", "aria-label": film.agent }, [...parts, this.detail]);
   }
 
@@ -138,6 +141,14 @@ class Panel {
     return make("div", { class: "steps" }, [make("h3", { text: "Steps" }), this.trace]);
   }
 
+  /** Take the sizes that its parts have on the page. */
+  measure() {
+    this.stage.readColours();
+    this.stage.measure();
+    this.traceHeight = this.trace.clientHeight || 240;
+    this.isLongListing = Boolean(this.listing) && this.listing.scrollHeight > this.listing.clientHeight;
+  }
+
   /** Show a moment. */
   show(moment) {
     const { reel, film } = this;
@@ -176,7 +187,10 @@ class Panel {
     this.stack.classList.toggle("empty", !stack.length);
     while (this.stack.children.length > shown.length) this.stack.lastChild.remove();
     while (this.stack.children.length < shown.length) this.stack.append(make("li"));
-    shown.forEach((text, k) => setText(this.stack.children[k], this.film.texts[text]));
+    shown.forEach((text, k) => {
+      setText(this.stack.children[k], this.film.texts[text]);
+      this.stack.children[k].title = this.film.texts[text];
+    });
   }
 
   showRule() {
@@ -191,18 +205,19 @@ class Panel {
     if (!line) return;
     line.classList.add("lit");
     line.setAttribute("aria-current", "step");
-    keepInView(this.listing, line.offsetTop, line.offsetHeight);
+    if (this.isLongListing) keepInView(this.listing, line.offsetTop, line.offsetHeight);
   }
 
   showTrace() {
-    this.trace.scrollTop = this.reel.at * ROW - (this.trace.clientHeight - ROW) / 2;
-    this.fillTrace();
+    const top = Math.max(0, this.reel.at * ROW - (this.traceHeight - ROW) / 2);
+    this.trace.scrollTop = top;
+    this.fillTrace(top);
   }
 
   /** Keep only the rows of the trace that can be seen. */
-  fillTrace() {
-    const first = Math.max(0, Math.floor(this.trace.scrollTop / ROW) - 2);
-    const last = Math.min(this.reel.length, first + Math.ceil((this.trace.clientHeight || 240) / ROW) + 4);
+  fillTrace(top = this.trace.scrollTop) {
+    const last = Math.min(this.reel.length, Math.ceil((top + this.traceHeight) / ROW) + 2);
+    const first = Math.max(0, Math.min(Math.floor(top / ROW) - 2, last - Math.ceil(this.traceHeight / ROW) - 2));
     for (const [at, row] of this.rows) {
       if (at < first || at > last) {
         row.remove();
@@ -275,13 +290,18 @@ class Curves {
     return !(this.high > this.low);
   }
 
+  measure() {
+    [this.width, this.height] = fitCanvas(this.canvas);
+    const style = getComputedStyle(this.canvas);
+    this.font = style.fontFamily;
+    this.colours = Object.fromEntries(
+      ["agent-1", "agent-2", "faint"].map((name) => [name, style.getPropertyValue(`--surpass-${name}`).trim()]),
+    );
+  }
+
   draw(moment) {
-    const { canvas } = this, ratio = window.devicePixelRatio || 1;
-    const width = canvas.clientWidth, height = canvas.clientHeight, pen = canvas.getContext("2d");
-    canvas.width = Math.round(width * ratio);
-    canvas.height = Math.round(height * ratio);
-    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-    const style = getComputedStyle(canvas), colour = (name) => style.getPropertyValue(`--surpass-${name}`).trim();
+    const { width, height } = this, pen = this.canvas.getContext("2d"), colour = (name) => this.colours[name];
+    pen.clearRect(0, 0, width, height);
     const x = (at) => 4 + ((width - 8) * at) / this.length;
     const y = (value) => height - 5 - ((height - 22) * (value - this.low)) / (this.high - this.low);
     this.series.forEach((values, number) => {
@@ -305,7 +325,7 @@ class Curves {
     pen.setLineDash([]);
     pen.fillStyle = colour("faint");
     pen.fillRect(x(moment) - 0.5, 14, 1, height - 16);
-    pen.font = `12px ${style.fontFamily}`;
+    pen.font = `12px ${this.font}`;
     pen.fillText(this.title, 2, 11);
   }
 }
@@ -323,7 +343,13 @@ class Viewer {
     if (pace > SPEEDS[SPEEDS.length - 1]) this.speed = SPEEDS.length - 1;
     this.build();
     this.listen();
-    this.panels.forEach((panel) => panel.stage.readColours());
+    this.measure();
+  }
+
+  /** Take the sizes that everything has on the page, and show it. */
+  measure() {
+    this.panels.forEach((panel) => panel.measure());
+    this.curves.measure();
     this.show();
   }
 
@@ -390,12 +416,8 @@ class Viewer {
     // In a page that shows other things too, keys are the page's until the viewer has the focus.
     const isAlone = document.body.classList.contains("surpass-page");
     (isAlone ? document : this.root).addEventListener("keydown", (event) => this.press(event));
-    const redraw = () => {
-      this.panels.forEach((panel) => panel.stage.readColours());
-      this.show();
-    };
-    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-    new ResizeObserver(() => this.show()).observe(this.root);
+    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.measure());
+    new ResizeObserver(() => this.measure()).observe(this.root);
     this.root.addEventListener("pointerdown", (event) => {
       if (event.target === this.root) this.root.focus();
     });

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from surpass.bundles import write_atomically
 from surpass.errors import SettingError
@@ -14,7 +15,7 @@ from surpass.reading import as_path
 from surpass.visualize.film import Film
 from surpass.visualize.pictures import SPEED, check_size, write_gif, write_strip
 from surpass.visualize.terminal import play_films, summary
-from surpass.visualize.viewer import viewer_page
+from surpass.visualize.viewer import film_data, viewer_page
 
 KINDS = (".html", ".gif", ".svg")
 """The kinds of files that films are written to."""
@@ -34,6 +35,10 @@ class Watched(Printed):
     def __str__(self) -> str:
         notices = [notice for film in self.films for notice in film.notices]
         return "\n".join(dict.fromkeys([summary(self.films), *notices])) + "\n"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what the films show as plain data."""
+        return {"films": [film_data(film) for film in self.films]}
 
     def _repr_html_(self) -> str:
         # A frame of its own: the style, the script and the keys of the viewer do not meet those of the notebook.
@@ -86,8 +91,3 @@ def check_kind(path: Path | str) -> str:
             f"{path} is no file for a film: its name must end with {', '.join(KINDS[:-1])} or {KINDS[-1]}"
         )
     return kind
-
-
-def watched(films: Sequence[Film]) -> Watched:
-    """Return films to watch in step."""
-    return Watched(tuple(films))
