@@ -61,7 +61,8 @@ def test_it_is_exported_and_learned_from(rules: Path, tmp_path: Path) -> None:
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "1"
-    learned = call("learn", EXAMPLE, "--method", "imitation", "--teacher", rules, "--out", tmp_path / "run")
+    words = ("--method", "imitation", "--teacher", rules, "--out", tmp_path / "run", "--no-report")
+    learned = call("learn", EXAMPLE, *words)
     assert learned.returncode == 0, learned.stderr
     scores = json.loads((tmp_path / "run" / "scores.json").read_text())
     assert all(row["solved"] == 1 for row in scores["rows"])

@@ -98,7 +98,8 @@ def command(*words: object) -> str:
 
 
 def learn(example: Example, method: str, folder: Path, *more: object) -> Path:
-    command("learn", example.path, "--method", method, "--out", folder, "--sizes", "5", *LEARN[method], *more)
+    words = ("--out", folder, "--sizes", "5", "--no-report", *LEARN[method], *more)
+    command("learn", example.path, "--method", method, *words)
     return folder
 
 

@@ -20,7 +20,7 @@ from tests.learning.quick import checkpoint_files
 ROUNDS = 8
 LEARN = (
     *("learn", "search", "--teacher", "linear_search", "--set", "sizes=5", "--set", "items=20"),
-    *("--set", "calm_rounds=1000", "--set", f"most_rounds={ROUNDS}"),
+    *("--set", "calm_rounds=1000", "--set", f"most_rounds={ROUNDS}", "--no-report"),
 )
 """A run of a few rounds."""
 EXAMPLE = Path(__file__).parents[2] / "examples" / "minimum.py"
@@ -33,8 +33,9 @@ def complaints(errors: str) -> list[str]:
 
 
 def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: object) -> tuple[int, str, str]:
-    """Return exit code, output and errors of a command, run in this process."""
-    monkeypatch.setattr(sys, "argv", ["surpass", *map(str, words)])
+    """Return exit code, output and errors of a command, run in this process; learning writes no report."""
+    quickly = ["--no-report"] if words[0] == "learn" else []
+    monkeypatch.setattr(sys, "argv", ["surpass", *map(str, words), *quickly])
     with pytest.raises(SystemExit) as end:
         main()
     shown = capsys.readouterr()

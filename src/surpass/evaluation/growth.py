@@ -93,8 +93,7 @@ def paper_row_of(task: str, agent: str, method: str) -> str | None:
     if not method:
         return next((row.paper_row or row.label for row in plan.rows if row.agent == agent), None)
     if method == "rl":
-        scratch = next((row for row in plan.rows if row.agent == f"zoo:{task}/rl"), None)
-        return scratch and (scratch.paper_row or scratch.label)
+        return next((row.paper_row or row.label for row in plan.rows if row.agent == f"zoo:{task}/rl"), None)
     return next((one.paper_row for one in CONTESTS if one.task == task), "rl")
 
 

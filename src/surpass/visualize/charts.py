@@ -27,7 +27,7 @@ KINDS = ("png", "svg", "pdf")
 """What a chart can be written as, by the ending of the file's name."""
 MOST_LINES = 12
 """More lines than this in one chart nobody tells apart."""
-LONGEST_LABEL = 48
+LONGEST_LABEL = 64
 """Longer labels are cut in legends."""
 SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 MARKS = ("o", "s", "^", "D", "v", "P", "X")
@@ -244,7 +244,8 @@ def _draw_line(axis: Any, chart: Chart, line: Line, number: int) -> Any:
         style["marker"] = MARKS[number % len(MARKS)]
     (drawn,) = axis.plot(x, line.y, **style)
     if line.low is not None and line.high is not None:
-        axis.fill_between(x, line.low, line.high, color=style["color"], alpha=0.18, linewidth=0)
+        low, high = (np.clip(end, 0, 1) if chart.is_share else end for end in (line.low, line.high))
+        axis.fill_between(x, low, high, color=style["color"], alpha=0.18, linewidth=0)
     return drawn
 
 

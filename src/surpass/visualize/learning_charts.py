@@ -83,6 +83,7 @@ def _learning_lines(settings: Sequence[SettingHistories], column: str, x: str) -
         table = np.array([points[k] + [np.nan] * (widest - len(points[k])) for k in at])
         line, low, high = mean_with_band(Curve(one.setting, at, table))
         has_band = widest > 1
+        low = np.maximum(low, min(0.0, float(table[np.isfinite(table)].min())))  # no interval ends below what can be
         label = f"{one.setting} ({count(len(one.runs), 'seed')})" if has_band else one.setting
         lines.append(Line(label, at, line, low if has_band else None, high if has_band else None, colour=number))
     return lines

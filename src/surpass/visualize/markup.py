@@ -33,12 +33,13 @@ def tag(name: str, *children: object, **attributes: Any) -> Html:
 def table(caption: str, heads: Sequence[str], body: Sequence[Html]) -> Html:
     """Return a table of numbers with a caption, which scrolls where it is too wide."""
     head = tag("tr", *(tag("th", name, scope="col") for name in heads))
-    return scroll(tag("table", tag("caption", caption), tag("thead", head), tag("tbody", *body), class_="numbers"))
+    inside = tag("table", tag("thead", head), tag("tbody", *body), class_="numbers")
+    return join(tag("p", caption, class_="caption"), scroll(inside, caption))
 
 
-def scroll(inside: Html) -> Html:
-    """Return something that scrolls sideways where it is too wide."""
-    return tag("div", inside, class_="scroll", tabindex="0", role="region", aria_label="a table")
+def scroll(inside: Html, label: str) -> Html:
+    """Return something that scrolls sideways where it is too wide, with a label for those who do not see it."""
+    return tag("div", inside, class_="scroll", tabindex="0", role="region", aria_label=label)
 
 
 def fold(title: str, inside: Html) -> Html:

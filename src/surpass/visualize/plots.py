@@ -19,7 +19,7 @@ from surpass.printing import Printed, finite, show_number, text_table
 from surpass.reading import COUNT, SIZE, as_path, check_range
 from surpass.tasks.task import Task
 from surpass.visualize.charts import MOST_LINES, Chart, Line, render_charts, write_charts
-from surpass.visualize.growth_charts import as_cell_progress, growth_chart, how_counted
+from surpass.visualize.growth_charts import as_cell_progress, growth_chart, how_counted, ratio_chart
 from surpass.visualize.histories import (
     SettingHistories,
     is_run,
@@ -232,7 +232,9 @@ def _plot_by_size(
     notes = [how_counted(table)]
     if any(not cell.instances for row in table.rows for cell in row.cells):
         notes.append("Sizes that would take too long are left out.")
-    return Plot(f"Agents of {task.name}", (growth_chart(table),), tuple(notes))
+    level = next((row.label for row in table.rows if row.is_teacher), "")
+    charts = [one for one in (growth_chart(table), ratio_chart(table, level)) if one]
+    return Plot(f"Agents of {task.name}", tuple(charts), tuple(notes))
 
 
 def _teacher_of(subject: _Subject) -> AnyAgent | None:

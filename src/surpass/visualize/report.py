@@ -151,7 +151,9 @@ def gather_report(subject: Subject, is_whole: bool = False, progress: Progress |
 def _contenders(subject: Subject, player: AnyAgent) -> tuple[list[Contender], str]:
     """Return the teachers and the agent, and the label of the teacher that counts."""
     teacher = subject.find_teacher()
-    teachers = {one.name.removeprefix("teacher:"): one for one in known_teachers(subject.task)[:MOST_TEACHERS]}
+    teachers: dict[str, AnyAgent] = {}
+    for one in known_teachers(subject.task)[:MOST_TEACHERS]:
+        teachers[one.name.removeprefix("teacher:")] = one
     if teacher is not None and teacher.name != subject.name:
         teachers[teacher.name.removeprefix("teacher:")] = teacher
     label = "" if teacher is None else teacher.name.removeprefix("teacher:")
@@ -267,5 +269,5 @@ def _make_films(subject: Subject, player: AnyAgent, usage: Usage | None, progres
     return FilmPart(
         tuple(films),
         f"The run on a typical instance: of {DRAWN} drawn at {size}, the one with the middle number of steps{beside}."
-        " Play it, or step through it with the arrow keys.",
+        " Play it, or step through it; after a click on one of its buttons the arrow keys do that too.",
     )

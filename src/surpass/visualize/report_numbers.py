@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from surpass.evaluation.growth import growth_of, paper_growth_of
 from surpass.evaluation.layout import NumberWriter
 from surpass.evaluation.reproduce import PaperRow, PaperTable
-from surpass.visualize.charts import Chart, Line, inline_svg
-from surpass.visualize.growth_charts import growth_chart, how_counted
+from surpass.visualize.charts import Chart, inline_svg
+from surpass.visualize.growth_charts import growth_chart, how_counted, ratio_chart
 from surpass.visualize.markup import Html, join, table, tag
 from surpass.visualize.report import Report
 
@@ -47,22 +45,20 @@ def show_numbers(report: Report) -> Html | None:
 
 def _means(report: Report, measured: PaperTable) -> Html:
     show, own = NumberWriter(measured.measure), own_rows(report)[0]
-    rows = [row for row in measured.rows if row.label != own.label]
-    heads = [*(row.label for row in rows), own.label]
+    others = [row for row in measured.rows if row.label != own.label]
     has_paper = any(cell.paper is not None for cell in own.cells)
     has_failures = any(cell.instances and cell.solved < 1 for cell in own.cells)
-    heads += [f"the paper's {own.paper_label}"] if has_paper else []
-    heads += ["solved"] if has_failures else []
+    heads = ["n", own.label, *(["solved"] if has_failures else [])]
+    heads += [*([f"the paper's {own.paper_label}"] if has_paper else []), *(row.label for row in others)]
     body = []
     for k, size in enumerate(measured.sizes):
-        cells = [tag("td", show.number(row.cells[k].ours), _noise(show.number(row.cells[k].ci95))) for row in rows]
         cell = own.cells[k]
-        cells.append(tag("td", show.number(cell.ours), _noise(show.number(cell.ci95)), class_="own"))
-        cells += [tag("td", show.number(cell.paper))] if has_paper else []
+        cells = [tag("td", show.number(cell.ours), _noise(show.number(cell.ci95)), class_="own")]
         cells += [tag("td", show.share(cell.solved), class_="bad" if cell.solved < 1 else None)] if has_failures else []
+        cells += [tag("td", show.number(cell.paper))] if has_paper else []
+        cells += [tag("td", show.number(row.cells[k].ours), _noise(show.number(row.cells[k].ci95))) for row in others]
         body.append(tag("tr", tag("th", f"{size:,}", scope="row"), *cells))
-    caption = f"Mean {measured.measure} for each size n, with the 95 % interval of the mean"
-    return table(caption, ["n", *heads], body)
+    return table(f"Mean {measured.measure} for each size n, with the 95 % interval of the mean", heads, body)
 
 
 def _noise(half: str) -> Html | None:
@@ -96,29 +92,6 @@ def _savings(report: Report, measured: PaperTable) -> Html:
     return table(caption, ["n", *heads], body)
 
 
-def _share_chart(report: Report, measured: PaperTable) -> Chart | None:
-    """Return the steps as shares of the first teacher's, size by size."""
-    rows = {row.label: row for row in measured.rows}
-    if report.teacher not in rows:
-        return None
-    level = {cell.size: cell.ours for cell in rows[report.teacher].cells if cell.instances and cell.ours > 0}
-    lines = []
-    for label, row in rows.items():
-        cells = [cell for cell in row.cells if cell.instances and cell.solved == 1 and cell.size in level]
-        x = np.array([float(cell.size) for cell in cells])
-        y = np.array([cell.ours / level[cell.size] for cell in cells])
-        role = "teacher" if row.is_teacher else "learned"
-        if len(x) and (label == report.teacher or not row.is_teacher):
-            lines.append(Line(label, x, y, role=role))  # type: ignore[arg-type]
-    own = own_rows(report)[0]
-    printed = [(float(c.size), c.paper / level[c.size]) for c in own.cells if c.paper and c.size in level]
-    if printed:
-        x, y = np.array(printed).T
-        lines.append(Line(f"the paper's {own.paper_label}", x, y, role="paper", colour=0))
-    title = f"Steps as a multiple of those of {report.teacher}: below 1 is better"
-    return Chart(title, "size n", "times its steps", tuple(lines), log_x=True, marks=True) if lines else None
-
-
 # Growth
 
 
@@ -130,7 +103,7 @@ def show_growth(report: Report) -> Html | None:
     if measured.measure == "reward":
         said = tag("p", "Steps are a budget here, so what grows with n is the reward.")
         return join(said, figures([growth_chart(measured)], "growth"))
-    chart = figures([one for one in (growth_chart(measured), _share_chart(report, measured)) if one], "growth")
+    chart = figures([one for one in (growth_chart(measured), ratio_chart(measured, report.teacher)) if one], "growth")
     body, fitted = [], []
     for label, row in {row.label: row for row in measured.rows}.items():
         fits = [(label, growth_of(row))]

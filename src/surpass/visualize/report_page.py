@@ -155,7 +155,7 @@ def _curves(report: Report, progress: Progress | None) -> Html:
 def _recipe(report: Report) -> Html:
     recipe = report.subject.recipe or {}
     rows = [tag("tr", tag("th", key, scope="row"), tag("td", setting_text(value))) for key, value in recipe.items()]
-    return scroll(tag("table", tag("tbody", *rows), class_="recipe"))
+    return scroll(tag("table", tag("tbody", *rows), class_="recipe"), "the recipe")
 
 
 # Films
@@ -213,7 +213,7 @@ def _listing(usage: Usage) -> tuple[Html, int]:
     left = len(lines) - MOST_LINES
     rest = tag("p", f"{left:,} more lines are left out; surpass show prints them.") if left > 0 else None
     listed = tag("table", tag("thead", head), tag("tbody", *rows), class_="listing")
-    return join(scroll(listed), rest), len(lines)
+    return join(scroll(listed, "the listing"), rest), len(lines)
 
 
 # The check

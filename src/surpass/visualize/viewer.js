@@ -413,7 +413,8 @@ class Viewer {
   }
 
   listen() {
-    const isAlone = document.querySelectorAll(".surpass-viewer").length === 1;
+    // In a page that shows other things too, keys are the page's until the viewer has the focus.
+    const isAlone = document.body.classList.contains("surpass-page");
     (isAlone ? document : this.root).addEventListener("keydown", (event) => this.press(event));
     window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.measure());
     new ResizeObserver(() => this.measure()).observe(this.root);
