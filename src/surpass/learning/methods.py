@@ -10,6 +10,7 @@ from surpass.agents.teachers import known_teachers
 from surpass.errors import SettingError, UnknownNameError
 from surpass.full_view.imitation import FullViewImitation, FullViewImitationConfig
 from surpass.full_view.policy_gradient import FullViewPolicyGradient
+from surpass.learning.forks.learner import ForkConfig, ForkPolicyGradient
 from surpass.learning.imitation import Imitation, ImitationConfig
 from surpass.learning.improvement import Improvement, ImprovementConfig
 from surpass.learning.policy_gradient.learner import PolicyGradient, PolicyGradientConfig
@@ -33,6 +34,7 @@ _FULL_VIEW: dict[str, tuple[Any, Any]] = {
 METHODS = tuple(_WITH_TABLE)
 POLICIES: dict[str, tuple[Any, Any]] = {
     "table": (TablePolicyGradient, TablePolicyConfig),
+    "forks": (ForkPolicyGradient, ForkConfig),
     "network": (PolicyGradient, PolicyGradientConfig),
 }
 """What policy gradient can optimise, where there is a table."""
