@@ -14,17 +14,14 @@ never come to. So it is known what can be made of an action that pays only toget
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from surpass.arrays import Ints
+from surpass.arrays import Ints, Reals
 from surpass.bundles import Tensors
-from surpass.engine.advance import Player
 from surpass.engine.batch import Batch as Episodes
-from surpass.engine.run import core_count
 from surpass.errors import UnknownNameError
-from surpass.learning.forks.play import go_on, observe, part_of, play, returns_of, start, take_step
+from surpass.learning.forks.play import go_on, observe, part_of, play, player_of, returns_of, start, take_step
 from surpass.learning.forks.policy import SummedPolicy, read_views
 from surpass.learning.table_policy.learner import TablePolicyGradient, read_ranges
 from surpass.learning.updates import tensors_under
@@ -96,7 +93,9 @@ class ForkConfig:
     solved: Share = 0.98
     """The share of a stage's episodes that must be solved before the next begins."""
     mending: Whole = 40
-    """How many times the network may be checked, and what it fails on learned in as many updates as a stage has."""
+    """How many times the network may be checked, and what it fails on learned,"""
+    mending_updates: Many = 20
+    """in so many updates each time."""
     checked: Batch = 200
     """Fresh instances on which the most likely actions are measured at the end of each round."""
 
@@ -148,7 +147,8 @@ class ForkPolicyGradient(TablePolicyGradient):
         self.policy = SummedPolicy(self.task, answers, config.softness, read_views(self.task, config.views))
         self._kept: Ints = np.zeros(0, np.int64)
         """Observations that came up in the last update."""
-        self._gaining = 0.0
+        self._gained = 0.0
+        """By how much the last update made the same instances better, or would have made them worse."""
         self._pupil = None
 
     @property
@@ -156,11 +156,15 @@ class ForkPolicyGradient(TablePolicyGradient):
         """What the network learns."""
         return Greedy(self.policy)
 
+    @property
+    def _mending_updates(self) -> int:
+        return self.config.mending_updates
+
     def _begin_round(self) -> None:
-        pass
+        """There is nothing to get ready: what is tried does not change in the course of a stage."""
 
     def _measures(self) -> dict[str, float]:
-        return {"decisions": self.policy.count, "gaining": self._gaining}
+        return {"decisions": self.policy.count, "gained": self._gained}
 
     def _teach(self, answers: Table) -> None:
         """The policy answers everywhere: the network has nothing to teach it."""
@@ -173,25 +177,54 @@ class ForkPolicyGradient(TablePolicyGradient):
         random = np.random.default_rng([config.seed, 2, self.updates])
         instances = self._draw()
         limits = self.limit.steps(instances.sizes)
-        table = Table(task, Greedy(self.policy))
+        table = Table(task, self.most_likely)
         table.extend(self._kept)
-        player = Player(table, find_loops=True, is_counting=True, threads=core_count())
-        whole = player.finish(start(task, instances), limits)
-        path = table.keys[(player.counts > 0) & (table.keys != EMPTY)]
-        worth = returns_of(task, whole, limits, config.step_cost, config.wrong_cost)
+        whole, worth, path = self._play(table, instances, limits)
         which = np.repeat(np.flatnonzero(whole.steps > 0), config.forks)
         if which.size and path.size:
-            self._fork(instances, limits, whole, worth, which, table, np.sort(path), random)
+            before = self.policy.logits[: self.policy.count].copy()
+            self._fork(instances, limits, whole, worth, which, table, path, random)
+            self._take_back_if_worse(before, instances, limits, worth, path)
         self._kept = table.observations if len(table) < MOST_KEPT else path
         self.updates += 1
         return whole.outcomes, float(whole.steps.sum())
+
+    def _play(self, table: Table, instances: Instances, limits: Ints) -> tuple[Episodes, Reals, Ints]:
+        """Play instances by a table; return how they ended, what they brought, and what was seen."""
+        player = player_of(table, find_loops=True, is_counting=True)
+        batch = player.finish(start(self.task, instances), limits)
+        worth = returns_of(self.task, batch, limits, self.config.step_cost, self.config.wrong_cost)
+        return batch, worth, np.sort(table.keys[(player.counts > 0) & (table.keys != EMPTY)])
+
+    def _take_back_if_worse(
+        self, before: Reals, instances: Instances, limits: Ints, worth: Reals, path: Ints
+    ) -> None:
+        """Take the changes of an update back if the same instances now bring less, and blame what did it.
+
+        `before` [c] are the logits that there were, `worth` [B] is what the instances brought, and `path` what was seen.
+        """
+        policy = self.policy
+        table = Table(self.task, self.most_likely)
+        table.extend(path)
+        _, now, _ = self._play(table, instances, limits)
+        self._gained = float((now - worth).mean())
+        if self._gained >= 0:
+            return
+        worse = np.flatnonzero(now < worth)
+        _, _, seen = self._play(table, instances.rows(worse), limits[worse])
+        did = table.actions(seen)
+        policy.logits[: policy.count] = 0.0
+        policy.logits[: len(before)] = before
+        changed = np.flatnonzero(policy.best_actions(seen) != did)
+        if changed.size:
+            self._learn(seen[changed], did[changed], np.full(changed.size, (now - worth)[worse].mean()))
 
     def _fork(
         self,
         instances: Instances,
         limits: Ints,
         whole: Episodes,
-        worth: Any,
+        worth: Reals,
         which: Ints,
         table: Table,
         path: Ints,
@@ -222,7 +255,7 @@ class ForkPolicyGradient(TablePolicyGradient):
 
     def _stray(
         self, batch: Episodes, limits: Ints, table: Table, path: Ints, familiar: Ints, random: np.random.Generator
-    ) -> tuple[Episodes, Any, Ints]:
+    ) -> tuple[Episodes, Reals, Ints]:
         """Let episodes take another action and go on until they see something new.
 
         Return those that do, what comes of them if they go on by the most likely actions, and their limits.
@@ -277,11 +310,10 @@ class ForkPolicyGradient(TablePolicyGradient):
         fresh = np.where(kind == 0, anything, np.where(kind == 1, known, changed))
         return np.where(is_fresh, fresh, tried)
 
-    def _learn(self, observations: Ints, tried: Ints, advantages: Any) -> None:
+    def _learn(self, observations: Ints, tried: Ints, advantages: Reals) -> None:
         """Add the advantages [m] of actions [m] to their logits in every view of the observations [m], in place."""
         config, policy = self.config, self.policy
         advantages = np.minimum(advantages, config.largest_advantage)
-        self._gaining = float((advantages > 0).mean())
         cells = policy.cells_of(observations, tried)
         touched, places = np.unique(cells, return_inverse=True)
         places = places.reshape(cells.shape)

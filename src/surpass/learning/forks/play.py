@@ -7,12 +7,13 @@ import numpy as np
 from surpass.arrays import Ints, Reals
 from surpass.engine.advance import Player
 from surpass.engine.batch import Batch, allocate, grow_stack
-from surpass.engine.run import core_count
 from surpass.engine.specialise import specialise
 from surpass.machine.state import SCORE, Outcome
 from surpass.table import Table
 from surpass.tasks.task import Instances, Task
 
+AT_ONCE = 1 << 40
+"""How many steps may be played without a look at whether Ctrl-C was pressed; most episodes end long before."""
 CUT_SHORT = (int(Outcome.STACK_LIMIT), int(Outcome.NO_ACTION), int(Outcome.LOOP))
 """Ends of episodes that count as many steps as the limit allows."""
 
@@ -29,9 +30,14 @@ def part_of(batch: Batch, episodes: Ints) -> Batch:
     return Batch(*(np.ascontiguousarray(array[episodes]) for array in batch))
 
 
+def player_of(table: Table, *, find_loops: bool, is_counting: bool = False) -> Player:
+    """Return what plays episodes by a table, in this thread: most calls are short, and there are many."""
+    return Player(table, find_loops=find_loops, is_counting=is_counting, brief=AT_ONCE)
+
+
 def play(table: Table, batch: Batch, limits: Ints, *, find_loops: bool) -> Batch:
     """Play episodes by a table until each ends or has taken as many steps as its limit, and return them."""
-    return Player(table, find_loops=find_loops, threads=core_count()).finish(batch, limits)
+    return player_of(table, find_loops=find_loops).finish(batch, limits)
 
 
 def go_on(batch: Batch) -> None:

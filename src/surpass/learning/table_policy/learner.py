@@ -256,7 +256,7 @@ class TablePolicyGradient:
         config, size = self.config, self.sizes[1]
         self._begin_round()
         solved = steps = played = 0.0
-        updates = config.updates_per_round if self.is_descending else config.updates
+        updates = config.updates_per_round if self.is_descending else self._mending_updates
         for _ in range(updates):
             outcomes, taken = self.update()
             solved, steps, played = solved + (outcomes == Outcome.SOLVED).sum(), steps + taken, played + len(outcomes)
@@ -277,6 +277,11 @@ class TablePolicyGradient:
             **self._measures(),
             "failing": len(self.hard),
         }
+
+    @property
+    def _mending_updates(self) -> int:
+        """How many updates are made after a check that found something that fails."""
+        return self.config.updates
 
     def _begin_round(self) -> None:
         """Get the policy ready for a round, in place."""
