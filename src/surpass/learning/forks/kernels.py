@@ -116,9 +116,7 @@ def draw_others(
 
 
 @numba.njit(nogil=True, cache=True)
-def find_cells(
-    views: Ints, tried: Ints, heads: Ints, following: Ints, actions: Ints, count: int, found: Ints
-) -> int:
+def find_cells(views: Ints, tried: Ints, heads: Ints, following: Ints, actions: Ints, count: int, found: Ints) -> int:
     """Write the cell of each action `tried` [m] in each of its views [m, V] into `found` [m, V] in place.
 
     Cells that there are not yet are added; the number of cells then is returned.

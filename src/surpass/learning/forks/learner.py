@@ -17,10 +17,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from surpass.agents import find_agent
 from surpass.arrays import Ints, Reals
 from surpass.bundles import Tensors
 from surpass.engine.batch import Batch as Episodes
-from surpass.errors import UnknownNameError
+from surpass.errors import SettingError, UnknownNameError
 from surpass.learning.forks.play import go_on, observe, part_of, play, player_of, returns_of, start, take_step
 from surpass.learning.forks.policy import SummedPolicy, read_views
 from surpass.learning.table_policy.learner import TablePolicyGradient, read_ranges
@@ -28,8 +29,8 @@ from surpass.learning.updates import tensors_under
 from surpass.machine.interface import NO_ACTION
 from surpass.machine.state import Outcome
 from surpass.reading import Batch, Fraction, Many, Seed, Share, Weight, Whole, check_fields
-from surpass.table import EMPTY, Table
-from surpass.tasks.task import Instances, Limit, Task
+from surpass.table import EMPTY, Agent, Table
+from surpass.tasks.task import Instances, Limit
 
 LOWEST, HIGHEST = -8.0, 12.0
 """How far a view's logits may go."""
@@ -43,7 +44,9 @@ class ForkConfig:
 
     task: str
     teacher: str = ""
-    """Whose choices the policy begins with."""
+    """Whose actions the policy begins with."""
+    start: str = ""
+    """An agent whose actions the policy begins with if there is no teacher, such as zoo:sort-quick/rl-network."""
     seed: Seed = 0
     policy: str = "forks"
     """What is optimised: a table whose logits are sums, by forks, or something else that has other settings."""
@@ -142,14 +145,25 @@ class ForkPolicyGradient(TablePolicyGradient):
     config: ForkConfig
 
     def _begin(self) -> None:
-        config = self.config
-        answers = Table.of(self.teacher) if self.teacher else None
-        self.policy = SummedPolicy(self.task, answers, config.softness, read_views(self.task, config.views))
+        config, views = self.config, read_views(self.task, self.config.views)
+        first = self.teacher or self._find_start()
+        self.policy = SummedPolicy(self.task, Table.of(first), config.softness, views)
         self._kept: Ints = np.zeros(0, np.int64)
         """Observations that came up in the last update."""
         self._gained = 0.0
         """By how much the last update made the same instances better, or would have made them worse."""
         self._pupil = None
+
+    def _find_start(self) -> Agent:
+        """Return the agent that the policy begins with where there is no teacher."""
+        if not self.config.start:
+            raise SettingError(
+                "policy=forks changes what solves the task already: name a teacher, or an agent as start"
+            )
+        found = find_agent(self.config.start)
+        if found.task is not self.task or not isinstance(found, Agent):
+            raise SettingError(f"start is {self.config.start!r}; it must be an agent of {self.task.name} with a table")
+        return found
 
     @property
     def most_likely(self) -> Greedy:
@@ -196,12 +210,10 @@ class ForkPolicyGradient(TablePolicyGradient):
         worth = returns_of(self.task, batch, limits, self.config.step_cost, self.config.wrong_cost)
         return batch, worth, np.sort(table.keys[(player.counts > 0) & (table.keys != EMPTY)])
 
-    def _take_back_if_worse(
-        self, before: Reals, instances: Instances, limits: Ints, worth: Reals, path: Ints
-    ) -> None:
+    def _take_back_if_worse(self, before: Reals, instances: Instances, limits: Ints, worth: Reals, path: Ints) -> None:
         """Take the changes of an update back if the same instances now bring less, and blame what did it.
 
-        `before` [c] are the logits that there were, `worth` [B] is what the instances brought, and `path` what was seen.
+        `before` [c] are the logits that there were, `worth` [B] is what instances brought, and `path` what was seen.
         """
         policy = self.policy
         table = Table(self.task, self.most_likely)

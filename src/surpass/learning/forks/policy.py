@@ -75,9 +75,7 @@ class SummedPolicy:
 
     def rows_of(self, observations: Ints) -> Ints:
         """Return the row of each observation in each view [m, V]; -1 where nothing was tried."""
-        found = [
-            self._rows[v][find_all(self._keys[v], self.see(observations, v))] for v in range(len(self.views))
-        ]
+        found = [self._rows[v][find_all(self._keys[v], self.see(observations, v))] for v in range(len(self.views))]
         return np.ascontiguousarray(np.column_stack(found))
 
     def add_rows(self, observations: Ints) -> Ints:
