@@ -16,6 +16,7 @@ from surpass.engine.run import run
 from surpass.errors import SettingError
 from surpass.full_view.agent import FullViewTeacher
 from surpass.full_view.graph import GraphAgent, GraphPolicy, encode_lists
+from surpass.learning.adam import Adam
 from surpass.learning.updates import SOURCE, UpdateLearner, load_random
 from surpass.reading import Batch, Count, Many, Rate, Seed, Share, Size, check_fields, conform
 from surpass.tasks.task import Request, Task
@@ -61,7 +62,7 @@ class FullViewImitation(UpdateLearner):
         self.task, self.config = task, config
         self.teacher = teacher_of_kind(task, config.teacher, FullViewTeacher)
         self.network = GraphPolicy(seed=config.seed)
-        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=config.learning_rate, fused=True)
+        self.optimizer = Adam(self.network.parameters(), config.learning_rate)
         self.random = np.random.default_rng([config.seed, 1])
         self.updates = 0
 
@@ -102,7 +103,7 @@ class FullViewImitation(UpdateLearner):
         first = self.network.first_log_probabilities(edges)
         second = self.network.second_log_probabilities(edges, answers[:, 0])
         loss = -(first.gather(1, answers[:, :1]) + second.gather(1, answers[:, 1:])).mean()
-        self.optimizer.zero_grad()
+        self.optimizer.clear_gradients()
         loss.backward()  # type: ignore[no-untyped-call]
         self.step_down()
         alike = (first.argmax(1) == answers[:, 0]) & (second.argmax(1) == answers[:, 1])

@@ -22,6 +22,7 @@ from surpass.arrays import Ints
 from surpass.bundles import Tensors
 from surpass.engine.run import run
 from surpass.errors import SavedFileError, SettingError
+from surpass.learning.adam import Adam
 from surpass.learning.updates import SOURCE, NetworkLearner, load_random, take_numbers
 from surpass.machine.interface import NO_ACTION
 from surpass.reading import Batch, Count, Many, Rate, Seed, Size, check_fields, conform
@@ -79,7 +80,7 @@ class Imitation(NetworkLearner):
         self.teacher: Agent = teacher or teacher_of(task, config.teacher)
         self.network = StructuredPolicy(task.interface, seed=config.seed)
         # One fused update for all parameters: with some hundred small tensors the loop over them would dominate.
-        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=config.learning_rate, fused=True)
+        self.optimizer = Adam(self.network.parameters(), config.learning_rate)
         self.random = np.random.default_rng([config.seed, 1])
         self.observations: Ints = np.zeros(0, np.int64)
         self.answers: Ints = np.zeros(0, np.int64)
@@ -177,7 +178,7 @@ class Imitation(NetworkLearner):
                 part = torch.from_numpy(order[at : at + self.config.batch])
                 scores = self.network.action_log_probabilities(inputs[part], answers[part])
                 loss = -scores.mean()
-                self.optimizer.zero_grad()
+                self.optimizer.clear_gradients()
                 loss.backward()  # type: ignore[no-untyped-call]
                 self.optimizer.step()
                 loss_sum += loss.item() * len(part)

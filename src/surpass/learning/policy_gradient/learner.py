@@ -23,6 +23,7 @@ from surpass.arrays import Ints, Reals
 from surpass.bundles import Tensors, take
 from surpass.engine.run import AnyAgent, Results, run
 from surpass.errors import DivergedError, SettingError, UnknownNameError
+from surpass.learning.adam import Adam
 from surpass.learning.policy_gradient.arrays import Record, Sums
 from surpass.learning.policy_gradient.gradient import decision_losses, parameter_rows
 from surpass.learning.policy_gradient.sampler import COUNTERS, InstanceSource, Sampler
@@ -149,10 +150,10 @@ class GradientLearner(UpdateLearner):
         self.grown = 0
         """How many times the sizes have grown."""
 
-    def new_optimizer(self) -> torch.optim.Optimizer:
+    def new_optimizer(self) -> Adam:
         """Return the optimizer of the network and the value network."""
         parameters = [*self.network.parameters(), *self.value.parameters()]
-        return torch.optim.Adam(parameters, lr=self.config.learning_rate, fused=True)
+        return Adam(parameters, self.config.learning_rate)
 
     @abstractmethod
     def agent(self, name: str = "rl") -> AnyAgent:
@@ -228,7 +229,7 @@ class PolicyGradient(GradientLearner):
         terms, sums = self.loss_terms(record)
         loss = torch.stack(list(terms.values())).sum()
         self.refuse_divergence(loss.item())
-        self.optimizer.zero_grad()
+        self.optimizer.clear_gradients()
         loss.backward()  # type: ignore[no-untyped-call]
         self.step_down()
         if self.config.baseline == "scalar":
