@@ -11,6 +11,7 @@ from surpass.errors import SettingError, UnknownNameError
 from surpass.full_view.imitation import FullViewImitation, FullViewImitationConfig
 from surpass.full_view.policy_gradient import FullViewPolicyGradient
 from surpass.learning.derived import derived_settings, usual_policy
+from surpass.learning.forks.learner import ForkConfig, ForkPolicyGradient
 from surpass.learning.imitation import Imitation, ImitationConfig
 from surpass.learning.improvement import Improvement, ImprovementConfig
 from surpass.learning.policy_gradient.learner import PolicyGradient, PolicyGradientConfig
@@ -34,6 +35,7 @@ _FULL_VIEW: dict[str, tuple[Any, Any]] = {
 METHODS = tuple(_WITH_TABLE)
 POLICIES: dict[str, tuple[Any, Any]] = {
     "table": (TablePolicyGradient, TablePolicyConfig),
+    "forks": (ForkPolicyGradient, ForkConfig),
     "network": (PolicyGradient, PolicyGradientConfig),
 }
 """What policy gradient can optimise, where there is a table."""

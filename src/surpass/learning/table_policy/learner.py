@@ -139,13 +139,18 @@ class TablePolicyConfig:
 
     def ranges(self, usual: tuple[int, int]) -> list[tuple[int, int]]:
         """Return the smallest and the largest size of each stage."""
-        found = []
-        for word in self.stages.split() or ["-".join(map(str, usual))]:
-            low, dash, high = word.partition("-")
-            if not (low.isdecimal() and high.isdecimal() and dash and len(word) < 20 and 1 <= int(low) <= int(high)):
-                raise SettingError(f"stages has {word!r}; it must be ranges of sizes, such as 3-6 5-10 10-20")
-            found.append((int(low), int(high)))
-        return found
+        return read_ranges(self.stages, usual)
+
+
+def read_ranges(stages: str, usual: tuple[int, int]) -> list[tuple[int, int]]:
+    """Return the smallest and the largest size of each stage; there is one if none are given."""
+    found = []
+    for word in stages.split() or ["-".join(map(str, usual))]:
+        low, dash, high = word.partition("-")
+        if not (low.isdecimal() and high.isdecimal() and dash and len(word) < 20 and 1 <= int(low) <= int(high)):
+            raise SettingError(f"stages has {word!r}; it must be ranges of sizes, such as 3-6 5-10 10-20")
+        found.append((int(low), int(high)))
+    return found
 
 
 class MostLikely:
@@ -320,12 +325,9 @@ class TablePolicyGradient:
 
     def _round(self) -> dict[str, float]:
         config, size = self.config, self.sizes[1]
-        if config.restart and not self.stage_updates and self.is_descending:
-            self.policy.soften(config.restart)
-        self._set_temperature()
-        self.policy.refresh()
+        self._begin_round()
         solved = steps = played = 0.0
-        updates = config.updates_per_round if self.is_descending else config.updates
+        updates = config.updates_per_round if self.is_descending else self._mending_updates
         for _ in range(updates):
             outcomes, taken = self.update()
             solved, steps, played = solved + (outcomes == Outcome.SOLVED).sum(), steps + taken, played + len(outcomes)
@@ -343,10 +345,25 @@ class TablePolicyGradient:
             "solved": float(results.solved.mean()),
             "mean_steps": float(results.steps.mean()),
             "mean_reward": float(results.rewards.mean()),
-            "decisions": self.policy.count,
-            "foreseen": self.critic.explained,
+            **self._measures(),
             "failing": len(self.hard),
         }
+
+    @property
+    def _mending_updates(self) -> int:
+        """How many updates are made after a check that found something that fails."""
+        return self.config.updates
+
+    def _begin_round(self) -> None:
+        """Get the policy ready for a round, in place."""
+        if self.config.restart and not self.stage_updates and self.is_descending:
+            self.policy.soften(self.config.restart)
+        self._set_temperature()
+        self.policy.refresh()
+
+    def _measures(self) -> dict[str, float]:
+        """Return what else a round shows."""
+        return {"decisions": self.policy.count, "foreseen": self.critic.explained}
 
     def _set_temperature(self) -> None:
         """Set how much is tried: less and less in the course of a stage."""
@@ -469,19 +486,36 @@ class TablePolicyGradient:
         if self.is_sound:
             return {"round": self.mended, "updates": self.updates, "failing": 0, "observations": len(table)}
         self.hard = [*dict.fromkeys([*self.hard, *failures])][-MOST_HARD:]
-        self.policy.teacher = Table(self.task, network)
+        self._teach(Table(self.task, network))
         curve = self._round()
         self.pupil.learn_again(table.observations)
         return {**curve, "failing": len(failures)}
 
+    def _teach(self, answers: Table) -> None:
+        """Let the policy begin with other answers where it has none of its own."""
+        self.policy.teacher = answers
+
     # State
 
-    def save_state(self) -> tuple[Tensors, dict[str, Any]]:
-        """Return everything that `load_state` needs to go on exactly from here."""
+    def _save_policy(self) -> Tensors:
         count = self.policy.count
         tensors = {f"table.{name}": array for name, array in self.policy.save().items()}
         tensors |= self.critic.save(count) if len(self.critic.critic.visits) else {}
-        tensors |= {"kept.advantages": self._advantages[:count], "kept.counts": self._counts[:count]}
+        return tensors | {"kept.advantages": self._advantages[:count], "kept.counts": self._counts[:count]}
+
+    def _load_policy(self, tensors: Tensors) -> None:
+        self.policy.load(tensors_under("table.", tensors))
+        count = self.policy.count
+        if count:
+            self.critic.load(tensors, count)
+        for name, array in (("advantages", self._advantages), ("counts", self._counts)):
+            kept = tensors.get(f"kept.{name}", array)
+            like = np.zeros((min(len(kept), count), self.policy.width))
+            setattr(self, f"_{name}", take(tensors, f"kept.{name}", like, SOURCE))
+
+    def save_state(self) -> tuple[Tensors, dict[str, Any]]:
+        """Return everything that `load_state` needs to go on exactly from here."""
+        tensors = self._save_policy()
         record: dict[str, Any] = {"pupil": None, "hard": self.hard, "is_sound": self.is_sound}
         record |= {name: getattr(self, name) for name in ("updates", "stage", "stage_updates", "mended")}
         if not self.is_descending:
@@ -499,14 +533,7 @@ class TablePolicyGradient:
         self._begin()
         for name in ("updates", "stage", "stage_updates", "mended", "is_sound", "hard"):
             setattr(self, name, state[name])
-        self.policy.load(tensors_under("table.", tensors))
-        count = self.policy.count
-        if count:
-            self.critic.load(tensors, count)
-        for name, array in (("advantages", self._advantages), ("counts", self._counts)):
-            kept = tensors.get(f"kept.{name}", array)
-            like = np.zeros((min(len(kept), count), self.policy.width))
-            setattr(self, f"_{name}", take(tensors, f"kept.{name}", like, SOURCE))
+        self._load_policy(tensors)
         if not self.is_descending:
             if state["pupil"] is None:
                 raise SavedFileError(f"{SOURCE} has no network, although all stages are done")
