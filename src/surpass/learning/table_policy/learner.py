@@ -47,8 +47,6 @@ HARD_SHARE = 0.25
 MOST_HARD = 400
 FEW = 3.0
 """How often an observation must have come up of late for the table to have an answer of its own."""
-FURTHEST = 30.0
-"""How far a logit may lie below the largest of its decision."""
 STATE = {
     **dict.fromkeys(("updates", "stage", "stage_updates", "mended"), Count),
     **{"is_sound": bool, "hard": list[str], "pupil": dict[str, Any] | None},
@@ -79,6 +77,10 @@ class TablePolicyConfig:
     """What an advantage of 1 adds to a logit."""
     softness: Weight = 3.0
     """The logit that the teacher's choices begin with, where others have 0: the lower, the more is tried."""
+    views: str = ""
+    """Decisions share a part of their logits with those that look alike in a view: patterns of the names of features
+    with commas between, and several views with | between, such as `v? ? v?,q* | q*`; all but the previous action if
+    empty."""
     temperature: Weight = 0.5
     final_temperature: Weight = 0.05
     """How strongly logits are pulled back to where they began, at the start and at the end of a stage: to keep a logit
@@ -100,6 +102,8 @@ class TablePolicyConfig:
     """How many more times each choice is taken to have been made, with no advantage."""
     largest_change: Weight = 1.0
     """The most that an update changes a logit by."""
+    furthest: Weight = 30.0
+    """How far a logit may lie below the largest of its decision: the less, the sooner it can come up again."""
     step_cost: Weight = 1.0
     """What a step costs."""
     wrong_cost: Weight = 1.0
@@ -169,7 +173,7 @@ class TablePolicyGradient:
     def _begin(self) -> None:
         config = self.config
         answers = Table.of(self.teacher) if self.teacher else None
-        self.policy = TablePolicy(self.task, answers, config.softness)
+        self.policy = TablePolicy(self.task, answers, config.softness, config.views)
         self.sampler = Sampler(self.task, self.policy)
         self.critic = CriticFit(self.sampler.hints, config.memory)
         self._advantages: Reals = np.zeros((0, self.policy.width))
@@ -363,8 +367,8 @@ class TablePolicyGradient:
         is_taught = np.flatnonzero(taught != NO_ACTION)
         logits[is_taught, taught[is_taught]] += pull * config.softness
         policy.logits[rows] = logits
-        if policy.has_history:
-            several, places = np.unique(policy.shared[rows], return_inverse=True)
+        for shared in policy.shared[rows].T:
+            several, places = np.unique(shared, return_inverse=True)
             shared_advantages, shared_counts = np.zeros((2, len(several), policy.width))
             np.add.at(shared_advantages, places, advantages)
             np.add.at(shared_counts, places, counts)
@@ -377,7 +381,7 @@ class TablePolicyGradient:
         change = config.step_size * advantages / (counts + config.shrink)
         change = np.clip(change, -config.largest_change, config.largest_change)
         moved = (1 - config.step_size * self.temperature) * logits + change
-        bounded: Reals = np.maximum(moved, moved.max(axis=1, keepdims=True) - FURTHEST)
+        bounded: Reals = np.maximum(moved, moved.max(axis=1, keepdims=True) - config.furthest)
         return bounded
 
     # The end
