@@ -53,6 +53,8 @@ class TablePolicy:
         self.width = int(self._choice_counts.max())
         self._hidden = [_unseen(task.interface, view) for view in parse_views(views, task.interface)]
         """The stride and the radix of each feature that each view leaves out."""
+        self.sharpness = 1.0
+        """How many times its logits count."""
         self.explored = 0.0
         """The share of decisions that are made at random."""
         self._clear()
@@ -171,7 +173,7 @@ class TablePolicy:
         """Compute the probabilities of rows, of all if none are given, from their logits, in place."""
         rows = slice(0, self.count) if rows is None else rows
         counts = self._choice_counts[self.nodes[rows]][:, None]
-        logits = self.whole_logits(rows)
+        logits = self.sharpness * self.whole_logits(rows)
         shares = np.exp(logits - logits.max(axis=1, keepdims=True))
         shares *= (1 - self.explored) / shares.sum(axis=1, keepdims=True)
         cumulative = np.cumsum(shares + self.explored / counts, axis=1)
