@@ -97,11 +97,14 @@ class TablePolicy:
         """Add the choice of an instruction for new, distinct observations [m]."""
         actions = self._ask(observations)
         taught = np.where(actions == NO_ACTION, NO_ACTION, self._tree.action_rows[actions, 0])
-        shared = self._share(
-            np.stack([self._look(observations, hidden), np.full(len(observations), FIRST - view)], axis=1)
-            for view, hidden in enumerate(self._hidden)
-        )
         count = len(observations)
+        shared = self._share(
+            count,
+            (
+                np.stack([self._look(observations, hidden), np.full(count, FIRST - view)], axis=1)
+                for view, hidden in enumerate(self._hidden)
+            ),
+        )
         rows = self._add(observations, np.full(count, self._tree.node_count - 1), np.full(count, FIRST), taught, shared)
         if 4 * self.count > len(self.keys):
             self._allocate_keys(4 * len(self.keys))
@@ -122,7 +125,8 @@ class TablePolicy:
             depths += inner
             above = np.where(inner, self.origins[above] // self.width, above)
         taught = np.where(is_taught, self._tree.action_rows[actions, 1 + depths], NO_ACTION)
-        shared = self._share(np.stack([-1 - above, choices], axis=1) for above in self.shared[before].T)
+        codes = (np.stack([-1 - above, choices], axis=1) for above in self.shared[before].T)
+        shared = self._share(len(origins), codes)
         rows = self._add(self.observations[before], nodes, origins, taught, shared)
         self.links[before, choices] = rows
 
@@ -139,15 +143,15 @@ class TablePolicy:
             found = found - observations // stride % radix * stride
         return found
 
-    def _share(self, codes: Iterable[Ints]) -> Ints:
-        """Return the rows [m, V] of the shared logits of decisions, by what they have in common in each view [m, 2].
+    def _share(self, count: int, codes: Iterable[Ints]) -> Ints:
+        """Return the rows [m, V] of the shared logits of `count` decisions, by what they have in common in each view [m, 2].
 
         That is what the view shows of the observation, or the shared row and the choice of the decision before.
         """
         known = self._shared_rows
         found = [[known.setdefault((code, choice), len(known)) for code, choice in each.tolist()] for each in codes]
         self.shared_logits = with_room(self.shared_logits, len(known))
-        return np.array(found, np.int64).T.reshape(-1, len(self._hidden))
+        return np.array(found, np.int64).T if found else np.zeros((count, 0), np.int64)
 
     def _add(self, observations: Ints, nodes: Ints, origins: Ints, taught: Ints, shared: Ints) -> Ints:
         """Add rows, and return their numbers."""
