@@ -53,8 +53,6 @@ HARD_SHARE = 0.25
 MOST_HARD = 400
 FEW = 3.0
 """How often an observation must have come up of late for the table to have an answer of its own."""
-FURTHEST = 30.0
-"""How far a logit may lie below the largest of its decision."""
 STATE = {
     **dict.fromkeys(("updates", "stage", "stage_updates", "mended"), Count),
     **{"is_sound": bool, "hard": list[str], "pupil": dict[str, Any] | None},
@@ -86,6 +84,10 @@ class TablePolicyConfig:
     """What an advantage of 1 adds to a logit."""
     softness: Weight = 3.0
     """The logit that the teacher's choices begin with, where others have 0: the lower, the more is tried."""
+    views: str = ""
+    """Decisions share a part of their logits with those that look alike in a view: patterns of the names of features
+    with commas between, and several views with | between, such as `v? ? v?,q* | q*`; all but the previous action if
+    empty."""
     temperature: Weight = 0.5
     """How strongly logits are pulled back to where they began, at the start of a stage: to keep a logit of 1, a choice
     needs an advantage of this much."""
@@ -93,6 +95,9 @@ class TablePolicyConfig:
     """How strongly logits are pulled back at the end of a stage."""
     restart: Weight = 0.0
     """At the start of each stage no logit lies further below the largest of its decision than this; 0 for no bound."""
+    sharpness: Weight = 1.0
+    """How many times its logits a policy follows at the end of a stage, once at the start: what its most likely actions
+    fail on shows while it can still learn it."""
     explored: Fraction = 5e-4
     """The share of decisions that are made at random at the start of a stage."""
     final_explored: Fraction = 1e-4
@@ -101,14 +106,23 @@ class TablePolicyConfig:
     """The share of episodes that begin with actions at random, which are not learned from; not so in the last stage."""
     strays: Many = 4
     """How many such actions there are at most."""
+    tried: Share = 0.0
+    """The share of steps at which another action is tried as well, on a copy, and judged by the critic."""
     trace: Share = 1.0
     """How far back a surprise of the critic is traced: 1 is to the start of the episode, 0 is to the step alone."""
+    doubt: Weight = 3.0
+    """How many visits of the usual kind each observation is taken to have had: the more, the less the critic trusts
+    what it knows of an observation, and the more its hints."""
+    watched: Whole = 0
+    """The first updates, in which only the critic learns."""
     memory: Fraction = 0.8
     """What is left of an advantage when the decision comes up in the next update."""
     shrink: Weight = 20.0
     """How many more times each choice is taken to have been made, with no advantage."""
     largest_change: Weight = 1.0
     """The most that an update changes a logit by."""
+    furthest: Weight = 30.0
+    """How far a shared logit may lie below the largest of its decision: the less, the sooner it can come up again."""
     step_cost: Weight = 1.0
     """What a step costs."""
     wrong_cost: Weight = 1.0
@@ -189,7 +203,7 @@ class TablePolicyGradient:
     def _begin(self) -> None:
         config = self.config
         answers = Table.of(self.teacher) if self.teacher else None
-        self.policy = TablePolicy(self.task, answers, config.softness)
+        self.policy = TablePolicy(self.task, answers, config.softness, config.views)
         self.sampler = Sampler(self.task, self.policy)
         self.critic = CriticFit(self.sampler.hints, config.memory)
         self._advantages: Reals = np.zeros((0, self.policy.width))
@@ -370,6 +384,7 @@ class TablePolicyGradient:
         config, wanted = self.config, self._stage_length()
         share = min(1.0, self.stage_updates / wanted) if self.is_descending else 1.0
         self.temperature = _between(config.temperature, config.final_temperature, share)
+        self.policy.sharpness = _between(1.0, config.sharpness, share)
         self.policy.explored = _between(config.explored, config.final_explored, share)
 
     def _stage_length(self) -> int:
@@ -400,17 +415,19 @@ class TablePolicyGradient:
         straying = config.straying if self.stage < len(self.ranges) - 1 else 0.0
         strays = random.integers(1, config.strays + 1, instances.count)
         strays *= random.random(instances.count) < straying
-        batch, record = self.sampler.play(instances, limits, np.minimum(strays, limits - 1), generators)
+        strays = np.minimum(strays, limits - 1)
+        batch, record, trials = self.sampler.play(instances, limits, strays, generators, config.tried)
         self.work += int(batch.steps.sum())
-        settings = np.array([config.step_cost, config.wrong_cost, self.task.reward.progress, config.trace])
+        settings = np.array([config.step_cost, config.wrong_cost, self.task.reward.progress, config.trace, config.doubt])
         critic = self.critic.with_room(self.policy.count)
-        sums, rows = self.sampler.sum_up(batch, record, critic, settings, limits)
+        sums, rows = self.sampler.sum_up(batch, record, trials, critic, settings, limits)
         if not np.isfinite(sums.errors).all():
             raise DivergedError(
                 f"the critic's error is no number at update {self.updates + 1}: try a smaller step_size"
             )
         if rows.size:
-            self._learn(sums, rows)
+            if self.updates >= config.watched:
+                self._learn(sums, rows)
             self.critic.fit(sums, rows[sums.visits[rows] > 0])
             self.sampler.clear(rows)
         self.updates += 1
@@ -445,33 +462,41 @@ class TablePolicyGradient:
     def _learn(self, sums: Sums, rows: Ints) -> None:
         """Add the advantages of a batch, in which decisions [m] were made, to the logits, in place."""
         config, policy = self.config, self.policy
-        counts, totals = sums.counts[rows], sums.totals[rows]
-        advantages = sums.advantages[rows]
-        advantages = advantages - counts * (advantages.sum(axis=1) / totals)[:, None]
+        counts, advantages = sums.counts[rows], sums.advantages[rows]
+        made, usual = counts.sum(axis=1), advantages.sum(axis=1)
+        if config.tried:
+            # A decision that was only tried is compared with what was tried there.
+            only = made == 0
+            made, usual = np.where(only, sums.tries[rows].sum(axis=1), made), np.where(only, sums.tried[rows].sum(axis=1), usual)
+            counts, advantages = counts + sums.tries[rows], advantages + sums.tried[rows]
+        advantages = advantages - counts * (usual / made)[:, None]
         self._advantages, self._counts = (with_room(a, policy.count) for a in (self._advantages, self._counts))
         self._advantages[rows] = config.memory * self._advantages[rows] + advantages
         self._counts[rows] = config.memory * self._counts[rows] + counts
         pull = config.step_size * self.temperature
-        logits = self._moved(policy.logits[rows], self._advantages[rows], self._counts[rows])
+        # A decision's own logits can outweigh all that it shares.
+        furthest = config.furthest * (1 + policy.shared.shape[1])
+        logits = self._moved(policy.logits[rows], self._advantages[rows], self._counts[rows], furthest)
         taught = policy.taught[rows]
         is_taught = np.flatnonzero(taught != NO_ACTION)
         logits[is_taught, taught[is_taught]] += pull * config.softness
         policy.logits[rows] = logits
-        if policy.has_history:
-            several, places = np.unique(policy.shared[rows], return_inverse=True)
+        for shared in policy.shared[rows].T:
+            several, places = np.unique(shared, return_inverse=True)
             shared_advantages, shared_counts = np.zeros((2, len(several), policy.width))
             np.add.at(shared_advantages, places, advantages)
             np.add.at(shared_counts, places, counts)
-            policy.shared_logits[several] = self._moved(policy.shared_logits[several], shared_advantages, shared_counts)
+            moved = self._moved(policy.shared_logits[several], shared_advantages, shared_counts, config.furthest)
+            policy.shared_logits[several] = moved
         policy.refresh(rows)
 
-    def _moved(self, logits: Reals, advantages: Reals, counts: Reals) -> Reals:
+    def _moved(self, logits: Reals, advantages: Reals, counts: Reals, furthest: float) -> Reals:
         """Return logits [m, C] moved by the sums of their advantages and pulled back towards 0."""
         config = self.config
         change = config.step_size * advantages / (counts + config.shrink)
         change = np.clip(change, -config.largest_change, config.largest_change)
         moved = (1 - config.step_size * self.temperature) * logits + change
-        bounded: Reals = np.maximum(moved, moved.max(axis=1, keepdims=True) - FURTHEST)
+        bounded: Reals = np.maximum(moved, moved.max(axis=1, keepdims=True) - furthest)
         return bounded
 
     # The end
