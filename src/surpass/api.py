@@ -316,7 +316,7 @@ def learn(
     try:
         runs.train(learner, folder, minutes=minutes, report=end_round)
     except KeyboardInterrupt:
-        log.warning("surpass learn --out %s --resume goes on from the last checkpoint", folder.path)
+        log.warning("interrupted: surpass learn --out %s --resume goes on from the last checkpoint", folder.path)
         raise
     sizes = score_sizes or [size for size in learner.task.sizes if size <= MOST_SCORED]
     return _finish(learner, folder, sizes, score_instances, show)
