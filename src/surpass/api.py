@@ -389,7 +389,7 @@ def learn(
     try:
         runs.train(learner, folder, minutes=minutes and LEARNING_SHARE * minutes, report=end_round)
     except KeyboardInterrupt:
-        log.warning("surpass learn --out %s --resume goes on from the last checkpoint", folder.path)
+        log.warning("interrupted: surpass learn --out %s --resume goes on from the last checkpoint", folder.path)
         raise
     except DivergedError as error:
         if _finish(learner, folder, sizes, score_instances, show, spare or LEAST_SPARE).agent is None:

@@ -81,7 +81,8 @@ class RunView(Display):
             if before is None or (before.doing, before.unit) != (outlook.doing, outlook.unit):
                 self._rounds.clear()
             self.state, self.outlook = state, outlook
-            if not state.afterwards:
+            # The first round is not measured: it waits for what is compiled.
+            if not state.afterwards and len(state.curves) > state.began_with:
                 self._rounds.append((now, outlook.done, outlook.work))
             has_changed = was is not None and was.afterwards.partition(",")[0] != state.afterwards.partition(",")[0]
             is_due = now >= self._next_line and len(state.curves) > state.began_with
@@ -286,6 +287,7 @@ class SweepView(Display):
     def draw(self) -> RenderableType:
         """Return the view of a terminal."""
         from rich.console import Group
+        from rich.padding import Padding
         from rich.text import Text
 
         if self.state is None:
@@ -297,8 +299,8 @@ class SweepView(Display):
             bar(ended, total, WIDE),
         ]
         for folder in self.state.running:
-            lines.append(Text(f"  {folder.name}", overflow="fold"))
-            lines.append(Text(f"    {last_line(folder)}", style="dim", overflow="fold"))
+            lines.append(Padding(Text(folder.name, overflow="fold"), (0, 0, 0, 2)))
+            lines.append(Padding(Text(last_line(folder), style="dim", overflow="fold"), (0, 0, 0, 4)))
         return Group(*lines)
 
 

@@ -51,7 +51,8 @@ def meanings(config: Any) -> dict[str, str]:
 def settings_of(learner: AnyLearner) -> list[SettingLine]:
     """Return every setting of a learner that `--set` can change."""
     config = learner.config
-    kinds, said = get_type_hints(type(config), include_extras=True), meanings(type(config))
+    declared: Any = type(config)
+    kinds, said = get_type_hints(declared, include_extras=True), meanings(declared)
     return [
         SettingLine(
             field.name,
