@@ -217,6 +217,13 @@ def test_an_agent_that_fails_is_said_to_fail(tmp_path: Path) -> None:
     assert "not all solved" in page.text
 
 
+def test_rules_that_take_too_long_to_write_are_left_out(learned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("surpass.visualize.report.PROGRAM_SECONDS", -1.0)
+    made = surpass.report(learned)
+    assert made.program.usage is None
+    assert "Its rules could not be written within" in Page(made.html).text
+
+
 def test_a_full_view_has_no_program_and_says_so() -> None:
     made = surpass.report("teacher:selection_sort")
     assert "sees the whole list at once, so it has no table and no program" in Page(made.html).text

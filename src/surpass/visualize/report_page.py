@@ -129,6 +129,8 @@ def _level_tiles(report: Report, own: PaperRow, last: PaperCell, show: NumberWri
 def _how(report: Report, progress: Progress | None) -> Html:
     subject = report.subject
     parts: list[Html | None] = [tag("p", how_learned(subject))]
+    if subject.notes and subject.history is None:
+        parts.append(tag("p", subject.notes))
     if subject.history is not None and subject.history.rows:
         parts.append(_curves(report, progress))
     elif subject.recipe is not None:
@@ -137,7 +139,7 @@ def _how(report: Report, progress: Progress | None) -> Html:
         parts += [tag("p", "This command does it again:"), tag("pre", subject.command, class_="command")]
     if subject.recipe is not None:
         parts.append(fold("The whole recipe", _recipe(report)))
-    if subject.notes:
+    if subject.notes and subject.history is not None:
         parts.append(fold("What the learner says at the end", tag("pre", cut(subject.notes, MOST_CHARACTERS))))
     return join(*parts)
 

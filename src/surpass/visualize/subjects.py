@@ -39,6 +39,7 @@ class Subject:
     seconds: float | None = None
     is_finished: bool = True
     notes: str = ""
+    """What the learner had to say at the end of a run, or what the zoo says of an agent."""
 
     @property
     def label(self) -> str:
