@@ -115,7 +115,7 @@ def rewritten_programs(
 
 def _groups(at: Sequence[Ints], answers: Ints) -> Iterator[tuple[int, ...]]:
     """Yield groups of places whose rows `at` [m] do not contradict each other, the largest first."""
-    groups = {}
+    groups: dict[tuple[int, ...], None] = {}
     for first in range(len(at)):
         group = [first]
         for other in range(len(at)):

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from surpass.arrays import Flags, Ints, Reals
+from surpass.arrays import Flags, Floats, Ints
 from surpass.machine.interface import Interface
 from surpass.programs.program import Rule
 from surpass.programs.rules import Rows, SearchEffort, tidy_code
@@ -105,11 +105,12 @@ class _Cover:
     def _tests_for(self, row: int, good: Flags, bad: Flags) -> list[int] | None:
         """Return tests that hold together for a row and many other `good` ones, and for no `bad` one."""
         own = np.flatnonzero(self.holds[:, row])
-        all_bad, chosen = bad, []
+        all_bad = bad
+        chosen: list[int] = []
         while bad.any():
             if len(chosen) == MOST_TESTS:
                 return None
-            kept: Reals = self.weights[own] @ np.stack([good, bad], axis=1).astype(np.float32)
+            kept: Floats = self.weights[own] @ np.stack([good, bad], axis=1).astype(np.float32)
             kept_good, kept_bad = kept[:, 0], kept[:, 1]
             merits = np.log2(kept_good / (kept_good + kept_bad + 0.5)) + 0.5 * np.log2(kept_good)
             merits += CHANCE * self.random.random(len(own))
