@@ -207,14 +207,15 @@ def sample(
 @kernel
 def estimate(critic: Critic, hints: Floats, at: int, row: int, doubt: float) -> float:
     """Return what the critic expects to come from a step on, at an observation with a row or at one without, -1."""
-    expected: float = critic.usual[0]
+    value, own = 0.0, critic.usual[0]
+    for k in range(len(critic.weights)):
+        value += critic.weights[k] * hints[at, k]
     if row >= 0:
         rest = critic.returns[row] + doubt * critic.usual[0]
         for k in range(len(critic.weights)):
             rest -= critic.weights[k] * critic.hints[row, k]
-        expected = rest / (critic.visits[row] + doubt)
-    for k in range(len(critic.weights)):
-        expected += critic.weights[k] * hints[at, k]
+        own = rest / (critic.visits[row] + doubt)
+    expected: float = value + own
     return expected
 
 
