@@ -47,7 +47,9 @@ def test_the_sums_of_a_batch_are_those_of_its_steps_one_by_one(task: str) -> Non
     critic.weights[:] = np.arange(len(critic.weights)) / 7
     critic.usual[0] = 2.5
     trace, wrong, progress = 0.7, 0.5, learner.task.reward.progress
-    sums, rows = learner.sampler.sum_up(batch, record, trials, critic, np.array([1.0, wrong, progress, trace, 3.0]), limits)
+    sums, rows = learner.sampler.sum_up(
+        batch, record, trials, critic, np.array([1.0, wrong, progress, trace, 3.0]), limits
+    )
     advantages, counts = np.zeros_like(sums.advantages), np.zeros_like(sums.counts)
     returns = np.zeros_like(sums.returns)
     for b in range(len(limits)):
@@ -169,9 +171,9 @@ def test_what_is_tried_is_judged_by_the_critic_and_changes_nothing(task: str) ->
         tried[decision, choice] += worth - critic.usual[0] - record.hints[at].astype(float) @ critic.weights
         tries[decision, choice] += 1
         # Where the same was done as tried, the next step begins where the trial ended.
-        if trials.actions[at] == record.actions[at] and trials.outcomes[at] == Outcome.RUNNING:
-            if at + 1 < record.starts[b] + batch.steps[b]:
-                np.testing.assert_allclose(trials.hints[at], record.hints[at + 1], rtol=1e-5)
+        is_same = trials.actions[at] == record.actions[at] and trials.outcomes[at] == Outcome.RUNNING
+        if is_same and at + 1 < record.starts[b] + batch.steps[b]:
+            np.testing.assert_allclose(trials.hints[at], record.hints[at + 1], rtol=1e-5)
     assert 0.3 < tries.sum() / len(places) < 0.7
     np.testing.assert_array_equal(sums.tries, tries)
     np.testing.assert_allclose(sums.tried, tried, atol=1e-2)

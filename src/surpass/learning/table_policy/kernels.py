@@ -52,9 +52,7 @@ def choose(cumulative: Reals, row: int, random: Ints, b: int) -> int:
 
 
 @kernel
-def pick(
-    choices: Choices, odds: Odds, random: Ints, b: int, row: int, level: int, batch: Batch
-) -> tuple[int, int]:
+def pick(choices: Choices, odds: Odds, random: Ints, b: int, row: int, level: int, batch: Batch) -> tuple[int, int]:
     """Return an action and the number of its operands, chosen evenly up to a level and by the policy beyond.
 
     Level 0 is the instruction, 1 its first operand; -1 is the policy alone.
@@ -209,15 +207,15 @@ def sample(
 @kernel
 def estimate(critic: Critic, hints: Floats, at: int, row: int, doubt: float) -> float:
     """Return what the critic expects to come from a step on, at an observation with a row or at one without, -1."""
-    value = 0.0
+    value, own = 0.0, critic.usual[0]
     for k in range(len(critic.weights)):
         value += critic.weights[k] * hints[at, k]
-    if row < 0:
-        return value + critic.usual[0]
-    rest = critic.returns[row] + doubt * critic.usual[0]
-    for k in range(len(critic.weights)):
-        rest -= critic.weights[k] * critic.hints[row, k]
-    expected: float = value + rest / (critic.visits[row] + doubt)
+    if row >= 0:
+        rest = critic.returns[row] + doubt * critic.usual[0]
+        for k in range(len(critic.weights)):
+            rest -= critic.weights[k] * critic.hints[row, k]
+        own = rest / (critic.visits[row] + doubt)
+    expected: float = value + own
     return expected
 
 

@@ -122,7 +122,9 @@ class TablePolicyConfig:
     largest_change: Weight = 1.0
     """The most that an update changes a logit by."""
     furthest: Weight = 30.0
-    """How far a shared logit may lie below the largest of its decision: the less, the sooner it can come up again."""
+    shared_furthest: Weight = 30.0
+    """How far an own and a shared logit may lie below the largest of its decision: the less, the sooner it can come up
+    again. Own logits should be able to outweigh those of all views."""
     step_cost: Weight = 1.0
     """What a step costs."""
     wrong_cost: Weight = 1.0
@@ -418,7 +420,9 @@ class TablePolicyGradient:
         strays = np.minimum(strays, limits - 1)
         batch, record, trials = self.sampler.play(instances, limits, strays, generators, config.tried)
         self.work += int(batch.steps.sum())
-        settings = np.array([config.step_cost, config.wrong_cost, self.task.reward.progress, config.trace, config.doubt])
+        settings = np.array(
+            [config.step_cost, config.wrong_cost, self.task.reward.progress, config.trace, config.doubt]
+        )
         critic = self.critic.with_room(self.policy.count)
         sums, rows = self.sampler.sum_up(batch, record, trials, critic, settings, limits)
         if not np.isfinite(sums.errors).all():
@@ -467,16 +471,15 @@ class TablePolicyGradient:
         if config.tried:
             # A decision that was only tried is compared with what was tried there.
             only = made == 0
-            made, usual = np.where(only, sums.tries[rows].sum(axis=1), made), np.where(only, sums.tried[rows].sum(axis=1), usual)
+            made = np.where(only, sums.tries[rows].sum(axis=1), made)
+            usual = np.where(only, sums.tried[rows].sum(axis=1), usual)
             counts, advantages = counts + sums.tries[rows], advantages + sums.tried[rows]
         advantages = advantages - counts * (usual / made)[:, None]
         self._advantages, self._counts = (with_room(a, policy.count) for a in (self._advantages, self._counts))
         self._advantages[rows] = config.memory * self._advantages[rows] + advantages
         self._counts[rows] = config.memory * self._counts[rows] + counts
         pull = config.step_size * self.temperature
-        # A decision's own logits can outweigh all that it shares.
-        furthest = config.furthest * (1 + policy.shared.shape[1])
-        logits = self._moved(policy.logits[rows], self._advantages[rows], self._counts[rows], furthest)
+        logits = self._moved(policy.logits[rows], self._advantages[rows], self._counts[rows], config.furthest)
         taught = policy.taught[rows]
         is_taught = np.flatnonzero(taught != NO_ACTION)
         logits[is_taught, taught[is_taught]] += pull * config.softness
@@ -486,7 +489,7 @@ class TablePolicyGradient:
             shared_advantages, shared_counts = np.zeros((2, len(several), policy.width))
             np.add.at(shared_advantages, places, advantages)
             np.add.at(shared_counts, places, counts)
-            moved = self._moved(policy.shared_logits[several], shared_advantages, shared_counts, config.furthest)
+            moved = self._moved(policy.shared_logits[several], shared_advantages, shared_counts, config.shared_furthest)
             policy.shared_logits[several] = moved
         policy.refresh(rows)
 

@@ -61,9 +61,7 @@ class TablePolicy:
 
     def _clear(self) -> None:
         self.count = 0
-        self.observations, self.nodes, self.origins, self.taught = (
-            np.zeros(ROOM, np.int64) for _ in range(4)
-        )
+        self.observations, self.nodes, self.origins, self.taught = (np.zeros(ROOM, np.int64) for _ in range(4))
         self.shared = np.zeros((ROOM, len(self._hidden)), np.int64)
         self.links: Ints = np.full((ROOM, self.width), -1, np.int64)
         self.logits, self.cumulative = (np.zeros((ROOM, self.width)) for _ in range(2))
@@ -144,7 +142,7 @@ class TablePolicy:
         return found
 
     def _share(self, count: int, codes: Iterable[Ints]) -> Ints:
-        """Return the rows [m, V] of the shared logits of `count` decisions, by what they have in common in each view [m, 2].
+        """Return the rows [m, V] of the shared logits of `count` decisions, by what each view [m, 2] shows alike.
 
         That is what the view shows of the observation, or the shared row and the choice of the decision before.
         """

@@ -56,12 +56,12 @@ class Sampler:
             np.empty((total, self.hints), np.float32),
         )
         noted = total if tried else 0
-        trials = Trials(
-            *(np.empty(noted, np.int32) for _ in range(4)),
-            np.empty(noted, np.float32),
-            np.empty((noted, self.hints), np.float32),
-        )
-        bounds = [part for part in pairwise(np.linspace(0, count, SLICES + 1).astype(int).tolist()) if part[0] < part[1]]
+        numbers = [np.empty(noted, np.int32) for _ in range(4)]
+        reals = np.empty(noted, np.float32), np.empty((noted, self.hints), np.float32)
+        trials = Trials(numbers[0], numbers[1], numbers[2], numbers[3], *reals)
+        bounds = [
+            part for part in pairwise(np.linspace(0, count, SLICES + 1).astype(int).tolist()) if part[0] < part[1]
+        ]
 
         def calls(batch: Batch) -> list[Call]:
             shared = (batch, self.policy.choices, self.policy.odds, random, limits, record, trials, tried)
