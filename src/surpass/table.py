@@ -118,7 +118,7 @@ class Table:
     def _allocate(self, capacity: int) -> None:
         self.keys: Ints = np.full(capacity, EMPTY, np.int64)
         self.values: Ints = np.full(capacity, NO_ACTION, np.int64)
-        self._most_held = 0
+        self._most_held: int = 0
         """No fewer than the table holds: to count takes as long as to look through all places."""
 
     def _check(self, observations: Ints, answers: Ints) -> None:

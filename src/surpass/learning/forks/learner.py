@@ -24,7 +24,7 @@ from surpass.engine.batch import Batch as Episodes
 from surpass.errors import SettingError, UnknownNameError
 from surpass.learning.forks.play import go_on, observe, part_of, play, player_of, returns_of, start, take_step
 from surpass.learning.forks.policy import SummedPolicy, read_views
-from surpass.learning.table_policy.learner import TablePolicyGradient, read_ranges
+from surpass.learning.stages import StagedLearner, read_ranges
 from surpass.learning.updates import tensors_under
 from surpass.machine.interface import NO_ACTION
 from surpass.machine.state import Outcome
@@ -139,7 +139,7 @@ class Path:
         return np.where(is_known, self.greedy.actions(observations), NO_ACTION)
 
 
-class ForkPolicyGradient(TablePolicyGradient):
+class ForkPolicyGradient(StagedLearner):
     """A learner that surpasses its teacher by trying one action at a time."""
 
     config: ForkConfig
