@@ -62,7 +62,7 @@ class StagedLearner(ABC):
         self.method = "rl+imitation" if config.teacher else "rl"
         self.queries = config.queries or task.inputs.usual_queries
         self.limit = Limit.parse(config.limit or task.limit)
-        self.ranges = config.ranges(task.training_sizes)
+        self.ranges: list[tuple[int, int]] = config.ranges(task.training_sizes)
         self.updates = self.stage = self.stage_updates = self.mended = 0
         self.is_sound = False
         """Whether the last check of the network found nothing that fails."""
@@ -199,11 +199,11 @@ class StagedLearner(ABC):
     @property
     def _mending_updates(self) -> int:
         """How many updates are made after a check that found something that fails."""
-        return self.config.updates
+        return int(self.config.updates)
 
     def _stage_length(self) -> int:
         is_last = self.stage >= len(self.ranges) - 1
-        return (is_last and self.config.last_updates) or self.config.updates
+        return int((is_last and self.config.last_updates) or self.config.updates)
 
     def _end_stage(self, solved: float) -> None:
         """Go on to the next stage once this one has had its updates and its sizes are solved."""
