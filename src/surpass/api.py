@@ -419,12 +419,12 @@ def _finish(
     from surpass.learning.improvement import Improvement
     from surpass.learning.outlook import rival_of
     from surpass.learning.policy_gradient.learner import PolicyGradient
-    from surpass.learning.table_policy.learner import TablePolicyGradient
+    from surpass.learning.stages import StagedLearner
 
     agent: AnyAgent | None = None
     scores: Evaluation | None = None
     found = getattr(learner, "program", None)
-    sketch = learner.sketch(seconds or LEAST_SPARE) if isinstance(learner, TablePolicyGradient) else None
+    sketch = learner.sketch(seconds or LEAST_SPARE) if isinstance(learner, StagedLearner) else None
     taught = sketch or learner
     if learner.has_network or found is not None or sketch is not None:
         name, stem = str(folder.path), folder.path / "agent"
@@ -448,7 +448,7 @@ def _finish(
             save_agent(stem, learner.task, taught.network, about)
         runs.write_json(folder.path / "scores.json", scores.as_json())
     notes = ""
-    if isinstance(learner, Improvement | PolicyGradient | TablePolicyGradient):
+    if isinstance(learner, Improvement | PolicyGradient | StagedLearner):
         progress("finding what was saved", 0, None)
         notes = learner.describe()
     if notes:

@@ -40,6 +40,9 @@ class Agent(Protocol):
 class Table:
     """Observations with their actions; also an agent, which asks its source about what it lacks."""
 
+    _most_held: int
+    """No fewer than the table holds: to count takes as long as to look through all places."""
+
     def __init__(self, task: Task, source: Agent | None = None, *, name: str = "") -> None:
         self.task, self.source = task, source
         self.name = name or (source.name if source else "table")
@@ -119,7 +122,6 @@ class Table:
         self.keys: Ints = np.full(capacity, EMPTY, np.int64)
         self.values: Ints = np.full(capacity, NO_ACTION, np.int64)
         self._most_held = 0
-        """No fewer than the table holds: to count takes as long as to look through all places."""
 
     def _check(self, observations: Ints, answers: Ints) -> None:
         """Raise `SettingError` unless every answer is an action or `NO_ACTION`; others lie outside of arrays."""

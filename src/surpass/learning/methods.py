@@ -15,11 +15,12 @@ from surpass.learning.forks.learner import ForkConfig, ForkPolicyGradient
 from surpass.learning.imitation import Imitation, ImitationConfig
 from surpass.learning.improvement import Improvement, ImprovementConfig
 from surpass.learning.policy_gradient.learner import PolicyGradient, PolicyGradientConfig
+from surpass.learning.stages import StagedLearner
 from surpass.learning.table_policy.learner import TablePolicyConfig, TablePolicyGradient
 from surpass.reading import SEED, check_range, show
 from surpass.tasks.task import Task
 
-AnyLearner = Imitation | FullViewImitation | PolicyGradient | TablePolicyGradient | FullViewPolicyGradient | Improvement
+AnyLearner = Imitation | FullViewImitation | PolicyGradient | StagedLearner | FullViewPolicyGradient | Improvement
 
 _WITH_TABLE: dict[str, tuple[Any, Any]] = {
     "imitation": (Imitation, ImitationConfig),

@@ -27,7 +27,7 @@ def start(task: Task, instances: Instances) -> Batch:
 
 def part_of(batch: Batch, episodes: Ints) -> Batch:
     """Return a copy of some episodes [m]."""
-    return Batch(*(np.ascontiguousarray(array[episodes]) for array in batch))
+    return Batch(*(np.ascontiguousarray(array[episodes]) for array in batch))  # type: ignore[arg-type]
 
 
 def player_of(table: Table, *, find_loops: bool, is_counting: bool = False) -> Player:
