@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from surpass.agents import find_agent
     from surpass.agents.teachers import find_teacher, known_teachers
     from surpass.agents.wrapped import agent
-    from surpass.api import Run, check, compare_programs, export, learn, program, show, trace
+    from surpass.api import Run, check, compare_programs, export, learn, program, show, trace, watch
     from surpass.checks.certificate import Certificate
     from surpass.engine.record import record, replay
     from surpass.engine.run import Results, run
@@ -42,8 +42,10 @@ if TYPE_CHECKING:
     )
     from surpass.machine.trace import read_trace, write_trace
     from surpass.programs.program import Program
+    from surpass.tasks.drawing import Drawing, Gauge
     from surpass.tasks.lists import list_inputs
     from surpass.tasks.registry import find_task, known_tasks, register_task
+    from surpass.tasks.signature import RealInput
     from surpass.tasks.task import Enumeration, Inputs, Instances, Memory, Request, Reward, Task
     from surpass.tasks.teacher import Do, See, teacher
 
@@ -51,7 +53,7 @@ _HOMES = {
     "surpass.agents": "find_agent",
     "surpass.agents.wrapped": "agent",
     "surpass.agents.teachers": "find_teacher known_teachers",
-    "surpass.api": "Run check compare_programs export learn program show trace",
+    "surpass.api": "Run check compare_programs export learn program show trace watch",
     "surpass.checks.certificate": "Certificate",
     "surpass.engine.record": "record replay",
     "surpass.engine.run": "Results run",
@@ -67,8 +69,10 @@ _HOMES = {
     "surpass.machine.state": "DEPTH FUNCTION PREVIOUS RUNNING SCORE SIZE SOLVED WRONG Outcome State registers",
     "surpass.machine.trace": "read_trace write_trace",
     "surpass.programs.program": "Program",
+    "surpass.tasks.drawing": "Drawing Gauge",
     "surpass.tasks.lists": "list_inputs",
     "surpass.tasks.registry": "find_task known_tasks register_task",
+    "surpass.tasks.signature": "RealInput",
     "surpass.tasks.task": "Enumeration Inputs Instances Memory Request Reward Task",
     "surpass.tasks.teacher": "Do See teacher",
 }
@@ -91,9 +95,11 @@ __all__ = [
     "Certificate",
     "CurrentFunction",
     "Do",
+    "Drawing",
     "Enumeration",
     "Evaluation",
     "Feature",
+    "Gauge",
     "Inputs",
     "Instances",
     "Instruction",
@@ -101,6 +107,7 @@ __all__ = [
     "Memory",
     "Outcome",
     "Program",
+    "RealInput",
     "Request",
     "Results",
     "Reward",
@@ -145,6 +152,7 @@ __all__ = [
     "trace",
     "value",
     "variable",
+    "watch",
     "write_trace",
 ]
 

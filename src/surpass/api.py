@@ -38,6 +38,7 @@ from surpass.tasks.task import Limit, Request, Task
 if TYPE_CHECKING:
     from surpass.learning.methods import AnyLearner
     from surpass.learning.runs import RunFolder
+    from surpass.visualize.watched import Watched
 
 log = logging.getLogger("surpass")
 
@@ -47,6 +48,8 @@ LEARNING_SHARE = 0.9
 """The share of a given time that is for learning; the rest is for the scores."""
 LEAST_SPARE = 5.0
 """Seconds that the scores may take at least."""
+SHOWN_INSTEAD = 1000
+"""The size that is watched instead of one that is too large to see."""
 
 
 # Watching and checking
@@ -74,6 +77,55 @@ def trace(
     report = progress or (lambda *_: None)
     most = Limit.parse(limit) if limit else None
     return record(found, instance, limit=most, progress=lambda done: report("steps so far", done, None))
+
+
+def watch(
+    agent: AgentLike,
+    instance: str | Sequence[float] | None = None,
+    *,
+    against: AgentLike | None = None,
+    task: TaskLike | None = None,
+    size: int = 12,
+    seed: int = 0,
+    data: str | None = None,
+    queries: str | None = None,
+    limit: str | None = None,
+    listing: bool = True,
+    progress: Progress | None = None,
+) -> Watched:
+    """Return a film of an agent on one instance, or of two in step; it shows itself in a notebook.
+
+    `write` makes a page, a GIF or an SVG of it, `play` shows it in the terminal. An instance is a text such as
+    `5,2,9,1`, a list of numbers, or drawn; with `listing` the agent's program stands beside its run.
+    """
+    from surpass.visualize.film import MOST_SIZE, make_film
+    from surpass.visualize.watched import Watched
+
+    first = as_agent(agent, task)
+    agents = [first] if against is None else [first, as_agent(against)]
+    if agents[-1].task is not first.task:
+        raise SettingError(f"{agents[-1].name} works on {agents[-1].task.name}, not on {first.task.name}")
+    most, inputs = Limit.parse(limit) if limit else None, first.task.inputs
+    notices: tuple[str, ...] = ()
+    if instance is None:
+        check_range("size", size, SIZE)
+        if size > MOST_SIZE:
+            notices = (
+                f"{size:,} values are more than a screen has columns, so this shows {SHOWN_INSTEAD:,} of the same kind;"
+                " surpass evaluate measures larger sizes.",
+            )
+        asked = Request(
+            size=SHOWN_INSTEAD if notices else size,
+            count=1,
+            seed=seed,
+            data=data or inputs.usual_data,
+            queries=queries or inputs.usual_queries,
+        )
+        instance = first.task.write_instance(first.task.draw(asked))
+    elif not isinstance(instance, str):
+        instance = ",".join(map(str, instance))
+    films = [make_film(one, instance, limit=most, listing=listing, progress=progress) for one in agents]
+    return Watched(tuple(replace(film, notices=(*notices, *film.notices)) for film in films))
 
 
 def check(

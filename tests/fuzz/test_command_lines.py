@@ -51,6 +51,7 @@ BASE: dict[str, tuple[list[str], dict[str, str]]] = {
     "zoo": (["search/rl"], {}),
     "evaluate": (["teacher:binary_search"], {"--sizes": "5", "--instances": "2"}),
     "trace": (["teacher:binary_search"], {}),
+    "watch": (["teacher:binary_search"], {"--size": "5"}),
     "show": (["mine.rules"], {"--instances": "2", "--size": "5"}),
     "check": (["teacher:linear_search"], {"--up-to": "3", "--sizes": "5", "--instances": "2", "--effort": "0"}),
     "export": (["mine.rules"], {"--to": "python", "--out": "exported.py"}),

@@ -19,6 +19,7 @@ from surpass.cli.show import show_command
 from surpass.cli.sweep import sweep_command
 from surpass.cli.tasks import tasks_command
 from surpass.cli.trace import trace_command
+from surpass.cli.watch import watch_command
 from surpass.cli.zoo import zoo_command
 from surpass.errors import SurpassError
 
@@ -40,6 +41,7 @@ app.command("sweep")(sweep_command)
 app.command("evaluate")(evaluate_command)
 app.command("apply")(apply_command)
 app.command("trace")(trace_command)
+app.command("watch")(watch_command)
 app.command("show")(show_command)
 app.command("check")(check_command)
 app.command("export")(export_command)

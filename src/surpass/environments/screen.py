@@ -62,7 +62,7 @@ def paint_episode(episodes: Episodes, row: int, labels: tuple[str, ...] = ()) ->
     steps, outcome = int(batch.steps[row]), Outcome(int(batch.outcomes[row]))
     caption = Caption(
         title=task.name,
-        count=f"step {steps}" + ("" if outcome is Outcome.RUNNING else f": {outcome.reason}"),
+        progress=f"step {steps}" + ("" if outcome is Outcome.RUNNING else f": {outcome.reason}"),
         action=episodes.previous_action(row) if steps else "",
         call="" if task.memory.saved is None else f"function {registers[FUNCTION] or None}, depth {registers[DEPTH]}",
     )

@@ -71,7 +71,7 @@ class SurpassEnv(gymnasium.Env[Array, Any]):
     def _describe(self) -> dict[str, Any]:
         return {name: column.tolist()[0] for name, column in self._episodes.describe().items()}
 
-    def render(self) -> str | Array | None:  # type: ignore[override]  # Gymnasium names its own kinds of frames
+    def render(self) -> str | Array | None:
         """Return the episode as text or as pixels [height, width, 3], or None without a render mode."""
         if not self.render_mode:
             return None

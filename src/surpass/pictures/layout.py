@@ -11,7 +11,7 @@ from surpass.pictures.scene import Bars, Scene
 ARROWS = ("#d55e00", "#0072b2", "#009e73", "#a3458a", "#8c6d00", "#3a3a3a")
 """The colours of arrows, in the order of their registers."""
 PAPER, INK, FAINT, RULE = "#ffffff", "#1f2933", "#64748b", "#cbd5e1"
-BAR, LIT, LEVEL, BRACKET = "#9fb6cd", "#e69f00", "#d55e00", "#fdf0d5"
+BAR, CHANGED, LIT, LEVEL, BRACKET = "#a9bed3", "#3d7fb3", "#e69f00", "#d55e00", "#fdf0d5"
 
 LETTER = 0.55
 """The width of a letter as a share of its height, about."""
@@ -65,7 +65,7 @@ class Caption(NamedTuple):
     """What is written around a scene."""
 
     title: str
-    count: str
+    progress: str
     """Written at the upper right: how many steps have been taken."""
     action: str = ""
     """What was done last."""
@@ -77,8 +77,8 @@ def lay_out(scene: Scene, caption: Caption, width: float, height: float, x: floa
     """Return a scene with its caption as shapes in an area whose upper left corner is (`x`, 0)."""
     margin = 16.0
     inner, left = width - 2 * margin, x + margin
-    shapes: list[Shape] = [Text(x + width - margin, 20, caption.count, 14, INK, "right")]
-    room = inner - LETTER * 14 * len(caption.count) - 12
+    shapes: list[Shape] = [Text(x + width - margin, 20, caption.progress, 14, INK, "right")]
+    room = inner - LETTER * 14 * len(caption.progress) - 12
     shapes.append(Text(left, 20, fit(caption.title, room, 14), 14))
     shapes.append(Text(left, 42, fit(caption.action, inner * 0.7, 13), 13, ARROWS[1]))
     shapes.append(Text(x + width - margin, 42, caption.call, 12, FAINT, "right"))
@@ -112,19 +112,20 @@ def _row(scene: Scene, row: Bars, left: float, base: float, wide: float, tall: f
         low, high = scene.bracket
         yield Box(left + low * wide, base - tall - 8, (high - low + 1) * wide, tall + 8, BRACKET)
     colours = {at: ARROWS[k % len(ARROWS)] for k, (_, at) in reversed(list(enumerate(scene.arrows)))}
-    for at, high, text in _columns(row, wide):
-        x, lit = left + at * wide, at in scene.lit
-        yield Box(x + gap / 2, base - high * tall, max(wide - gap, 0.8), high * tall, LIT if lit else BAR)
+    for at, share, text in _columns(row, wide):
+        x = left + at * wide
+        colour = LIT if at in scene.lit else CHANGED if at in scene.changed else BAR
+        yield Box(x + gap / 2, base - share * tall, max(wide - gap, 0.8), share * tall, colour)
         if at in colours and wide >= 4:
             yield Box(x + gap / 2, base - 3, wide - gap, 3, colours[at])
         if wide >= SMALLEST_COLUMN and len(text) * LETTER * 11 <= wide:
-            yield Text(x + wide / 2, base - high * tall - 8, text, 11, INK, "middle")
+            yield Text(x + wide / 2, base - share * tall - 8, text, 11, INK, "middle")
     yield Line((left, base), (left + wide * len(row.heights), base), RULE)
     if len(scene.bars) > 1:
         yield Text(left, base - tall - 26, row.name, 12, FAINT)
     if is_last and scene.level:
-        name, high, text = scene.level
-        y = base - high * tall
+        name, share, text = scene.level
+        y = base - share * tall
         yield Line((left, y), (left + wide * len(row.heights), y), LEVEL, 2)
         yield Text(left, y - 9, f"{name} = {text}", 12, LEVEL)
 

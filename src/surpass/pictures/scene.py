@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -46,6 +46,8 @@ class Scene:
     gauges: tuple[Filling, ...]
     words: tuple[tuple[str, str], ...]
     """Everything else, by name."""
+    changed: frozenset[int] = frozenset()
+    """The positions of the bars that the last step changed."""
 
 
 class Stage:
@@ -74,11 +76,11 @@ class Stage:
             return 0.0
         return value if math.isfinite(value) else 0.0
 
-    def scene(self, texts: Sequence[str]) -> Scene:
-        """Return the scene of what stands in each slot."""
+    def scene(self, texts: Sequence[str], changed: Collection[int] = ()) -> Scene:
+        """Return the scene of what stands in each slot, some of which have just changed."""
         plan = self.plan
         line = None if plan.level is None else self.number(texts[plan.level])
-        bars, lit, level = list(self._fixed_bars), set[int](), None
+        bars, lit, new, level = list(self._fixed_bars), set[int](), set[int](), None
         first = 0
         for column in plan.lists:
             part = texts[first : first + len(column.places)]
@@ -86,6 +88,7 @@ class Stage:
             if column.is_flags:
                 lit |= {k for k, text in enumerate(part) if text != "0"}
                 continue
+            new |= {slot - first + len(part) for slot in changed if first - len(part) <= slot < first}
             numbers = [self.number(text) for text in part]
             scale = numbers if line is None else [*numbers, line]
             bars.append(Bars(column.name, _scale(numbers, scale), tuple(part)))
@@ -103,6 +106,7 @@ class Stage:
             bracket=bracket(bars[-1].heights, level[1], arrows) if plan.bracket and level and bars else None,
             gauges=tuple(self._fill(texts, *gauge) for gauge in plan.gauges),
             words=tuple((plan.names[slot], texts[slot]) for slot in (*away, *plan.values)),
+            changed=frozenset(new),
         )
 
     def _fill(self, texts: Sequence[str], gauge: Gauge, level: int, mark: int) -> Filling:

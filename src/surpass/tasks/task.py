@@ -349,7 +349,7 @@ class Task:
     """How exported programs are called; if left out, with a list where instances are lists, else with the memory."""
     default_teacher: str = ""
     """The teacher to learn from unless another is named; the first one if empty."""
-    drawing: Drawing = Drawing()
+    drawing: Drawing = field(default_factory=Drawing)
     """How it is drawn for people to watch."""
 
     def __post_init__(self) -> None:
