@@ -24,7 +24,6 @@ teacher = "binary_search"
 seeds = [3, 5]
 
 [settings]
-policy = "network"
 updates = 7
 limit = "20n"
 
@@ -48,7 +47,7 @@ def test_a_recipe_has_a_run_for_every_combination_and_seed(tmp_path: Path) -> No
     runs = [(v.point["learning_rate"], v.point["unroll"], v.seed) for v in recipe.variants]
     assert runs == [(rate, unroll, seed) for rate in (1e-3, 1e-4) for unroll in (5, 10, 20) for seed in (3, 5)]
     first = recipe.variants[0]
-    assert first.settings == {"policy": "network", "updates": "7", "limit": "20n", "learning_rate": "0.001", "unroll": "5"}
+    assert first.settings == {"updates": "7", "limit": "20n", "learning_rate": "0.001", "unroll": "5"}
     assert first.name == "learning_rate=0.001-unroll=5-seed=3"
     assert len({variant.name for variant in recipe.variants}) == len(runs)
 
