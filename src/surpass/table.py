@@ -101,11 +101,14 @@ class Table:
 
     def insert(self, observations: Ints, actions: Ints) -> None:
         """Put observations [m] with their actions [m] in, over those that are there; if room is short, all move."""
-        wanted = len(self) + len(observations)
-        if 2 * wanted > len(self.keys):
-            held = self.entries()
-            self._allocate(1 << (4 * wanted).bit_length())
-            put(self.keys, self.values, *held)
+        self._most_held += len(observations)
+        if 2 * self._most_held > len(self.keys):
+            wanted = self._most_held = len(self) + len(observations)
+            if 2 * wanted > len(self.keys):
+                held = self.entries()
+                self._allocate(1 << (4 * wanted).bit_length())
+                self._most_held = wanted
+                put(self.keys, self.values, *held)
         put(self.keys, self.values, observations, actions)
 
     def clear(self) -> None:
@@ -115,6 +118,8 @@ class Table:
     def _allocate(self, capacity: int) -> None:
         self.keys: Ints = np.full(capacity, EMPTY, np.int64)
         self.values: Ints = np.full(capacity, NO_ACTION, np.int64)
+        self._most_held = 0
+        """No fewer than the table holds: to count takes as long as to look through all places."""
 
     def _check(self, observations: Ints, answers: Ints) -> None:
         """Raise `SettingError` unless every answer is an action or `NO_ACTION`; others lie outside of arrays."""

@@ -108,7 +108,7 @@ def test_the_gradient_over_distinct_decisions_is_the_one_over_all_steps(
     assert steps.cut.any()
     assert not steps.cut[-1].all()
     expected = step_by_step_loss(learner, steps)
-    learner.optimizer.zero_grad()
+    learner.optimizer.clear_gradients()
     expected.backward()  # type: ignore[no-untyped-call]
     wanted = gradient_of(learner)
     assert wanted.abs().max() > 1e-2

@@ -109,8 +109,18 @@ def _raise_bad_observation(task: Task, batch: Batch, episodes: Ints) -> None:
 class Player:
     """Plays episodes to their end by a table, which asks its source about each observation that it lacks."""
 
-    def __init__(self, table: Table, *, find_loops: bool = False, is_counting: bool = False, threads: int = 1) -> None:
+    def __init__(
+        self,
+        table: Table,
+        *,
+        find_loops: bool = False,
+        is_counting: bool = False,
+        threads: int = 1,
+        brief: int = BRIEF,
+    ) -> None:
         self.table, self.find_loops, self.is_counting, self.threads = table, find_loops, is_counting, threads
+        self.brief = brief
+        """A single thread that may take no more steps than this does without others, and cannot be interrupted."""
         self._counts: list[Ints] = [np.zeros(len(table.keys) if is_counting else 0, np.int64) for _ in range(threads)]
 
     @property
@@ -133,7 +143,7 @@ class Player:
                 if (batch.outcomes[first : first + slice_size] <= RUNNING).any()
             ]
 
-        is_brief = self.threads == 1 and limits.sum() <= BRIEF
+        is_brief = self.threads == 1 and limits.sum() <= self.brief
         batch = advance(
             task,
             batch,

@@ -190,7 +190,7 @@ class FullViewPolicyGradient(GradientLearner):
         names = ["policy", "entropy"]
         names += ["baseline"] * (self.config.baseline == "network") + ["imitation"] * (len(answers) > 0)
         terms = dict.fromkeys(names, 0.0)
-        self.optimizer.zero_grad()
+        self.optimizer.clear_gradients()
         for at, end in _split(*lists.shape):
             low, high = np.searchsorted(decisions[:, 0], [at, end])
             edges = encode_lists(lists[at:end])

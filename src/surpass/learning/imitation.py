@@ -9,6 +9,7 @@ teacher on every observation that either came to.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,8 @@ from surpass.arrays import Ints
 from surpass.bundles import Tensors
 from surpass.engine.run import run
 from surpass.errors import SavedFileError, SettingError
+from surpass.learning.adam import Adam
+from surpass.learning.outlook import AGREEMENT, Outlook
 from surpass.learning.updates import SOURCE, NetworkLearner, load_random, take_numbers
 from surpass.machine.interface import NO_ACTION
 from surpass.reading import Batch, Count, Many, Rate, Seed, Size, check_fields, conform
@@ -50,6 +53,7 @@ class ImitationConfig:
     own_sizes: Size = 20
     """The largest size that the learner itself is run on before it has learned to imitate."""
     learning_rate: Rate = 2e-3
+    """The learning rate of Adam."""
     batch: Batch = 512
     """Distinct observations per update."""
     epochs: Many = 20
@@ -57,6 +61,7 @@ class ImitationConfig:
     calm_rounds: Many = 3
     """How many rounds in a row in which all answers were clear from the start end the learning."""
     most_rounds: Many = 400
+    """How many rounds there are at most."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -79,7 +84,7 @@ class Imitation(NetworkLearner):
         self.teacher: Agent = teacher or teacher_of(task, config.teacher)
         self.network = StructuredPolicy(task.interface, seed=config.seed)
         # One fused update for all parameters: with some hundred small tensors the loop over them would dominate.
-        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=config.learning_rate, fused=True)
+        self.optimizer = Adam(self.network.parameters(), config.learning_rate)
         self.random = np.random.default_rng([config.seed, 1])
         self.observations: Ints = np.zeros(0, np.int64)
         self.answers: Ints = np.zeros(0, np.int64)
@@ -100,6 +105,12 @@ class Imitation(NetworkLearner):
     def agent(self, name: str = "imitation") -> NetworkAgent:
         """Return the network as an agent."""
         return NetworkAgent(name, self.task, self.network)
+
+    def outlook(self, curve: Mapping[str, float]) -> Outlook:
+        """Return how far it has come."""
+        wanted = self.config.calm_rounds
+        ends = f"ends after {wanted} rounds in a row without a difference, {self.calm} so far"
+        return Outlook(measure=AGREEMENT, done=self.rounds, ends=ends, work=self.work)
 
     def learn_again(self, observations: Ints) -> None:
         """Ask the teacher anew about everything that is kept and some more observations [m], and go on learning."""
@@ -140,11 +151,12 @@ class Imitation(NetworkLearner):
                 seed = self.config.seed * 1_000_000 + self.rounds
                 request = Request(size=size, count=count, seed=seed, data=name, queries=self.task.inputs.usual_queries)
                 instances = self.task.draw(request)
-                run(self._seen_by_teacher, instances, limit=limit)
+                self.work += int(run(self._seen_by_teacher, instances, limit=limit).steps.sum())
                 if number < 2 and (size <= self.config.own_sizes or self.calm):
                     results = run(learner, instances, limit=limit)
                     solved += int(results.solved.sum())
                     total += count
+                    self.work += int(results.steps.sum())
         seen = np.union1d(self._seen_by_teacher.observations, learner.observations)
         fresh = np.setdiff1d(seen, self.observations, assume_unique=True)
         answers = self.teacher.actions(fresh)
@@ -177,7 +189,7 @@ class Imitation(NetworkLearner):
                 part = torch.from_numpy(order[at : at + self.config.batch])
                 scores = self.network.action_log_probabilities(inputs[part], answers[part])
                 loss = -scores.mean()
-                self.optimizer.zero_grad()
+                self.optimizer.clear_gradients()
                 loss.backward()  # type: ignore[no-untyped-call]
                 self.optimizer.step()
                 loss_sum += loss.item() * len(part)

@@ -8,19 +8,17 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-import torch
 from torch import nn
 
 from surpass.agents.networks.files import fill_network, network_tensors
 from surpass.arrays import Ints
 from surpass.bundles import Tensors, take
 from surpass.errors import SavedFileError
+from surpass.learning.adam import Adam
 from surpass.tasks.task import Task
 
 SOURCE = "the checkpoint"
 """What is named in a refusal of a state."""
-STEP = np.zeros((), np.float32)
-"""How an optimizer counts its updates."""
 
 
 class NetworkLearner:
@@ -33,7 +31,9 @@ class NetworkLearner:
     network: nn.Module
     value: nn.Module | None = None
     """A network for the value of a state, if the learner has one."""
-    optimizer: torch.optim.Optimizer
+    optimizer: Adam
+    work = 0
+    """How many steps it has made or looked at since it was made or restored."""
 
     @property
     def has_network(self) -> bool:
@@ -51,7 +51,7 @@ class NetworkLearner:
         return {
             **network_tensors(self.network),
             **{f"value.{name}": tensor.detach().numpy().copy() for name, tensor in value.items()},
-            **_optimizer_tensors(self.optimizer),
+            **self.optimizer.save(),
         }
 
     def load_network_state(self, tensors: Tensors) -> None:
@@ -59,7 +59,7 @@ class NetworkLearner:
         fill_network(self.network, tensors, SOURCE)
         if self.value is not None:
             fill_network(self.value, tensors, SOURCE, "value.")
-        _load_optimizer(self.optimizer, tensors)
+        self.optimizer.load(tensors, SOURCE)
 
 
 class UpdateLearner(NetworkLearner):
@@ -80,6 +80,11 @@ class UpdateLearner(NetworkLearner):
         """Whether it has learned all that it was asked to."""
         return self.done
 
+    def rounds_of_updates(self) -> tuple[int, int]:
+        """Return how many rounds of updates are done, and how many there are in all."""
+        share = self.config.updates_per_round
+        return -(-self.updates // share), -(-self.config.updates // share)
+
     @property
     def learning_rate(self) -> float:
         """The learning rate of the next update."""
@@ -90,8 +95,7 @@ class UpdateLearner(NetworkLearner):
 
     def step_down(self) -> None:
         """Change the networks along their gradients, which makes one more update."""
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.learning_rate
+        self.optimizer.learning_rate = self.learning_rate
         self.optimizer.step()
         self.updates += 1
 
@@ -107,30 +111,6 @@ def take_numbers(tensors: Tensors, name: str, most: int) -> Ints:
     if found.size and not 0 <= int(found.min()) <= int(found.max()) < most:
         raise SavedFileError(f"{SOURCE} holds {name!r} with numbers that are not from 0 to {most - 1:,}")
     return found
-
-
-def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> Tensors:
-    """Return the state of an optimizer, parameter by parameter."""
-    return {
-        f"optimizer.{index}.{name}": torch.as_tensor(value).numpy().copy()
-        for index, values in optimizer.state_dict()["state"].items()
-        for name, value in values.items()
-    }
-
-
-def _load_optimizer(optimizer: torch.optim.Optimizer, tensors: Tensors) -> None:
-    """Set the state of an optimizer in place; each parameter has all of it or, before its first update, nothing."""
-    given, state = tensors_under("optimizer.", tensors), {}
-    for index, parameter in enumerate(p for group in optimizer.param_groups for p in group["params"]):
-        like = parameter.detach().numpy()
-        wanted = {f"{index}.exp_avg": like, f"{index}.exp_avg_sq": like, f"{index}.step": STEP}
-        if wanted.keys() & given.keys():
-            filled = {name: torch.from_numpy(take(given, name, wanted[name], SOURCE)) for name in wanted}
-            state[index] = {name.partition(".")[2]: tensor for name, tensor in filled.items()}
-            given = {name: tensor for name, tensor in given.items() if name not in wanted}
-    if given:
-        raise SavedFileError(f"{SOURCE} holds {min(given)!r} for the optimizer, which has no such parameter")
-    optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
 
 
 def load_random(generator: np.random.Generator, state: dict[str, Any]) -> None:

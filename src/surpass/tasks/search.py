@@ -15,6 +15,7 @@ from surpass.machine.instructions import Action, Instruction
 from surpass.machine.interface import Interface
 from surpass.machine.kernel import kernel
 from surpass.machine.state import RUNNING, SIZE, SOLVED, WRONG, State, registers
+from surpass.tasks.drawing import Drawing
 from surpass.tasks.enumeration import ordered_lists
 from surpass.tasks.lists import LISTS, rank
 from surpass.tasks.signature import Signature
@@ -338,6 +339,7 @@ SEARCH = Task(
         assumed={R.is_present: 0},
     ),
     default_teacher="binary_search",
+    drawing=Drawing(positions=NAMES, level="q", bracket=True),
 )
 
 

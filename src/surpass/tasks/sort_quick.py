@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 
 from surpass.machine.calls import FRAME, enter, leave
 from surpass.machine.features import PREVIOUS_ACTION, CurrentFunction, value
@@ -14,7 +15,7 @@ from surpass.tasks.lists import list_inputs, wrongly_sorted
 from surpass.tasks.sorting import FROM_SMALL_LISTS, SORT, SWAP_WITH_NEXT, start_variables, swap
 from surpass.tasks.task import Memory, Task
 from surpass.tasks.teacher import Do, See, teacher
-from surpass.tasks.variables import ASSIGN_VAR, MOVE_VAR, V, one_of, positions, variable_features
+from surpass.tasks.variables import ASSIGN_VAR, MOVE_VAR, NAMES, V, one_of, positions, variable_features
 
 FUNCTIONS = (1, 2)
 
@@ -83,6 +84,29 @@ FUNCTION_CALL = Instruction(
 RETURN = Instruction("Return", variable("l1", *V), does=give_back)
 SWAP = Instruction("Swap", one_of[0], one_of[1], does=swap_variables)
 
+_STANDS = ("function", "previous", *(f"{a} ? {b}" for a, b in combinations(NAMES, 2)), "A[v2] ? A[v4]")
+"""Where variables stand, and the comparison with the last value of a range."""
+_HOLDS = (*_STANDS, *(f"A[{a}] ? A[{b}]" for a, b in combinations(NAMES, 2)))
+"""And what they hold."""
+FROM_FORKS = {
+    "policy": "forks",
+    "views": f"{','.join(_STANDS)};{','.join(_HOLDS)}",
+    "stages": "8-15 15-30",
+    "updates": 25,
+    "updates_per_round": 5,
+    "episodes": 2048,
+    "forks": 6,
+    "step_size": 0.25,
+    "shrink": 20.0,
+    "largest_change": 0.5,
+    "largest_advantage": 5.0,
+    "softness": 4.0,
+    "memory": 0.9,
+    "limit": "60n",
+    "data": "uniform,uniform,uniform,repeats",
+}
+"""Settings of reinforcement learning that try one other action at a time."""
+
 SORT_QUICK = Task(
     name="sort-quick",
     summary="sort a list by swaps, with functions that call themselves",
@@ -101,7 +125,26 @@ SORT_QUICK = Task(
     limit="10n^2",
     sizes=(5, 10, 20, 30, 50, 100, 200, 500, 1000),
     training_sizes=(30, 50),
-    learning={"rl": FROM_SMALL_LISTS, "rl+imitation": {**FROM_SMALL_LISTS, "unroll": 160}},
+    learning={
+        "rl": {
+            **FROM_SMALL_LISTS,
+            "data": "repeats,uniform,few-distinct",
+            "smallest": 5,
+            "largest": 20,
+            "updates": 800,
+            "final_learning_rate": 3e-5,
+        },
+        "rl, forks": {
+            **FROM_FORKS,
+            "start": "zoo:sort-quick/rl-network",
+            "views": ",".join(_HOLDS),
+            "stages": "6-14",
+            "updates": 15,
+            "data": "uniform,repeats,few-distinct",
+        },
+        "rl+imitation": FROM_FORKS,
+        "rl+imitation, network": {**FROM_SMALL_LISTS, "unroll": 160},
+    },
     signature=SORT,
     default_teacher="quick_sort",
 )

@@ -14,8 +14,11 @@ where it has none of its own, and the network learns again, until nothing fails.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -27,8 +30,11 @@ from surpass.bundles import Tensors, take
 from surpass.engine.batch import Batch as Episodes
 from surpass.engine.run import run
 from surpass.errors import DivergedError, SavedFileError, SettingError, UnknownNameError
+from surpass.learning.derived import drawable_sizes
 from surpass.learning.imitation import Imitation, ImitationConfig
+from surpass.learning.outlook import REWARD, STEPS, Outlook, Yardstick
 from surpass.learning.soundness import find_failures
+from surpass.learning.sources import Sources
 from surpass.learning.table_policy.arrays import Sums
 from surpass.learning.table_policy.critic import CriticFit
 from surpass.learning.table_policy.policy import TablePolicy, with_room
@@ -36,7 +42,7 @@ from surpass.learning.table_policy.sampler import Sampler
 from surpass.learning.updates import SOURCE, tensors_under
 from surpass.machine.interface import NO_ACTION
 from surpass.machine.state import Outcome
-from surpass.reading import Batch, Count, Fraction, Many, Seed, Share, Weight, Whole, check_fields, conform
+from surpass.reading import Batch, Count, Fraction, Many, OneOf, Seed, Share, Weight, Whole, check_fields, conform
 from surpass.table import Agent, Table
 from surpass.tasks.task import Instances, Limit, Request, Task, join_instances
 
@@ -62,7 +68,7 @@ class TablePolicyConfig:
     teacher: str = ""
     """Whose choices the table begins with; empty to learn from nothing."""
     seed: Seed = 0
-    policy: str = "table"
+    policy: Annotated[str, OneOf(("table", "network"))] = "table"
     """What is optimised: the logits of a table, or a network (`network`, which has other settings)."""
     stages: str = ""
     """The sizes to learn on, one range after the other, such as `3-6 5-10 10-20`; those of the task if empty."""
@@ -71,6 +77,7 @@ class TablePolicyConfig:
     last_updates: Whole = 0
     """Those of the last stage, if they are not the same."""
     updates_per_round: Many = 20
+    """How many updates a round has; a line of the curves is written after each."""
     episodes: Batch = 8192
     """Episodes that an update plays."""
     step_size: Weight = 0.1
@@ -82,17 +89,19 @@ class TablePolicyConfig:
     with commas between, and several views with | between, such as `v? ? v?,q* | q*`; all but the previous action if
     empty."""
     temperature: Weight = 0.5
+    """How strongly logits are pulled back to where they began, at the start of a stage: to keep a logit of 1, a choice
+    needs an advantage of this much."""
     final_temperature: Weight = 0.05
-    """How strongly logits are pulled back to where they began, at the start and at the end of a stage: to keep a logit
-    of 1, a choice needs an advantage of this much."""
+    """How strongly logits are pulled back at the end of a stage."""
     restart: Weight = 0.0
     """At the start of each stage no logit lies further below the largest of its decision than this; 0 for no bound."""
     sharpness: Weight = 1.0
     """How many times its logits a policy follows at the end of a stage, once at the start: what its most likely actions
     fail on shows while it can still learn it."""
     explored: Fraction = 5e-4
+    """The share of decisions that are made at random at the start of a stage."""
     final_explored: Fraction = 1e-4
-    """The share of decisions that are made at random, at the start and at the end of a stage."""
+    """The share of decisions that are made at random at the end of a stage."""
     straying: Share = 0.0
     """The share of episodes that begin with actions at random, which are not learned from; not so in the last stage."""
     strays: Many = 4
@@ -121,7 +130,10 @@ class TablePolicyConfig:
     wrong_cost: Weight = 1.0
     """What a wrong answer costs, as a share of what all steps up to the limit cost."""
     data: str = "uniform"
-    """The distribution of the instances, or several with commas between, taken in turn."""
+    """What is learned on: distributions and files, separated by commas, each with a weight behind * if it has one;
+    distributions alone, without weights, are taken in turn."""
+    digest: str = ""
+    """The SHA-256 of the files, which is filled in: a run goes on only with the same ones."""
     queries: str = ""
     """The kind of queries, for a task that has several; the task's first if empty."""
     limit: str = ""
@@ -143,13 +155,18 @@ class TablePolicyConfig:
 
     def ranges(self, usual: tuple[int, int]) -> list[tuple[int, int]]:
         """Return the smallest and the largest size of each stage."""
-        found = []
-        for word in self.stages.split() or ["-".join(map(str, usual))]:
-            low, dash, high = word.partition("-")
-            if not (low.isdecimal() and high.isdecimal() and dash and len(word) < 20 and 1 <= int(low) <= int(high)):
-                raise SettingError(f"stages has {word!r}; it must be ranges of sizes, such as 3-6 5-10 10-20")
-            found.append((int(low), int(high)))
-        return found
+        return read_ranges(self.stages, usual)
+
+
+def read_ranges(stages: str, usual: tuple[int, int]) -> list[tuple[int, int]]:
+    """Return the smallest and the largest size of each stage; there is one if none are given."""
+    found = []
+    for word in stages.split() or ["-".join(map(str, usual))]:
+        low, dash, high = word.partition("-")
+        if not (low.isdecimal() and high.isdecimal() and dash and len(word) < 20 and 1 <= int(low) <= int(high)):
+            raise SettingError(f"stages has {word!r}; it must be ranges of sizes, such as 3-6 5-10 10-20")
+        found.append((int(low), int(high)))
+    return found
 
 
 class MostLikely:
@@ -169,13 +186,16 @@ class TablePolicyGradient:
     """A learner that surpasses its teacher, or learns from nothing, by a table of logits."""
 
     def __init__(self, task: Task, config: TablePolicyConfig) -> None:
-        self.task, self.config = task, config
+        self.queries = config.queries or task.inputs.usual_queries
+        self.sources = Sources(task, config.data, self.queries, config.seed, digest=config.digest)
+        self.task, self.config = task, _with_files(config, self.sources)
         self.teacher: Agent | None = teacher_of(task, config.teacher) if config.teacher else None
         self.method = "rl+imitation" if config.teacher else "rl"
-        self.queries = config.queries or task.inputs.usual_queries
         self.limit = Limit.parse(config.limit or task.limit)
-        self.ranges = config.ranges(task.training_sizes)
+        self.ranges = self.config.ranges(task.training_sizes)
+        self.sources.check_sizes(*self.ranges[-1])
         self.updates = self.stage = self.stage_updates = self.mended = 0
+        self.work = 0
         self.is_sound = False
         """Whether the last check of the network found nothing that fails."""
         self.hard: list[str] = []
@@ -214,8 +234,7 @@ class TablePolicyGradient:
     def pupil(self) -> Imitation:
         """The learner of the most likely actions."""
         if self._pupil is None:
-            config = ImitationConfig(task=self.task.name, teacher=self.config.teacher, seed=self.config.seed)
-            self._pupil = Imitation(self.task, config, teacher=self.most_likely)
+            self._pupil = Imitation(self.task, self._pupil_config(), teacher=self.most_likely)
         return self._pupil
 
     @property
@@ -247,6 +266,31 @@ class TablePolicyGradient:
         """Return the network as an agent."""
         return NetworkAgent(name, self.task, self.network)
 
+    def _pupil_config(self, largest: int = max(ImitationConfig.sizes)) -> ImitationConfig:
+        sizes = drawable_sizes(self.task, (size for size in ImitationConfig.sizes if size <= largest)) or (largest,)
+        return ImitationConfig(task=self.task.name, teacher=self.config.teacher, seed=self.config.seed, sizes=sizes)
+
+    def sketch(self, seconds: float) -> Imitation | None:
+        """Return a learner of the most likely actions so far, if no network has begun to learn them.
+
+        It learns for some seconds, and changes nothing here. There is none if nothing has come up often enough.
+        """
+        if not self.is_descending or not self.updates:
+            return None
+        started, largest = time.monotonic(), self.sizes[1]
+        found = Imitation(self.task, self._pupil_config(largest), teacher=self.most_likely)
+        try:
+            found.advance()
+        except SettingError:
+            return None
+        while not found.done and time.monotonic() - started < seconds:
+            found.advance()
+        return found
+
+    def describe(self) -> str:
+        """Return what was saved on the lists of files that were held out, as text."""
+        return "".join(f"{line}\n" for line in self.sources.describe_held_out(self.teacher, self.agent()))
+
     def advance(self) -> dict[str, float]:
         """Make a round of updates, or let the network learn for one, or check it and learn what it fails on."""
         if self.is_descending:
@@ -255,6 +299,38 @@ class TablePolicyGradient:
             return self._mend()
         curve = self.pupil.advance()
         return {"round": curve.pop("round"), "updates": self.updates, **curve}
+
+    def outlook(self, curve: Mapping[str, float]) -> Outlook:
+        """Return how far it has come."""
+        measure = REWARD if self.task.measure == "reward" else STEPS
+        compared = self.yardstick.compare(curve, measure.column)
+        if not self.is_descending and not self.pupil.done:
+            shown = self.pupil.outlook(curve)
+            return replace(shown, doing="the network learns what the table does", compared=compared)
+        share = self.config.updates_per_round
+        if self.is_descending:
+            left = max(share, self._stage_length() - self.stage_updates)
+            left += self.config.updates * max(0, len(self.ranges) - self.stage - 2)
+            left += (self.config.last_updates or self.config.updates) * (self.stage < len(self.ranges) - 1)
+            low, high = self.sizes
+            doing = f"stage {self.stage + 1} of {len(self.ranges)}, sizes {low} to {high}"
+            done, expected = self.updates // share, -(-(self.updates + left) // share)
+        else:
+            doing, done, expected = "the network is checked, and what it fails on is learned", self.mended, None
+        ends = "ends when nothing fails any more"
+        return Outlook(
+            measure=measure, doing=doing, done=done, expected=expected, ends=ends, work=self.work, compared=compared
+        )
+
+    @cached_property
+    def yardstick(self) -> Yardstick:
+        """What the teacher does on the instances of `measured_on`."""
+        return Yardstick(self.task, self.teacher, self.measured_on)
+
+    def measured_on(self, size: int) -> Request:
+        """Return the fresh instances of a size that the most likely actions are measured on."""
+        seed, data = self.config.seed * 1000 + 1, self.task.inputs.usual_data
+        return Request(size=size, count=self.config.checked, seed=seed, data=data, queries=self.queries)
 
     # A round
 
@@ -265,20 +341,17 @@ class TablePolicyGradient:
 
     def _round(self) -> dict[str, float]:
         config, size = self.config, self.sizes[1]
-        if config.restart and not self.stage_updates and self.is_descending:
-            self.policy.soften(config.restart)
-        self._set_temperature()
-        self.policy.refresh()
+        self._begin_round()
         solved = steps = played = 0.0
-        updates = config.updates_per_round if self.is_descending else config.updates
+        updates = config.updates_per_round if self.is_descending else self._mending_updates
         for _ in range(updates):
             outcomes, taken = self.update()
             solved, steps, played = solved + (outcomes == Outcome.SOLVED).sum(), steps + taken, played + len(outcomes)
         if self.is_descending:
             self.stage_updates += config.updates_per_round
             self._end_stage(solved / max(1, played))
-        request = Request(size=size, count=config.checked, seed=config.seed * 1000 + 1, queries=self.queries)
-        results = run(self.most_likely, self.task.draw(request), find_loops=self.task.measure == "steps")
+        drawn = self.task.draw(self.measured_on(size))
+        results = run(self.most_likely, drawn, find_loops=self.task.measure == "steps")
         return {
             "round": self.updates // config.updates_per_round,
             "updates": self.updates,
@@ -288,10 +361,25 @@ class TablePolicyGradient:
             "solved": float(results.solved.mean()),
             "mean_steps": float(results.steps.mean()),
             "mean_reward": float(results.rewards.mean()),
-            "decisions": self.policy.count,
-            "foreseen": self.critic.explained,
+            **self._measures(),
             "failing": len(self.hard),
         }
+
+    @property
+    def _mending_updates(self) -> int:
+        """How many updates are made after a check that found something that fails."""
+        return self.config.updates
+
+    def _begin_round(self) -> None:
+        """Get the policy ready for a round, in place."""
+        if self.config.restart and not self.stage_updates and self.is_descending:
+            self.policy.soften(self.config.restart)
+        self._set_temperature()
+        self.policy.refresh()
+
+    def _measures(self) -> dict[str, float]:
+        """Return what else a round shows."""
+        return {"decisions": self.policy.count, "foreseen": self.critic.explained}
 
     def _set_temperature(self) -> None:
         """Set how much is tried: less and less in the course of a stage."""
@@ -315,7 +403,8 @@ class TablePolicyGradient:
             low, high = self.sizes
             raise DivergedError(
                 f"after {self.stage_updates} updates on sizes {low} to {high} only {solved:.1%} of the episodes are "
-                f"solved, {needs:.0%} are wanted: try more updates, smaller sizes first, or another step_size"
+                f"solved, {needs:.0%} are wanted: try more updates, smaller sizes first, another step_size, or a "
+                "teacher to begin with (rl+imitation)"
             )
 
     def update(self) -> tuple[Ints, float]:
@@ -330,6 +419,7 @@ class TablePolicyGradient:
         strays *= random.random(instances.count) < straying
         strays = np.minimum(strays, limits - 1)
         batch, record, trials = self.sampler.play(instances, limits, strays, generators, config.tried)
+        self.work += int(batch.steps.sum())
         settings = np.array(
             [config.step_cost, config.wrong_cost, self.task.reward.progress, config.trace, config.doubt]
         )
@@ -350,18 +440,22 @@ class TablePolicyGradient:
     def _draw(self) -> Instances:
         """Return the instances of an update: of the sizes of the stage, and some of those that failed.
 
-        Once there are such, they come from every distribution in turn.
+        Once there are such, they come from every distribution in turn; beside files, in every other update.
         """
         config, (low, high) = self.config, self.sizes
         random = np.random.default_rng([config.seed, 3, self.updates])
         sizes = np.sort(random.integers(low, high + 1, config.episodes))
-        names = list(self.task.inputs.draw) if self.hard else config.data.split(",")
+        seed = config.seed * 10_000_000 + self.updates
+        names = list(self.task.inputs.draw) if self.hard else [source.name for source in self.sources.all]
 
         def ask(size: int, wanted: int) -> Request:
-            data, seed = names[(size + self.updates) % len(names)], config.seed * 10_000_000 + self.updates
+            data = names[(size + self.updates) % len(names)]
             return Request(size=size, count=wanted, seed=seed, data=data, queries=self.queries)
 
-        drawn = self.task.draw_each(sizes, high, ask)
+        if self.sources.is_plain or (self.hard and self.updates % 2):
+            drawn = self.task.draw_each(sizes, high, ask)
+        else:
+            drawn = self.sources.draw_between((low, high), config.episodes, seed)
         if not self.hard:
             return drawn
         few = round(HARD_SHARE * config.episodes)
@@ -420,19 +514,36 @@ class TablePolicyGradient:
         if self.is_sound:
             return {"round": self.mended, "updates": self.updates, "failing": 0, "observations": len(table)}
         self.hard = [*dict.fromkeys([*self.hard, *failures])][-MOST_HARD:]
-        self.policy.teacher = Table(self.task, network)
+        self._teach(Table(self.task, network))
         curve = self._round()
         self.pupil.learn_again(table.observations)
         return {**curve, "failing": len(failures)}
 
+    def _teach(self, answers: Table) -> None:
+        """Let the policy begin with other answers where it has none of its own."""
+        self.policy.teacher = answers
+
     # State
 
-    def save_state(self) -> tuple[Tensors, dict[str, Any]]:
-        """Return everything that `load_state` needs to go on exactly from here."""
+    def _save_policy(self) -> Tensors:
         count = self.policy.count
         tensors = {f"table.{name}": array for name, array in self.policy.save().items()}
         tensors |= self.critic.save(count) if len(self.critic.critic.visits) else {}
-        tensors |= {"kept.advantages": self._advantages[:count], "kept.counts": self._counts[:count]}
+        return tensors | {"kept.advantages": self._advantages[:count], "kept.counts": self._counts[:count]}
+
+    def _load_policy(self, tensors: Tensors) -> None:
+        self.policy.load(tensors_under("table.", tensors))
+        count = self.policy.count
+        if count:
+            self.critic.load(tensors, count)
+        for name, array in (("advantages", self._advantages), ("counts", self._counts)):
+            kept = tensors.get(f"kept.{name}", array)
+            like = np.zeros((min(len(kept), count), self.policy.width))
+            setattr(self, f"_{name}", take(tensors, f"kept.{name}", like, SOURCE))
+
+    def save_state(self) -> tuple[Tensors, dict[str, Any]]:
+        """Return everything that `load_state` needs to go on exactly from here."""
+        tensors = self._save_policy()
         record: dict[str, Any] = {"pupil": None, "hard": self.hard, "is_sound": self.is_sound}
         record |= {name: getattr(self, name) for name in ("updates", "stage", "stage_updates", "mended")}
         if not self.is_descending:
@@ -450,18 +561,18 @@ class TablePolicyGradient:
         self._begin()
         for name in ("updates", "stage", "stage_updates", "mended", "is_sound", "hard"):
             setattr(self, name, state[name])
-        self.policy.load(tensors_under("table.", tensors))
-        count = self.policy.count
-        if count:
-            self.critic.load(tensors, count)
-        for name, array in (("advantages", self._advantages), ("counts", self._counts)):
-            kept = tensors.get(f"kept.{name}", array)
-            like = np.zeros((min(len(kept), count), self.policy.width))
-            setattr(self, f"_{name}", take(tensors, f"kept.{name}", like, SOURCE))
+        self._load_policy(tensors)
         if not self.is_descending:
             if state["pupil"] is None:
                 raise SavedFileError(f"{SOURCE} has no network, although all stages are done")
             self.pupil.load_state(tensors_under("pupil.", tensors), state["pupil"])
+
+
+def _with_files(config: TablePolicyConfig, sources: Sources) -> TablePolicyConfig:
+    """Return the settings with the checksum of files and, unless they say otherwise, the lengths of their lists."""
+    if not sources.has_files:
+        return config
+    return replace(config, digest=sources.digest, stages=config.stages or "{}-{}".format(*sources.lengths))
 
 
 def _between(first: float, last: float, share: float) -> float:

@@ -1,0 +1,349 @@
+"""Policy gradient from forks.
+
+An update plays episodes by the most likely actions. Then it plays each some more times, on the same instance, with
+another action at one step: a fork. The difference between the two is the advantage of that action at that step. Nothing
+else differs, so that there is hardly any noise in it, and an action that saves one step in a thousand is seen to.
+
+For a policy that seldom takes other than its most likely actions this is the policy gradient, with what came without
+the other action as the baseline; for a table of logits the natural gradient adds the advantages to the logits.
+
+Some episodes stray first: they take another action, and fork where it has led to something that the most likely actions
+never come to. So it is known what can be made of an action that pays only together with another one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from surpass.agents import find_agent
+from surpass.arrays import Ints, Reals
+from surpass.bundles import Tensors
+from surpass.engine.batch import Batch as Episodes
+from surpass.errors import SettingError, UnknownNameError
+from surpass.learning.forks.play import go_on, observe, part_of, play, player_of, returns_of, start, take_step
+from surpass.learning.forks.policy import SummedPolicy, read_views
+from surpass.learning.table_policy.learner import TablePolicyGradient, read_ranges
+from surpass.learning.updates import tensors_under
+from surpass.machine.interface import NO_ACTION
+from surpass.machine.state import Outcome
+from surpass.reading import Batch, Fraction, Many, Seed, Share, Weight, Whole, check_fields
+from surpass.table import EMPTY, Agent, Table
+from surpass.tasks.task import Instances, Limit
+
+LOWEST, HIGHEST = -8.0, 12.0
+"""How far a view's logits may go."""
+MOST_KEPT = 300_000
+"""How many observations of the last update are asked about at once at the start of the next."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForkConfig:
+    """How `ForkPolicyGradient` learns. Every field is part of the recipe."""
+
+    task: str
+    teacher: str = ""
+    """Whose actions the policy begins with."""
+    start: str = ""
+    """An agent whose actions the policy begins with if there is no teacher, such as zoo:sort-quick/rl-network."""
+    seed: Seed = 0
+    policy: str = "forks"
+    """What is optimised: a table whose logits are sums, by forks, or something else that has other settings."""
+    stages: str = ""
+    """The sizes to learn on, one range after the other, such as `3-6 5-10 10-20`; those of the task if empty."""
+    updates: Many = 100
+    """The updates of each stage, more if its sizes are not solved by then."""
+    last_updates: Whole = 0
+    """Those of the last stage, if they are not the same."""
+    updates_per_round: Many = 10
+    episodes: Batch = 2048
+    """Episodes that an update plays."""
+    forks: Many = 4
+    """How many times each episode is played again, with another action at one step."""
+    views: str = ""
+    """What is learned together: features with commas between, views with semicolons; the last view is all features."""
+    straying: Share = 0.3
+    """The share of forks in episodes that have strayed before."""
+    strays: Many = 4
+    """At which of the first so many observations that are new they fork."""
+    fresh: Share = 0.3
+    """The share of forks that try an action at random: one operand changed, one from elsewhere, or any."""
+    largest_advantage: Weight = 50.0
+    """The most that an advantage counts for."""
+    step_size: Weight = 0.3
+    """What an advantage of 1 adds to a logit."""
+    softness: Weight = 3.0
+    """The logit that the teacher's actions begin with, where others have 0."""
+    memory: Fraction = 0.8
+    """What is left of an advantage when the action is tried in the next update."""
+    shrink: Weight = 3.0
+    """How many more times each action is taken to have been tried, with no advantage."""
+    largest_change: Weight = 1.0
+    """The most that an update changes a logit by."""
+    decay: Share = 0.0
+    """The share of its logit that an action loses in an update in which it is tried."""
+    step_cost: Weight = 1.0
+    """What a step costs."""
+    wrong_cost: Weight = 1.0
+    """What a wrong answer costs, as a share of what all steps up to the limit cost."""
+    data: str = "uniform"
+    """The distribution of the instances, or several with commas between, taken in turn."""
+    queries: str = ""
+    """The kind of queries, for a task that has several; the task's first if empty."""
+    limit: str = ""
+    """The step limit while learning; the task's if empty."""
+    solved: Share = 0.98
+    """The share of a stage's episodes that must be solved before the next begins."""
+    mending: Whole = 40
+    """How many times the network may be checked, and what it fails on learned,"""
+    mending_updates: Many = 20
+    """in so many updates each time."""
+    checked: Batch = 200
+    """Fresh instances on which the most likely actions are measured at the end of each round."""
+
+    def __post_init__(self) -> None:
+        if self.policy != "forks":
+            raise UnknownNameError("policy", self.policy, ("forks",))
+        check_fields(self)
+        if self.limit:
+            Limit.parse(self.limit)
+        self.ranges((1, 1))
+
+    def ranges(self, usual: tuple[int, int]) -> list[tuple[int, int]]:
+        """Return the smallest and the largest size of each stage."""
+        return read_ranges(self.stages, usual)
+
+
+class Greedy:
+    """The most likely actions of a policy as an agent."""
+
+    def __init__(self, policy: SummedPolicy) -> None:
+        self.policy, self.task, self.name = policy, policy.task, "rl"
+
+    def actions(self, observations: Ints) -> Ints:
+        """Return the action [m] for each packed observation [m], or `NO_ACTION`."""
+        return self.policy.best_actions(observations)
+
+
+class Path:
+    """An agent that answers only where the first view shows what it showed on the way of the most likely actions."""
+
+    def __init__(self, greedy: Table, policy: SummedPolicy, observations: Ints) -> None:
+        self.greedy, self.policy, self.task, self.name = greedy, policy, policy.task, "path"
+        self._shown = np.unique(policy.see(observations, 0))
+
+    def actions(self, observations: Ints) -> Ints:
+        """Return the action [m] for each packed observation [m], or `NO_ACTION`."""
+        is_known = np.isin(self.policy.see(observations, 0), self._shown)
+        return np.where(is_known, self.greedy.actions(observations), NO_ACTION)
+
+
+class ForkPolicyGradient(TablePolicyGradient):
+    """A learner that surpasses its teacher by trying one action at a time."""
+
+    config: ForkConfig
+
+    def _begin(self) -> None:
+        config, views = self.config, read_views(self.task, self.config.views)
+        first = self.teacher or self._find_start()
+        self.policy = SummedPolicy(self.task, Table.of(first), config.softness, views)
+        self._kept: Ints = np.zeros(0, np.int64)
+        """Observations that came up in the last update."""
+        self._gained = 0.0
+        """By how much the last update made the same instances better, or would have made them worse."""
+        self._pupil = None
+
+    def _find_start(self) -> Agent:
+        """Return the agent that the policy begins with where there is no teacher."""
+        if not self.config.start:
+            raise SettingError(
+                "policy=forks changes what solves the task already: name a teacher, or an agent as start"
+            )
+        found = find_agent(self.config.start)
+        if found.task is not self.task or not isinstance(found, Agent):
+            raise SettingError(f"start is {self.config.start!r}; it must be an agent of {self.task.name} with a table")
+        return found
+
+    @property
+    def most_likely(self) -> Greedy:
+        """What the network learns."""
+        return Greedy(self.policy)
+
+    @property
+    def _mending_updates(self) -> int:
+        return self.config.mending_updates
+
+    def _begin_round(self) -> None:
+        """There is nothing to get ready: what is tried does not change in the course of a stage."""
+
+    def _measures(self) -> dict[str, float]:
+        return {"decisions": self.policy.count, "gained": self._gained}
+
+    def _teach(self, answers: Table) -> None:
+        """The policy answers everywhere: the network has nothing to teach it."""
+
+    # An update
+
+    def update(self) -> tuple[Ints, float]:
+        """Make one update; return how the episodes ended that were played by the most likely actions, and all steps."""
+        config, task = self.config, self.task
+        random = np.random.default_rng([config.seed, 2, self.updates])
+        instances = self._draw()
+        limits = self.limit.steps(instances.sizes)
+        table = Table(task, self.most_likely)
+        table.extend(self._kept)
+        whole, worth, path = self._play(table, instances, limits)
+        which = np.repeat(np.flatnonzero(whole.steps > 0), config.forks)
+        if which.size and path.size:
+            before = self.policy.logits[: self.policy.count].copy()
+            self._fork(instances, limits, whole, worth, which, table, path, random)
+            self._take_back_if_worse(before, instances, limits, worth, path)
+        self._kept = table.observations if len(table) < MOST_KEPT else path
+        self.updates += 1
+        return whole.outcomes, float(whole.steps.sum())
+
+    def _play(self, table: Table, instances: Instances, limits: Ints) -> tuple[Episodes, Reals, Ints]:
+        """Play instances by a table; return how they ended, what they brought, and what was seen."""
+        player = player_of(table, find_loops=True, is_counting=True)
+        batch = player.finish(start(self.task, instances), limits)
+        worth = returns_of(self.task, batch, limits, self.config.step_cost, self.config.wrong_cost)
+        return batch, worth, np.sort(table.keys[(player.counts > 0) & (table.keys != EMPTY)])
+
+    def _take_back_if_worse(self, before: Reals, instances: Instances, limits: Ints, worth: Reals, path: Ints) -> None:
+        """Take the changes of an update back if the same instances now bring less, and blame what did it.
+
+        `before` [c] are the logits that there were, `worth` [B] is what instances brought, and `path` what was seen.
+        """
+        policy = self.policy
+        table = Table(self.task, self.most_likely)
+        table.extend(path)
+        _, now, _ = self._play(table, instances, limits)
+        self._gained = float((now - worth).mean())
+        if self._gained >= 0:
+            return
+        worse = np.flatnonzero(now < worth)
+        _, _, seen = self._play(table, instances.rows(worse), limits[worse])
+        did = table.actions(seen)
+        policy.logits[: policy.count] = 0.0
+        policy.logits[: len(before)] = before
+        changed = np.flatnonzero(policy.best_actions(seen) != did)
+        if changed.size:
+            self._learn(seen[changed], did[changed], np.full(changed.size, (now - worth)[worse].mean()))
+
+    def _fork(
+        self,
+        instances: Instances,
+        limits: Ints,
+        whole: Episodes,
+        worth: Reals,
+        which: Ints,
+        table: Table,
+        path: Ints,
+        random: np.random.Generator,
+    ) -> None:
+        """Play some episodes [F] again with one other action each, and learn from what came of it."""
+        config, task = self.config, self.task
+        familiar = np.unique(table.actions(path))
+        familiar = familiar[familiar != NO_ACTION]
+        limits = limits[which]
+        at = random.integers(0, whole.steps[which])
+        batch = play(table, start(task, instances.rows(which)), at, find_loops=False)
+        straying = np.flatnonzero(random.random(len(which)) < config.straying)
+        usual = np.setdiff1d(np.arange(len(which)), straying)
+        parts = [(part_of(batch, usual), worth[which[usual]], limits[usual])]
+        if straying.size:
+            parts.append(self._stray(part_of(batch, straying), limits[straying], table, path, familiar, random))
+        for episodes, usually, most in parts:
+            if not len(most):
+                continue
+            go_on(episodes)
+            seen = observe(task, episodes)
+            tried = self._try(seen, table.actions(seen), familiar, random)
+            episodes = take_step(task, episodes, tried, most)
+            episodes = play(table, episodes, most, find_loops=True)
+            came = returns_of(task, episodes, most, config.step_cost, config.wrong_cost)
+            self._learn(seen, tried, came - usually)
+
+    def _stray(
+        self, batch: Episodes, limits: Ints, table: Table, path: Ints, familiar: Ints, random: np.random.Generator
+    ) -> tuple[Episodes, Reals, Ints]:
+        """Let episodes take another action and go on until they see something new.
+
+        Return those that do, what comes of them if they go on by the most likely actions, and their limits.
+        """
+        config, task = self.config, self.task
+        go_on(batch)
+        seen = observe(task, batch)
+        batch = take_step(task, batch, self._try(seen, table.actions(seen), familiar, random), limits)
+        known = Table(task, Path(table, self.policy, path))
+        skipped = random.integers(0, config.strays, len(limits))
+        for turn in range(config.strays):
+            batch = play(known, batch, limits, find_loops=True)
+            skipping = np.flatnonzero((batch.outcomes == Outcome.NO_ACTION) & (skipped > turn))
+            if not skipping.size:
+                break
+            outcomes = batch.outcomes.copy()
+            batch.outcomes[skipping] = Outcome.RUNNING
+            batch = take_step(task, batch, np.maximum(table.actions(observe(task, batch)), 0), limits)
+            others = np.setdiff1d(np.arange(len(limits)), skipping)
+            batch.outcomes[others] = outcomes[others]
+        new = np.flatnonzero(batch.outcomes == Outcome.NO_ACTION)
+        if not new.size:
+            return part_of(batch, new), np.zeros(0), limits[new]
+        batch, limits = part_of(batch, new), limits[new]
+        usual = part_of(batch, np.arange(len(new)))
+        go_on(usual)
+        usual = play(table, usual, limits, find_loops=True)
+        return batch, returns_of(task, usual, limits, config.step_cost, config.wrong_cost), limits
+
+    def _try(self, observations: Ints, best: Ints, familiar: Ints, random: np.random.Generator) -> Ints:
+        """Return an action [m] other than the best [m] for each observation [m]."""
+        interface, count = self.task.interface, len(observations)
+        tried = self.policy.draw_others(observations, best, random.random(count))
+        is_fresh = (random.random(count) < self.config.fresh) | (tried == NO_ACTION)
+        instructions = random.integers(0, len(interface.instructions), count)
+        sizes = np.array([len(i.operands) for i in interface.instructions])
+        radices = np.ones((len(sizes), max(1, sizes.max())), np.int64)
+        for k, instruction in enumerate(interface.instructions):
+            radices[k, : sizes[k]] = [len(operand.values) for operand in instruction.operands]
+        weights, offsets = interface.operand_weights, np.array(interface.offsets)
+        operands = random.integers(0, radices[instructions])
+        anything = offsets[instructions] + (operands * weights[instructions, : operands.shape[1]]).sum(axis=1)
+        known = familiar[random.integers(0, max(1, len(familiar)), count)] if len(familiar) else anything
+        rows = interface.action_rows[np.maximum(best, 0)]
+        slots = random.integers(0, np.maximum(sizes[rows[:, 0]], 1))
+        near = rows[:, 1:].copy()
+        moves = random.integers(1, np.maximum(radices[rows[:, 0], slots], 2))
+        places = np.arange(count)
+        near[places, slots] = (near[places, slots] + moves) % radices[rows[:, 0], slots]
+        changed = offsets[rows[:, 0]] + (near * weights[rows[:, 0], : near.shape[1]]).sum(axis=1)
+        kind = random.integers(0, 3, count)
+        fresh = np.where(kind == 0, anything, np.where(kind == 1, known, changed))
+        return np.where(is_fresh, fresh, tried)
+
+    def _learn(self, observations: Ints, tried: Ints, advantages: Reals) -> None:
+        """Add the advantages [m] of actions [m] to their logits in every view of the observations [m], in place."""
+        config, policy = self.config, self.policy
+        advantages = np.minimum(advantages, config.largest_advantage)
+        cells = policy.cells_of(observations, tried)
+        touched, places = np.unique(cells, return_inverse=True)
+        places = places.reshape(cells.shape)
+        sums, counts = np.zeros((2, len(touched)))
+        for v in range(cells.shape[1]):
+            np.add.at(sums, places[:, v], advantages)
+            np.add.at(counts, places[:, v], 1.0)
+        policy.sums[touched] = config.memory * policy.sums[touched] + sums
+        policy.counts[touched] = config.memory * policy.counts[touched] + counts
+        change = config.step_size * policy.sums[touched] / (policy.counts[touched] + config.shrink)
+        change = np.clip(change, -config.largest_change, config.largest_change)
+        moved = (1 - config.decay) * policy.logits[touched] + change
+        policy.logits[touched] = np.clip(moved, LOWEST, HIGHEST)
+
+    # State
+
+    def _save_policy(self) -> Tensors:
+        return {f"cells.{name}": array for name, array in self.policy.save().items()}
+
+    def _load_policy(self, tensors: Tensors) -> None:
+        self.policy.load(tensors_under("cells.", tensors))

@@ -1,0 +1,66 @@
+"""Every command of the README and the docs works, in the order in which its page gives them.
+
+A command that learns, checks or measures for long is given a small effort here; with SURPASS_LONG_TESTS it runs as it
+stands.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from surpass.cli.main import app
+from tests.long import LONG
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "tasks").glob("*.md"))]
+
+SMALL = {
+    "check": "--up-to 4 --sizes 10 --instances 2 --effort 500",
+    "evaluate": "--instances 5",
+    "learn": "--minutes 0.05 --sizes 5 --instances 5",
+    "report": "",
+    "reproduce": "--instances 2",
+}
+"""What is added to a command, by its verb, so that it takes a second or two."""
+APART = {"sweep": "a sweep is many runs", "reproduce": "tables are many evaluations"}
+"""Verbs whose commands run only in the long form, with the reason; others test them on smaller grids and tables."""
+
+
+def commands(page: Path) -> list[list[str]]:
+    """Return the words of each command of surpass in the shell blocks of a page."""
+    blocks = re.findall(r"```sh\n(.*?)```", page.read_text(), re.DOTALL)
+    lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
+    return [words for line in lines if (words := shlex.split(line, comments=True))]
+
+
+def run(words: list[str]) -> None:
+    """Run a command in this process; a short form of it unless long tests are asked for."""
+    program, verb, *_ = words
+    assert program == "surpass", f"{words} is no command of surpass; only those stand in blocks marked sh"
+    if not LONG and verb in APART:
+        return
+    small = "" if LONG else SMALL.get(verb, "")
+    added = shlex.split(small)
+    for name, value in zip(added[::2], added[1::2], strict=True):
+        if name not in words:
+            words = [*words, name, value]
+    app(words[1:], standalone_mode=False)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=lambda page: page.stem)
+def test_the_commands_of_a_page_work(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "my-lists.csv").write_text("".join(f"{k % 7},{k % 5},9,1,{k % 3}\n" for k in range(60)))
+    for words in commands(page):
+        run(words)
+
+
+def test_links_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+            assert target.startswith("http") or (page.parent / target).exists(), f"{page.name} links to {target}"

@@ -1,0 +1,204 @@
+"""Policy gradient from forks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from surpass.arrays import Ints, Reals
+from surpass.engine.run import run
+from surpass.errors import SavedFileError, SettingError, UnknownNameError
+from surpass.learning.forks.learner import ForkConfig, ForkPolicyGradient
+from surpass.learning.forks.play import go_on, observe, play, returns_of, start, take_step
+from surpass.learning.forks.policy import SummedPolicy, read_views
+from surpass.learning.methods import new_learner
+from surpass.machine.interface import NO_ACTION
+from surpass.table import Table
+from surpass.tasks.registry import find_task
+from surpass.tasks.task import Request
+
+STANDS = "function,previous,v1 ? v2,v1 ? v3,v2 ? v3,v2 ? v4,v3 ? v4,A[v2] ? A[v4]"
+
+
+def learner_of(task: str = "sort-quick", teacher: str = "quick_sort", **settings: object) -> ForkPolicyGradient:
+    chosen: dict[str, object] = {"stages": "4-8", "episodes": 40, "updates": 4, "checked": 10, **settings}
+    config = ForkConfig(task=task, teacher=teacher, **chosen)  # type: ignore[arg-type]
+    return ForkPolicyGradient(find_task(task), config)
+
+
+def policy_of(views: str = STANDS) -> SummedPolicy:
+    """Return a policy of sort-quick with actions that were tried where quick sort comes, and random logits."""
+    task = find_task("sort-quick")
+    learner = learner_of()
+    table = Table.of(learner.teacher)  # type: ignore[arg-type]
+    run(table, task.draw(Request(size=6, count=30, seed=1)))
+    policy = SummedPolicy(task, table, 2.0, read_views(task, views))
+    random = np.random.default_rng(3)
+    seen = random.choice(table.observations, 400)
+    policy.cells_of(seen, random.integers(0, 12, 400))
+    policy.logits[: policy.count] = random.normal(size=policy.count)
+    return policy
+
+
+def sums_of(policy: SummedPolicy, observation: int) -> dict[int, float]:
+    """Return the logits of an observation, found by going through all cells."""
+    found: dict[int, float] = {}
+    taught = int(policy.taught(np.array([observation]))[0])
+    if taught != NO_ACTION:
+        found[taught] = policy.softness
+    for row in policy.rows_of(np.array([observation]))[0].tolist():
+        cell = int(policy.heads[row]) if row >= 0 else -1
+        while cell >= 0:
+            action = int(policy.actions[cell])
+            found[action] = found.get(action, 0.0) + float(policy.logits[cell])
+            cell = int(policy.following[cell])
+    return found
+
+
+def test_the_best_action_has_the_largest_sum_over_the_views() -> None:
+    policy = policy_of()
+    seen = policy.teacher.observations[:100]  # type: ignore[union-attr]
+    best = policy.best_actions(seen)
+    for observation, action in zip(seen.tolist(), best.tolist(), strict=True):
+        sums = sums_of(policy, observation)
+        assert action == max(sums, key=lambda a: sums[a])
+    assert (best != policy.taught(seen)).any()
+
+
+def test_others_are_drawn_as_often_as_their_logits_say() -> None:
+    policy = policy_of()
+    seen = policy.teacher.observations  # type: ignore[union-attr]
+    observation = max(seen.tolist(), key=lambda one: len(sums_of(policy, one)))
+    sums = sums_of(policy, observation)
+    best = int(policy.best_actions(np.array([observation]))[0])
+    many = np.full(20_000, observation)
+    drawn = policy.draw_others(many, np.full(20_000, best), np.random.default_rng(2).random(20_000))
+    shares = {action: np.exp(logit) for action, logit in sums.items() if action != best}
+    assert len(shares) > 3
+    for action, share in shares.items():
+        assert (drawn == action).mean() == pytest.approx(share / sum(shares.values()), abs=0.015)
+    assert not (drawn == best).any()
+
+
+def test_what_is_learned_in_a_view_is_known_wherever_it_shows_the_same() -> None:
+    task = find_task("sort-quick")
+    policy = SummedPolicy(task, None, 2.0, read_views(task, "previous"))
+    stride = task.interface.strides[task.interface.feature_index["previous"]]
+    here, alike, other = 5 * stride + 1, 5 * stride + 2, 6 * stride + 1
+    cells = policy.cells_of(np.array([here]), np.array([7]))
+    policy.logits[cells[0, 0]] = 1.0
+    np.testing.assert_array_equal(policy.best_actions(np.array([here, alike, other])), [7, 7, NO_ACTION])
+
+
+def test_an_advantage_is_what_one_other_action_changes_on_the_same_instance(monkeypatch: pytest.MonkeyPatch) -> None:
+    learner = learner_of(straying=0.0, limit="60n")
+    task, found = learner.task, []
+
+    def keep(observations: Ints, tried: Ints, advantages: Reals) -> None:
+        found.append((observations, tried, advantages))
+
+    monkeypatch.setattr(learner, "_learn", keep)
+    learner.update()
+    learner.updates = 0
+    (observations, tried, advantages) = found[0]
+    assert len(observations) > 100
+    # Every fork is found again: some step of some instance shows the observation, and the action changes as much there.
+    instances, table = learner._draw(), Table.of(learner.teacher)  # type: ignore[arg-type]
+    limits = learner.limit.steps(instances.sizes)
+    whole = play(table, start(task, instances), limits, find_loops=True)
+    worth = returns_of(task, whole, limits, 1.0, 1.0)
+    for k in range(0, len(observations), 16):
+        is_found = False
+        for at in range(int(whole.steps.max())):
+            batch = play(table, start(task, instances), np.minimum(at, limits), find_loops=False)
+            here = np.flatnonzero((batch.steps == at) & (whole.steps > at))
+            here = here[observe(task, batch)[here] == observations[k]]
+            if not here.size:
+                continue
+            go_on(batch)
+            batch = take_step(task, batch, np.full(len(limits), tried[k]), limits)
+            batch = play(table, batch, limits, find_loops=True)
+            came = returns_of(task, batch, limits, 1.0, 1.0)
+            is_found |= bool(np.isclose((came - worth)[here], advantages[k]).any())
+        assert is_found
+
+
+@pytest.mark.parametrize("task", ["sort-bubble", "sort-quick", "search", "knapsack"])
+def test_it_runs_on_every_task_with_a_table(task: str) -> None:
+    learner = new_learner(
+        find_task(task),
+        "rl+imitation",
+        settings={"policy": "forks", "episodes": "20", "stages": "3-5", "updates": "3", "updates_per_round": "3"},
+    )
+    assert isinstance(learner, ForkPolicyGradient)
+    curve = learner.advance()
+    assert curve["decisions"] > 50
+
+
+def test_updates_that_make_instances_worse_are_taken_back() -> None:
+    learner = learner_of(episodes=60, step_size=100.0, shrink=0.0, largest_change=50.0)
+    for _ in range(4):
+        learner.update()
+        instances = learner.task.draw(Request(size=6, count=50, seed=2))
+        results, teachers = run(learner.most_likely, instances), run(learner.teacher, instances)  # type: ignore[arg-type]
+        assert results.rewards.mean() > 1.5 * teachers.rewards.mean()
+
+
+def test_the_number_of_threads_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for threads in ("1", "2"):
+        monkeypatch.setenv("SURPASS_THREADS", threads)
+        learner = learner_of()
+        learner.update()
+        found.append(learner.policy.save())
+    assert found[0].keys() == found[1].keys()
+    for name, array in found[0].items():
+        np.testing.assert_array_equal(array, found[1][name], err_msg=name)
+
+
+def test_a_restored_learner_goes_on_exactly_as_the_first() -> None:
+    first, second = (learner_of(updates_per_round=2, updates=6, views=STANDS) for _ in range(2))
+    first.advance()
+    second.load_state(*first.save_state())
+    assert not first.advance().keys() ^ second.advance().keys()
+    states = [learner.save_state() for learner in (first, second)]
+    assert states[0][1] == states[1][1]
+    assert states[0][0].keys() == states[1][0].keys()
+    for name, array in states[0][0].items():
+        np.testing.assert_array_equal(array, states[1][0][name], err_msg=name)
+
+
+def test_a_damaged_state_is_refused() -> None:
+    learner = learner_of(updates_per_round=1, updates=1, stages="4-8 4-8", solved=0.0)
+    learner.advance()
+    tensors, record = learner.save_state()
+    for change in (
+        {"cells.following": np.arange(len(tensors["cells.following"]))},
+        {"cells.heads": np.full_like(tensors["cells.heads"], 10**6)},
+        {"cells.actions": np.full_like(tensors["cells.actions"], 10**6)},
+        {"cells.view0.rows": tensors["cells.view0.rows"][1:]},
+        {"cells.view0.shown": np.zeros_like(tensors["cells.view0.shown"])},
+        {"cells.logits": tensors["cells.logits"][1:]},
+    ):
+        with pytest.raises(SavedFileError):
+            learner_of(stages="4-8 4-8").load_state({**tensors, **change}, record)
+
+
+def test_settings_that_are_none_are_refused() -> None:
+    with pytest.raises(UnknownNameError, match="unknown feature 'v9'"):
+        learner_of(views="previous;v9")
+    with pytest.raises(SettingError, match="stages has '5'"):
+        learner_of(stages="5")
+    with pytest.raises(UnknownNameError, match="unknown policy 'other'"):
+        ForkConfig(task="sort-quick", policy="other")
+
+
+def test_it_beats_its_teacher_on_short_lists() -> None:
+    gently = {"step_size": 0.15, "shrink": 20.0, "largest_change": 0.3, "largest_advantage": 5.0, "softness": 2.0}
+    learner = learner_of(views=STANDS, episodes=400, forks=6, stages="8-12", memory=0.9, limit="60n", **gently)
+    for _ in range(24):
+        learner.update()
+    instances = learner.task.draw(Request(size=12, count=300, seed=9))
+    results, teachers = run(learner.most_likely, instances), run(learner.teacher, instances)  # type: ignore[arg-type]
+    assert results.solved.all()
+    assert results.steps.mean() < teachers.steps.mean() - 2.0
