@@ -331,7 +331,7 @@ def test_settings_are_listed_with_their_values(surpass) -> None:  # type: ignore
     code, shown, _ = surpass(*words, "--set", "updates=7", "--settings")
     assert code == 0
     lines = shown.splitlines()
-    assert {"teacher = bracket_search", "updates = 7", "policy = table", "watched = 6"} <= set(lines)
+    assert {"teacher = bracket_search", "updates = 7", "unroll = 50"} <= set(lines)
 
 
 @pytest.mark.parametrize("name", ["thesis.tex", "checkpoints/best.pt"])
