@@ -46,7 +46,7 @@ class ForkConfig:
     teacher: str = ""
     """Whose actions the policy begins with."""
     start: str = ""
-    """An agent whose actions the policy begins with if there is no teacher, such as zoo:sort-quick/rl-network."""
+    """An agent whose actions the policy begins with if there is no teacher, such as zoo:sort-quick/rl."""
     seed: Seed = 0
     policy: str = "forks"
     """What is optimised: a table whose logits are sums, by forks, or something else that has other settings."""
