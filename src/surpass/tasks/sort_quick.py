@@ -136,7 +136,7 @@ SORT_QUICK = Task(
         },
         "rl, forks": {
             **FROM_FORKS,
-            "start": "zoo:sort-quick/rl-network",
+            "start": "zoo:sort-quick/rl",
             "views": ",".join(_HOLDS),
             "stages": "6-14",
             "updates": 15,

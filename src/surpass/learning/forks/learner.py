@@ -47,7 +47,7 @@ class ForkConfig:
     teacher: str = ""
     """Whose actions the policy begins with."""
     start: str = ""
-    """An agent whose actions the policy begins with if there is no teacher, such as zoo:sort-quick/rl-network."""
+    """An agent whose actions the policy begins with if there is no teacher, such as zoo:sort-quick/rl."""
     seed: Seed = 0
     policy: Annotated[str, OneOf(("forks", "table", "network"))] = "forks"
     """What is optimised: a table whose logits are sums, by forks, or something else that has other settings."""
