@@ -57,6 +57,7 @@ class ForkConfig:
     last_updates: Whole = 0
     """Those of the last stage, if they are not the same."""
     updates_per_round: Many = 10
+    """How many updates a round has; a line of the curves is written after each."""
     episodes: Batch = 2048
     """Episodes that an update plays."""
     forks: Many = 4
@@ -89,6 +90,8 @@ class ForkConfig:
     """What a wrong answer costs, as a share of what all steps up to the limit cost."""
     data: str = "uniform"
     """The distribution of the instances, or several with commas between, taken in turn."""
+    digest: str = ""
+    """The SHA-256 of the files, which is filled in: a run goes on only with the same ones."""
     queries: str = ""
     """The kind of queries, for a task that has several; the task's first if empty."""
     limit: str = ""
@@ -96,9 +99,9 @@ class ForkConfig:
     solved: Share = 0.98
     """The share of a stage's episodes that must be solved before the next begins."""
     mending: Whole = 40
-    """How many times the network may be checked, and what it fails on learned,"""
+    """How many times the network may be checked, and what it fails on learned."""
     mending_updates: Many = 20
-    """in so many updates each time."""
+    """How many updates are made each time to learn what it fails on."""
     checked: Batch = 200
     """Fresh instances on which the most likely actions are measured at the end of each round."""
 
@@ -201,6 +204,7 @@ class ForkPolicyGradient(TablePolicyGradient):
             self._take_back_if_worse(before, instances, limits, worth, path)
         self._kept = table.observations if len(table) < MOST_KEPT else path
         self.updates += 1
+        self.work += int(whole.steps.sum())
         return whole.outcomes, float(whole.steps.sum())
 
     def _play(self, table: Table, instances: Instances, limits: Ints) -> tuple[Episodes, Reals, Ints]:
