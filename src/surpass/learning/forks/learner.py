@@ -206,7 +206,6 @@ class ForkPolicyGradient(StagedLearner):
             self._take_back_if_worse(before, instances, limits, worth, path)
         self._kept = table.observations if len(table) < MOST_KEPT else path
         self.updates += 1
-        self.work += int(whole.steps.sum())
         return whole.outcomes, float(whole.steps.sum())
 
     def _play(self, table: Table, instances: Instances, limits: Ints) -> tuple[Episodes, Reals, Ints]:
