@@ -15,6 +15,7 @@ demo: $(INSTALLED)  ## learn to search with RL + imitation, and print the result
 	$(BIN)/surpass reproduce table3 --quick --stand-in zoo:search/rl+imitation-binary_search=runs/demo
 	$(BIN)/surpass evaluate runs/demo --against teacher:linear_search --sizes 5,10,20,30,50,100,200
 	$(BIN)/surpass evaluate runs/demo --against teacher:binary_search --sizes 5,10,20,30,50,100,200
+	@echo "What was learned, as a page for your browser: $(CURDIR)/runs/demo/report.html"
 
 test: $(INSTALLED)  ## every test
 	$(BIN)/python -m pytest -n 2 --dist worksteal

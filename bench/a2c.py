@@ -6,21 +6,18 @@ from importlib.metadata import version
 from time import process_time
 from typing import Any
 
-import gymnasium
-import numpy as np
 import numpy.typing as npt
 import torch
-from gymnasium.vector import AutoresetMode
 from stable_baselines3 import A2C
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecEnv
 
-import surpass.environments  # noqa: F401  (it makes the environments known)
 from bench.timing import Timing, Work
 from surpass.agents.networks.structured import HIDDEN
+from surpass.environments import sb3
 from surpass.errors import WrongAnswerError
 
-__all__ = ["NAME", "GymnasiumVecEnv", "make_environment", "make_learner", "make_usual_environment", "teach", "updating"]
+__all__ = ["NAME", "make_environment", "make_learner", "make_usual_environment", "teach", "updating"]
 
 NAME = f"A2C of Stable-Baselines3 {version('stable_baselines3')}"
 
@@ -35,65 +32,9 @@ TAUGHT = 0.05
 """The mean negative log-likelihood of the answers at which a network counts as taught."""
 
 
-class GymnasiumVecEnv(VecEnv):  # type: ignore[misc]  # mypy does not look into the peer
-    """A Gymnasium vector environment whose episodes start anew at once, in the form that Stable-Baselines3 steps."""
-
-    def __init__(self, env: gymnasium.vector.VectorEnv[Array, Array, Array], *, seed: int = 0) -> None:
-        self.env, self.first_seed = env, seed
-        self.num_envs = env.num_envs
-        self.actions: Array = np.zeros(env.num_envs, np.int64)
-        super().__init__(env.num_envs, env.single_observation_space, env.single_action_space)
-
-    def reset(self) -> Array:
-        """Start every episode anew and return what they show."""
-        return self.env.reset(seed=self.first_seed)[0]
-
-    def step_async(self, actions: Array) -> None:
-        """Keep the actions for `step_wait`."""
-        self.actions = actions
-
-    def step_wait(self) -> tuple[Array, Array, Array, list[dict[str, Any]]]:
-        """Execute the actions; return what the episodes show, the rewards, which ended, and how those ended."""
-        seen, rewards, terminated, truncated, found = self.env.step(self.actions)
-        ended = terminated | truncated
-        # The episodes that go on share one dictionary: a new one for each would only cost the peer time.
-        infos: list[dict[str, Any]] = [{}] * self.num_envs
-        for row in np.flatnonzero(ended).tolist():
-            cut = bool(truncated[row])
-            infos[row] = {"terminal_observation": found["final_obs"][row], "TimeLimit.truncated": cut}
-        return seen, rewards.astype(np.float32), ended, infos
-
-    def close(self) -> None:
-        """Close the environment."""
-        self.env.close()
-
-    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Return an attribute of the environment for each episode: they share it."""
-        return [getattr(self.env, attr_name) for _ in self._get_indices(indices)]
-
-    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Refuse: A2C asks for nothing of the kind."""
-        raise NotImplementedError
-
-    def env_method(self, method_name: str, *arguments: Any, indices: Any = None, **options: Any) -> list[Any]:
-        """Refuse: A2C asks for nothing of the kind."""
-        raise NotImplementedError
-
-    def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:
-        """Return for each episode that nothing is wrapped around it."""
-        return [False for _ in self._get_indices(indices)]
-
-
-def make_environment(task: str, episodes: int, **options: Any) -> GymnasiumVecEnv:
+def make_environment(task: str, episodes: int, **options: Any) -> VecEnv:
     """Return episodes of a task that show the inputs of a network; `options` are those of our environments."""
-    env = gymnasium.make_vec(
-        f"surpass/{task}-v0",
-        num_envs=episodes,
-        observation="one-hot",
-        autoreset_mode=AutoresetMode.SAME_STEP,
-        **options,
-    )
-    return GymnasiumVecEnv(env)
+    return sb3.make_vec_env(task, episodes, seed=0, observation="one-hot", **options)
 
 
 def make_usual_environment(task: str, episodes: int, **options: Any) -> VecEnv:

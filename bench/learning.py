@@ -55,7 +55,7 @@ class Case(NamedTuple):
 
 CASES = (
     Case("sort-bubble", "rl", least=30),
-    Case("sort-quick", "improvement-quick_sort"),
+    Case("sort-quick", "improvement-hoare_sort"),
     Case("search", "rl"),
     Case("knapsack", "rl"),
 )

@@ -106,7 +106,6 @@ PARTITION = surpass.register_task(
         find_wrong=find_wrong,
         limit="10n",
         reward=surpass.Reward(step_cost=1.0, wrong_cost=10_000.0),
-        learning={"rl": {"wrong_cost": 10.0, "first_smallest": 2, "first_largest": 5, "growth": 5, "updates": 400}},
     )
 )
 

@@ -5,6 +5,7 @@ Everything below is loaded when it is first used, so that `import surpass` stays
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +13,13 @@ if TYPE_CHECKING:
     from surpass import environments
     from surpass.agents import find_agent
     from surpass.agents.teachers import find_teacher, known_teachers
-    from surpass.api import Run, check, compare_programs, export, learn, program, show, trace
+    from surpass.agents.wrapped import agent
+    from surpass.api import Run, check, compare_programs, export, learn, program, show, trace, watch
     from surpass.checks.certificate import Certificate
     from surpass.engine.record import record, replay
     from surpass.engine.run import Results, run
     from surpass.errors import SurpassError
+    from surpass.evaluation.application import Applications, apply
     from surpass.evaluation.scores import Evaluation, evaluate
     from surpass.machine.calls import NO_RECEIVER, enter, leave
     from surpass.machine.dispatch import compare
@@ -39,19 +42,25 @@ if TYPE_CHECKING:
     )
     from surpass.machine.trace import read_trace, write_trace
     from surpass.programs.program import Program
+    from surpass.tasks.drawing import Drawing, Gauge
     from surpass.tasks.lists import list_inputs
     from surpass.tasks.registry import find_task, known_tasks, register_task
+    from surpass.tasks.signature import RealInput
     from surpass.tasks.task import Enumeration, Inputs, Instances, Memory, Request, Reward, Task
     from surpass.tasks.teacher import Do, See, teacher
+    from surpass.visualize.plots import Plot, plot
+    from surpass.visualize.report import Report, report
 
 _HOMES = {
     "surpass.agents": "find_agent",
+    "surpass.agents.wrapped": "agent",
     "surpass.agents.teachers": "find_teacher known_teachers",
-    "surpass.api": "Run check compare_programs export learn program show trace",
+    "surpass.api": "Run check compare_programs export learn program show trace watch",
     "surpass.checks.certificate": "Certificate",
     "surpass.engine.record": "record replay",
     "surpass.engine.run": "Results run",
     "surpass.errors": "SurpassError",
+    "surpass.evaluation.application": "Applications apply",
     "surpass.evaluation.scores": "Evaluation evaluate",
     "surpass.machine.calls": "NO_RECEIVER enter leave",
     "surpass.machine.dispatch": "compare",
@@ -62,10 +71,14 @@ _HOMES = {
     "surpass.machine.state": "DEPTH FUNCTION PREVIOUS RUNNING SCORE SIZE SOLVED WRONG Outcome State registers",
     "surpass.machine.trace": "read_trace write_trace",
     "surpass.programs.program": "Program",
+    "surpass.tasks.drawing": "Drawing Gauge",
     "surpass.tasks.lists": "list_inputs",
     "surpass.tasks.registry": "find_task known_tasks register_task",
+    "surpass.tasks.signature": "RealInput",
     "surpass.tasks.task": "Enumeration Inputs Instances Memory Request Reward Task",
     "surpass.tasks.teacher": "Do See teacher",
+    "surpass.visualize.plots": "Plot plot",
+    "surpass.visualize.report": "Report report",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
@@ -82,19 +95,25 @@ __all__ = [
     "STEPS",
     "WRONG",
     "Action",
+    "Applications",
     "Certificate",
     "CurrentFunction",
     "Do",
+    "Drawing",
     "Enumeration",
     "Evaluation",
     "Feature",
+    "Gauge",
     "Inputs",
     "Instances",
     "Instruction",
     "Interface",
     "Memory",
     "Outcome",
+    "Plot",
     "Program",
+    "RealInput",
+    "Report",
     "Request",
     "Results",
     "Reward",
@@ -104,6 +123,8 @@ __all__ = [
     "SurpassError",
     "Task",
     "Value",
+    "agent",
+    "apply",
     "binary",
     "check",
     "compare",
@@ -124,6 +145,7 @@ __all__ = [
     "learn",
     "leave",
     "list_inputs",
+    "plot",
     "pointer",
     "program",
     "read_trace",
@@ -131,17 +153,26 @@ __all__ = [
     "register_task",
     "registers",
     "replay",
+    "report",
     "run",
     "show",
     "teacher",
     "trace",
     "value",
     "variable",
+    "watch",
     "write_trace",
 ]
 
 
+def _meet_gymnasium() -> None:
+    """Make the tasks known to Gymnasium if the program has loaded it: whoever has not need not wait for it."""
+    if "gymnasium" in sys.modules and "surpass.environments" not in sys.modules:
+        import_module("surpass.environments")
+
+
 def __getattr__(name: str) -> Any:
+    _meet_gymnasium()
     if name == "environments":  # a folder, which makes the tasks known to Gymnasium when it is loaded
         return import_module("surpass.environments")
     if name not in _HOME_OF:
@@ -153,3 +184,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+_meet_gymnasium()

@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surpass.agents import AgentLike, Progress, TaskLike, as_agent, as_task
-from surpass.agents.teachers import known_teachers
+from surpass.agents.remembered import write_origin
 from surpass.checks.certificate import Certificate
 from surpass.checks.check import check as check_agent
 from surpass.engine.record import TRACED, record
 from surpass.engine.run import AnyAgent
-from surpass.errors import SettingError
+from surpass.errors import ADVICE, DivergedError, SettingError
+from surpass.evaluation.application import apply as apply
 from surpass.evaluation.comparison import ProgramComparison
 from surpass.evaluation.scores import Evaluation, evaluate
 from surpass.machine.trace import Trace
@@ -35,12 +36,20 @@ from surpass.tasks.task import Limit, Request, Task
 
 if TYPE_CHECKING:
     from surpass.learning.methods import AnyLearner
+    from surpass.learning.outlook import RunState
     from surpass.learning.runs import RunFolder
+    from surpass.visualize.watched import Watched
 
 log = logging.getLogger("surpass")
 
 MOST_SCORED = 1000
 """The largest size that a run is scored at if no sizes are given."""
+LEARNING_SHARE = 0.9
+"""The share of a given time that is for learning; the rest is for the scores."""
+LEAST_SPARE = 5.0
+"""Seconds that the scores may take at least."""
+SHOWN_INSTEAD = 1000
+"""The size that is watched instead of one that is too large to see."""
 
 
 # Watching and checking
@@ -60,12 +69,63 @@ def trace(
     found = as_agent(agent, task)
     if instance is None:
         check_range("the size of a trace", size, TRACED)
-        instance = found.task.write_instance(found.task.draw(Request(size=size, count=1, seed=seed)))
+        instance = found.task.write_instance(
+            found.task.draw(Request(size=size, count=1, seed=seed, data=found.task.inputs.usual_data))
+        )
     elif not isinstance(instance, str):
         instance = ",".join(map(str, instance))
     report = progress or (lambda *_: None)
     most = Limit.parse(limit) if limit else None
     return record(found, instance, limit=most, progress=lambda done: report("steps so far", done, None))
+
+
+def watch(
+    agent: AgentLike,
+    instance: str | Sequence[float] | None = None,
+    *,
+    against: AgentLike | None = None,
+    task: TaskLike | None = None,
+    size: int = 12,
+    seed: int = 0,
+    data: str | None = None,
+    queries: str | None = None,
+    limit: str | None = None,
+    listing: bool = True,
+    progress: Progress | None = None,
+) -> Watched:
+    """Return a film of an agent on one instance, or of two in step; it shows itself in a notebook.
+
+    `write` makes a page, a GIF or an SVG of it, `play` shows it in the terminal. An instance is a text such as
+    `5,2,9,1`, a list of numbers, or drawn; with `listing` the agent's program stands beside its run.
+    """
+    from surpass.visualize.film import MOST_SIZE, make_film
+    from surpass.visualize.watched import Watched
+
+    first = as_agent(agent, task)
+    agents = [first] if against is None else [first, as_agent(against)]
+    if agents[-1].task is not first.task:
+        raise SettingError(f"{agents[-1].name} works on {agents[-1].task.name}, not on {first.task.name}")
+    most, inputs = Limit.parse(limit) if limit else None, first.task.inputs
+    notices: tuple[str, ...] = ()
+    if instance is None:
+        check_range("size", size, SIZE)
+        if size > MOST_SIZE:
+            notices = (
+                f"{size:,} values are more than a screen has columns, so this shows {SHOWN_INSTEAD:,} of the same kind;"
+                " surpass evaluate measures larger sizes.",
+            )
+        asked = Request(
+            size=SHOWN_INSTEAD if notices else size,
+            count=1,
+            seed=seed,
+            data=data or inputs.usual_data,
+            queries=queries or inputs.usual_queries,
+        )
+        instance = first.task.write_instance(first.task.draw(asked))
+    elif not isinstance(instance, str):
+        instance = ",".join(map(str, instance))
+    films = [make_film(one, instance, limit=most, listing=listing, progress=progress) for one in agents]
+    return Watched(tuple(replace(film, notices=(*notices, *film.notices)) for film in films))
 
 
 def check(
@@ -206,7 +266,7 @@ class Run(Printed):
     """What was learned; None if the time was up before there was anything."""
     scores: Evaluation | None
     notes: str = ""
-    """What the learner has to say at the end: after improvement, what each rule saves."""
+    """What the learner has to say at the end: what each rule saves after improvement, and what held-out lists do."""
 
     @property
     def program(self) -> Program | None:
@@ -224,6 +284,8 @@ class Run(Printed):
         if self.scores is None:
             return f"{spent}: the time is up before there is an agent; resume it to go on\n"
         going_on = "" if self.is_finished else "The learning is not finished: resume it to go on.\n"
+        if all(row.solved == 0 for row in self.scores.rows):
+            going_on += f"Nothing is solved. {ADVICE}\n"
         return f"{spent}\n{self.scores}{going_on}{self.notes}"
 
 
@@ -269,6 +331,8 @@ def learn(
     score_sizes: Sequence[int] | None = None,
     score_instances: int = 100,
     report: Callable[[int, dict[str, float]], None] | None = None,
+    watch: Callable[[RunState], None] | None = None,
+    tensorboard: bool = False,
     settings: Mapping[str, Any] | None = None,
     **more_settings: Any,
 ) -> Run:
@@ -276,12 +340,17 @@ def learn(
 
     `method` is `imitation` (if not given), `rl`, `rl+imitation` or `improvement`; the method's settings are keywords,
     or stand in `settings`. `report(round, curve)` is called after each round, and once with no curve when a run is
-    resumed.
+    resumed. `watch` is shown how far it has come: at first, after each round, and while what was learned is scored.
+    With `tensorboard` the curves are written as event files too. `surpass.report(run)` makes a page of it.
     """
     from surpass.learning import runs
+    from surpass.learning.outlook import RunState
+    from surpass.learning.tensorboard import EventFile, need_tensorboard
 
     if minutes is not None:
         check_range("minutes", minutes, MINUTES)
+    if tensorboard:
+        need_tensorboard()
     check_range("the number of instances", score_instances, COUNT)
     for size in score_sizes or ():
         check_range("size", size, SIZE)
@@ -293,44 +362,95 @@ def learn(
     words = (made["task"], made["method"], made["teacher"], str(made["seed"]))
     folder = runs.RunFolder(Path(out or Path("runs") / re.sub("[:/]+", "-", "-".join(filter(None, words)))))
     folder.begin(made, resume=resume)
+    write_origin(folder.path, learner.task)
     if resume:
         folder.restore(learner)
         for warning in folder.warnings:
             log.warning("passed over: %s", warning)
         if report:
             report(len(folder.curves), {})
-    try:
-        runs.train(learner, folder, minutes=minutes, report=report)
-    except KeyboardInterrupt:
-        log.warning("surpass learn --out %s --resume goes on from the last checkpoint", folder.path)
-        raise
+    began_with = len(folder.curves)
+    events = EventFile(folder.path, folder.curves) if tensorboard else None
+
+    def show(afterwards: str = "", done: int = 0, total: int | None = None) -> None:
+        if watch:
+            watch(RunState(learner, folder.path, folder.curves, began_with, minutes, afterwards, done, total))
+
+    def end_round(number: int, curve: dict[str, float]) -> None:
+        if events:
+            events.add(number, curve)
+        if report:
+            report(number, curve)
+        show()
+
+    show()
     sizes = score_sizes or [size for size in learner.task.sizes if size <= MOST_SCORED]
-    return _finish(learner, folder, sizes, score_instances)
+    spare = None if minutes is None else max(LEAST_SPARE, (1 - LEARNING_SHARE) * 60 * minutes)
+    try:
+        runs.train(learner, folder, minutes=minutes and LEARNING_SHARE * minutes, report=end_round)
+    except KeyboardInterrupt:
+        log.warning("interrupted: surpass learn --out %s --resume goes on from the last checkpoint", folder.path)
+        raise
+    except DivergedError as error:
+        if _finish(learner, folder, sizes, score_instances, show, spare or LEAST_SPARE).agent is None:
+            raise
+        raise DivergedError(f"{error}; what it has learned so far is in {folder.path}") from error
+    finally:
+        if events:
+            events.close()
+    return _finish(learner, folder, sizes, score_instances, show, spare)
 
 
-def _finish(learner: AnyLearner, folder: RunFolder, sizes: Sequence[int], instances: int) -> Run:
-    """Save what was learned with its scores, beside the teacher's or those of the task's last teacher."""
+def _finish(
+    learner: AnyLearner,
+    folder: RunFolder,
+    sizes: Sequence[int],
+    instances: int,
+    progress: Progress,
+    seconds: float | None = None,
+) -> Run:
+    """Save what was learned with its scores, beside the teacher's or those of the task's last teacher.
+
+    With `seconds` no scores are begun that would take longer.
+    """
     from surpass.agents.networks.files import network_tensors, save_agent
     from surpass.agents.saved import save_program
     from surpass.learning import runs
     from surpass.learning.improvement import Improvement
+    from surpass.learning.outlook import rival_of
+    from surpass.learning.policy_gradient.learner import PolicyGradient
+    from surpass.learning.stages import StagedLearner
 
     agent: AnyAgent | None = None
     scores: Evaluation | None = None
     found = getattr(learner, "program", None)
-    if learner.has_network or found is not None:
+    sketch = learner.sketch(seconds or LEAST_SPARE) if isinstance(learner, StagedLearner) else None
+    taught = sketch or learner
+    if learner.has_network or found is not None or sketch is not None:
         name, stem = str(folder.path), folder.path / "agent"
         about = {"recipe": learner.recipe, "rounds": len(folder.curves), "finished": learner.finished}
         about["seconds"] = round(folder.seconds, 1)
-        agent = replace(found, name=name) if isinstance(found, Program) else learner.agent(name)
-        against = learner.teacher or next(iter(known_teachers(learner.task)[::-1]), None)
-        scores = evaluate(agent, sizes=sizes, instances=instances, against=against, seed=1)
+        agent = replace(found, name=name) if isinstance(found, Program) else taught.agent(name)
+        against = rival_of(learner.task, learner.teacher)
+        progress("scoring it", 0, None)
+        scores = evaluate(
+            agent,
+            sizes=sizes,
+            instances=instances,
+            against=against,
+            seed=1,
+            seconds=seconds,
+            progress=lambda what, done, total: progress(f"scoring it, {what.rpartition(' ')[2]}", done, total),
+        )
         if isinstance(agent, Program):
             save_program(stem, agent, about, network_tensors(learner.network) if learner.has_network else None)
         else:
-            save_agent(stem, learner.task, learner.network, about)
+            save_agent(stem, learner.task, taught.network, about)
         runs.write_json(folder.path / "scores.json", scores.as_json())
-    notes = learner.describe() if isinstance(learner, Improvement) else ""
+    notes = ""
+    if isinstance(learner, Improvement | PolicyGradient | StagedLearner):
+        progress("finding what was saved", 0, None)
+        notes = learner.describe()
     if notes:
         runs.write_text_file(folder.path / "notes.txt", notes)
     return Run(folder.path, learner.recipe, folder.curves, folder.seconds, learner.finished, agent, scores, notes)

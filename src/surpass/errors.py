@@ -20,6 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+ADVICE = (
+    "Try smaller sizes first, more updates, a larger step limit, or a teacher to begin with (--method rl+imitation); "
+    "surpass learn --settings lists what --set can change."
+)
+"""What to try when nothing is being solved."""
+
 
 class SurpassError(Exception):
     """The base of every error that surpass raises on purpose; its text is one sentence."""
@@ -45,6 +51,7 @@ class UnknownNameError(SurpassError):
     """A name that is not in a registry; the message lists the known ones."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        self.kind, self.name = kind, name
         listing, shown = ", ".join(known) or "none", repr(name)
         super().__init__(f"unknown {kind} {shown if len(shown) < 80 else shown[:77] + '...'}; known: {listing}")
 

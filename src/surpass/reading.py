@@ -48,6 +48,19 @@ class Range:
         return f"{'above' if self.above else 'from'} {self.low:,} {until} {self.high:,}"
 
 
+@dataclass(frozen=True)
+class OneOf:
+    """Some names, of which one is chosen."""
+
+    names: tuple[str, ...]
+
+    def __contains__(self, value: Any) -> bool:
+        return value in self.names
+
+    def __str__(self) -> str:
+        return f"of {', '.join(self.names)}"
+
+
 MOST = 10**9
 SEED = Range(0, 2**32 - 1)
 ANY_SEED = Range(0, 10**20)
@@ -214,7 +227,7 @@ def _conform(kind: Any, value: Any, place: str) -> Any:
             return value
     elif type(value) is kind and (kind is not str or _is_text(value)):
         return value
-    raise _MisfitError(f"{place} is {show(value)}; it must be {_describe(kind)}")
+    raise _MisfitError(f"{place} is {show(value)}; it must be {describe_kind(kind)}")
 
 
 def _is_text(value: str) -> bool:
@@ -225,14 +238,16 @@ def _is_text(value: str) -> bool:
 NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", types.NoneType: "null"}
 
 
-def _describe(kind: Any) -> str:
+def describe_kind(kind: Any) -> str:
     """Return what values of a kind are, for a message."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        return f"{_describe(parts[0])} {parts[1]}"
+        return f"one {parts[1]}" if isinstance(parts[1], OneOf) else f"{describe_kind(parts[0])} {parts[1]}"
     if origin in (Union, types.UnionType):
-        words = list(dict.fromkeys(_describe(part) for part in parts))
+        words = list(dict.fromkeys(describe_kind(part) for part in parts))
         return " or ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
     if isinstance(kind, list) or origin in (list, tuple):
+        if get_origin(parts[0] if parts else None) is Annotated:
+            return f"numbers with commas between, each {describe_kind(parts[0])}"
         return "a list of numbers" if parts[:1] == (float,) else "a list"
     return NAMES[kind] if isinstance(kind, type) and kind in NAMES else "a table of names and values"

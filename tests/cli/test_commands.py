@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import surpass
+from surpass.machine.trace import read_trace
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "minimum.py"
 
@@ -66,6 +67,23 @@ def test_a_users_file_brings_its_own_task_and_teacher():
         "outcome: solved after 7 steps"
         in call("trace", "teacher:scan", "--task", EXAMPLE, "--instance", "4,2,7,1,3").stdout
     )
+
+
+def test_a_trace_draws_the_list_with_its_variables_at_each_step():
+    shown = call("trace", "teacher:insertion_sort", "--instance", "5,2,9,1").stdout
+    blocks = shown.split("\n\n")
+    assert blocks[0] == "teacher:insertion_sort on sort-bubble: 5,2,9,1"
+    assert blocks[1].splitlines()[:3] == ["    at the start", "       0  1  2  3", "    A  5  2  9  1"]
+    head, positions, items, beneath, *_ = blocks[4].splitlines()
+    assert head == " 3  SwapWithNext(2): A[0] 5 -> 2, A[1] 2 -> 5, in_order 1 -> 2"
+    assert [items.split(), beneath.split()] == [["A", "2", "5", "9", "1"], ["v2", "v1", "v4"]]
+    assert positions.index("1") == items.index("5") == beneath.index("v1") + 1
+    compact = call("trace", "teacher:insertion_sort", "--instance", "5,2,9,1", "--compact").stdout
+    steps = read_trace(compact).steps
+    drawn = [block.split("  ", 1)[1].splitlines()[0].partition(": ")[0] for block in blocks[2:-1]]
+    assert drawn == [step.action for step in steps]
+    record = json.loads(call("trace", "teacher:insertion_sort", "--instance", "5,2,9,1", "--json", "-").stdout)
+    assert [step["action"] for step in record["steps"]] == [step.action for step in steps]
 
 
 def test_a_trace_goes_to_a_file(tmp_path):

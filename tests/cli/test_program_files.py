@@ -61,14 +61,17 @@ def test_it_is_exported_and_learned_from(rules: Path, tmp_path: Path) -> None:
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "1"
-    learned = call("learn", EXAMPLE, "--method", "imitation", "--teacher", rules, "--out", tmp_path / "run")
+    words = ("--method", "imitation", "--teacher", rules, "--out", tmp_path / "run", "--no-report")
+    learned = call("learn", EXAMPLE, *words)
     assert learned.returncode == 0, learned.stderr
     scores = json.loads((tmp_path / "run" / "scores.json").read_text())
     assert all(row["solved"] == 1 for row in scores["rows"])
 
 
-def test_a_program_of_a_task_that_is_not_loaded_says_so(rules: Path) -> None:
-    refused = call("evaluate", rules)
+def test_a_program_of_a_task_that_nobody_named_says_so(rules: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.rules"
+    other.write_text(rules.read_text().replace("task minimum", "task never-named"))
+    refused = call("evaluate", other)
     assert refused.returncode == 2
-    assert "line 2: unknown task 'minimum'" in refused.stderr
+    assert "line 2: unknown task 'never-named'" in refused.stderr
     assert "--task FILE.py" in refused.stderr

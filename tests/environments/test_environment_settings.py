@@ -51,7 +51,7 @@ def test_impossible_sizes_are_refused(size: Any) -> None:
         ("sort-bubble", {"queries": "mixed"}, "unknown kind of query for sort-bubble 'mixed'; known: none"),
         ("sort-bubble", {"limit": "n^3"}, "the limit 'n^3' is not a number above 0, Kn or Kn^2"),
         ("sort-bubble", {"observation": "pixels"}, "unknown observation 'pixels'; known: features, one-hot"),
-        ("sort-bubble", {"render_mode": "human"}, "unknown render mode 'human'; known: ansi"),
+        ("sort-bubble", {"render_mode": "human"}, "unknown render mode 'human'; known: ansi, rgb_array"),
         ("sort-bubble", {"shaping": math.nan}, "shaping is nan; it must be a finite number"),
         ("sort-bubble", {"shaping": "much"}, "shaping is 'much'; it must be a finite number"),
         (

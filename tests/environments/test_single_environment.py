@@ -108,7 +108,7 @@ def test_an_answer_ends_a_search_and_a_wrong_one_costs_dearly(action: str, rewar
     env.reset(options={"instance": "1,3,5,9:9"})
     _, paid, terminated, truncated, info = env.step(number(env, action))
     assert (paid, terminated, truncated) == (reward, True, False)
-    assert info == {"outcome": outcome, "steps": 1, "size": 4, "solved": outcome == "solved"}
+    assert info == {"action": action, "outcome": outcome, "steps": 1, "size": 4, "solved": outcome == "solved"}
 
 
 def test_an_episode_beyond_its_limit_is_truncated() -> None:
@@ -116,7 +116,8 @@ def test_an_episode_beyond_its_limit_is_truncated() -> None:
     shown = play(env, itertools.repeat(0, 100), options={"instance": "3,2,1"})
     assert len(shown) == 1 + 6
     assert [step[2:4] for step in shown[1:]] == [(False, False)] * 5 + [(False, True)]
-    assert shown[-1][4] == {"outcome": "step limit", "steps": 6, "size": 3, "solved": False}
+    last = {"action": "SwapWithNext(1)", "outcome": "step limit", "steps": 6, "size": 3, "solved": False}
+    assert shown[-1][4] == last
 
 
 def test_a_spent_budget_truncates_a_knapsack_and_is_no_failure() -> None:
@@ -219,7 +220,8 @@ def test_a_users_task_is_an_environment_too(pile: Task) -> None:
     assert observation.tolist() == [3]
     take, done = number(env, "Take(2)"), number(env, "Done()")
     assert [env.step(take)[1] for _ in range(3)] == [3 * 2 - 1, 3 - 1, -1]
-    assert env.step(done)[1:] == (-1, True, False, {"outcome": "solved", "steps": 4, "size": 3, "solved": True})
+    info = {"action": str(env.settings.task.interface.unpack_action(done)), "outcome": "solved", "solved": True}
+    assert env.step(done)[1:] == (-1, True, False, {**info, "steps": 4, "size": 3})
 
 
 def test_a_claim_that_does_not_hold_is_a_wrong_answer(pile: Task) -> None:

@@ -18,7 +18,6 @@ from surpass.evaluation.curves import (
     EXPERIMENTS,
     Curve,
     best_with_band,
-    draw_curves,
     gather_curves,
     mean_with_band,
     read_curves,
@@ -28,6 +27,7 @@ from surpass.evaluation.curves import (
 from surpass.learning.recipes import find_recipe
 from surpass.learning.sweeps import Sweep
 from surpass.tasks.registry import find_task
+from surpass.visualize.paper_curves import draw_curves
 
 COLUMNS = {
     "unroll=20 seed=0": {100: 64.0, 200: 40.0},

@@ -322,7 +322,7 @@ def test_every_heading_of_an_agent_of_the_zoo_fits_a_terminal_of_100_columns() -
     for plan in TABLES:
         rows = [PaperRow(r.label, r.agent, methods.get(r.agent, ""), "", False, "", ()) for r in plan.rows]
         shown = as_text(PaperTable(plan.name, plan.title, plan.measure, (), tuple(rows)))
-        assert max(map(len, shown.splitlines())) <= 100
+        assert max(map(len, shown.splitlines())) <= 80
 
 
 def test_every_line_of_a_markdown_table_has_as_many_cells() -> None:
@@ -356,11 +356,12 @@ def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *w
 def test_the_command_prints_and_writes_a_table(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     files = ("--json", tmp_path / "t.json", "--markdown", tmp_path / "t.md")
     code, shown, _ = call(capsys, monkeypatch, "reproduce", "table4", "--instances", "3", *files)
     assert code == 0
     assert "zoo:knapsack/rl: rl" in shown
-    assert max(map(len, shown.splitlines())) <= 100
+    assert max(map(len, shown.splitlines())) <= 80
     record = json.loads((tmp_path / "t.json").read_text())
     (table,) = record["tables"]
     assert [row["label"] for row in table["rows"]][:2] == ["dfs, budget 20 x size", "rl, budget 20 x size"]

@@ -1,5 +1,6 @@
 import json
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -8,6 +9,8 @@ from surpass.agents import find_agent
 from surpass.errors import DataFileError, SettingError, UnknownNameError
 from surpass.evaluation.scores import Evaluation, SizeScores, evaluate
 from surpass.evaluation.statistics import mean_of, student_quantile
+from surpass.tasks.registry import find_task
+from surpass.tasks.task import Request
 
 
 def test_student_quantiles_match_the_printed_tables():
@@ -51,6 +54,24 @@ def test_a_paired_comparison_is_the_difference_of_the_means_and_tighter():
     alone = evaluate(other, sizes=[50], instances=200).rows[0]
     assert paired.difference == pytest.approx(paired.mean_steps - alone.mean_steps)
     assert paired.difference_ci95 < math.hypot(paired.ci95, alone.ci95) * 1.2
+
+
+def test_small_packings_are_compared_with_the_best_there_are():
+    """Which no packing beats; where there are too many packings, nothing is said."""
+    task = find_task("knapsack")
+    row = evaluate("teacher:depth_first", sizes=[3, 20], instances=20, limit="1000n").as_json()["rows"]
+    assert row[0]["optimum_share"] == pytest.approx(1.0)
+    assert "optimum_share" not in row[1]
+    shown = str(evaluate("teacher:depth_first", sizes=[8, 20], instances=20, limit="2n"))
+    assert "of optimum" in shown
+    assert "of optimum" not in str(evaluate("teacher:hoare_sort", sizes=[5], instances=2))
+    instances = task.draw(Request(size=5, count=30, seed=2, data="whole"))
+    best = task.optimum(instances)
+    for k in range(instances.count):
+        weights, values, capacity = instances.reals[k, 6:11], instances.reals[k, 11:16], instances.reals[k, 1]
+        packings = np.array(list(product((0, 1), repeat=5)))
+        assert best[k] == (packings @ values)[packings @ weights <= capacity].max()
+    assert np.isnan(task.optimum(task.draw(Request(size=13, count=1)))).all()
 
 
 def test_knapsack_is_compared_by_reward():

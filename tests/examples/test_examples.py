@@ -78,7 +78,7 @@ EXAMPLES = (
 )
 LEARN = {
     "imitation": ("--set", "sizes=2,5"),
-    "rl": ("--set", "updates=12", "--set", "episodes=32", "--set", "unroll=20"),
+    "rl": ("--set", "updates=20", "--set", "episodes=64", "--set", "solved=0", "--set", "mending=1"),
     "improvement": ("--set", "rounds=3", "--set", "generations=2", "--set", "large_sizes=20"),
 }
 """A few seconds of each method."""
@@ -98,7 +98,8 @@ def command(*words: object) -> str:
 
 
 def learn(example: Example, method: str, folder: Path, *more: object) -> Path:
-    command("learn", example.path, "--method", method, "--out", folder, "--sizes", "5", *LEARN[method], *more)
+    words = ("--out", folder, "--sizes", "5", "--no-report", *LEARN[method], *more)
+    command("learn", example.path, "--method", method, *words)
     return folder
 
 

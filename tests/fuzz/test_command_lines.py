@@ -51,14 +51,17 @@ BASE: dict[str, tuple[list[str], dict[str, str]]] = {
     "zoo": (["search/rl"], {}),
     "evaluate": (["teacher:binary_search"], {"--sizes": "5", "--instances": "2"}),
     "trace": (["teacher:binary_search"], {}),
+    "watch": (["teacher:binary_search"], {"--size": "5"}),
     "show": (["mine.rules"], {"--instances": "2", "--size": "5"}),
     "check": (["teacher:linear_search"], {"--up-to": "3", "--sizes": "5", "--instances": "2", "--effort": "0"}),
     "export": (["mine.rules"], {"--to": "python", "--out": "exported.py"}),
     "learn": (
-        ["knapsack"],
+        ["knapsack", "--no-report"],
         {"--out": "run", "--sizes": "2", "--instances": "2", "--minutes": "0.0001", "--set": "most_rounds=1"},
     ),
     "sweep": (["tiny.toml"], {"--out": "sweep", "--processes": "1"}),
+    "plot": (["teacher:binary_search"], {"--out": "plot.svg", "--sizes": "5", "--instances": "2"}),
+    "report": (["begun"], {"--out": "report.html"}),
     "reproduce": (["teachers"], {"--instances": "2"}),
 }
 """For each command, words with which it does little."""
@@ -124,6 +127,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         Path(f"binary.{suffix}").write_bytes(np.random.default_rng(0).bytes(2000))
         Path(f"folder.{suffix}").mkdir()
     Path("folder").mkdir()
+    Path("begun").mkdir()
+    Path("begun/recipe.json").write_text('{"task": "knapsack", "method": "imitation", "seed": 0}')
     Path("closed").mkdir(mode=0)
     Path("loop").symlink_to("loop")
     Path("loop.json").symlink_to("loop.json")

@@ -45,13 +45,21 @@ teacher = "binary_search"
 seeds = [3]
 
 [settings]
+policy = "network"
 updates = 7
 limit = "20n"
 learning_rate = 1e-3
 """
 SETTINGS: dict[str, dict[str, str]] = {
     "imitation": {"sizes": "2,3", "items": "6", "epochs": "2"},
-    "rl": {"episodes": "4", "unroll": "5", "updates": "4", "updates_per_round": "1", "checked": "3"},
+    "rl": {
+        "policy": "network",
+        "episodes": "4",
+        "unroll": "5",
+        "updates": "4",
+        "updates_per_round": "1",
+        "checked": "3",
+    },
     "improvement": {"sizes": "3", "large_sizes": "5", "rounds": "1", "generations": "1", "candidates": "4"},
 }
 MADE_UP, RANDOM = (600, 150) if LONG else (15, 6)
@@ -184,7 +192,7 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> list[Case]:
     rules.write_text(RULES)
     found.append(Case("program", rules, lambda: read_program(rules).text))
     quick = folder / "quick.rules"
-    shutil.copy(find_resident("sort-quick/improvement-quick_sort").stem.with_suffix(".rules"), quick)
+    shutil.copy(find_resident("sort-quick/improvement-hoare_sort").stem.with_suffix(".rules"), quick)
     found.append(Case("program with places", quick, lambda: read_program(quick).text))
 
     recipe = folder / "mine.toml"

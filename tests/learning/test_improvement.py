@@ -12,12 +12,12 @@ from surpass.agents import find_agent
 from surpass.engine.run import run
 from surpass.errors import DataFileError, SettingError, UnknownNameError
 from surpass.learning.drafts import draft_of, program_of, renamings_of
-from surpass.learning.edits import size_of, tidy, without
+from surpass.learning.edits import rewritten_programs, size_of, tidy, without
 from surpass.learning.improvement import Improvement, ImprovementConfig
 from surpass.learning.methods import new_learner
-from surpass.learning.trials import Screen, Trial
+from surpass.learning.trials import Screen, Trial, limits_in_turn
 from surpass.programs.extract import write_program
-from surpass.programs.program import Program
+from surpass.programs.program import START, Program
 from surpass.programs.text import parse_program, write_text
 from surpass.programs.words import show_action
 from surpass.table import Table
@@ -109,7 +109,88 @@ def test_what_nothing_gets_to_is_tidied_away() -> None:
     assert without(program, [1]).rules[1] == program.rules[2]
 
 
+KNAPSACK = """
+task knapsack
+
+at the start or after MoveVar(+1):
+    i < n: Put()
+    else: MoveVar(-1)
+
+after MoveVar(-1):
+    i in solution: Pop()
+    else: MoveVar(-1)
+
+after Put():
+    w <= W: MoveVar(+1)
+    else: Pop()
+
+after Pop():
+    always: MoveVar(+1)
+"""
+TWICE = """
+task search
+
+at the start:
+    q = A[v1]: Found(1)
+    v1 >= v3: NotFound()
+    else: MoveVar(1, +1)
+
+after MoveVar(1, +1):
+    q = A[v1]: Found(1)
+    v1 >= v3: NotFound()
+    q > A[v1]: MoveVar(1, +1)
+    else: NotFound()
+"""
+BACK = """
+task search
+
+at the start:
+    always: MoveVar(2, +1)
+
+after MoveVar(2, +1):
+    q < A[v1]: MoveVar(2, -1)
+    else: MoveVar(2, -1)
+
+after MoveVar(2, -1):
+    q = A[v1]: Found(1)
+    else: NotFound()
+"""
+
+
+def test_places_are_made_one_where_their_rules_written_anew_do_the_same() -> None:
+    program = parse_program(TWICE, "twice")
+    table = Table(program.task, program)
+    present = program.task.draw(Request(size=6, count=80, seed=1, queries="present"))
+    assert run(table, present).solved.all()
+    rewritten = list(rewritten_programs(program, table.observations, 5, np.random.default_rng(0)))
+    assert size_of(rewritten[0]) == (2, 1)
+    assert len(rewritten[0].places) == 1
+    for one in rewritten:
+        assert (one.actions(table.observations) == program.actions(table.observations)).all()
+        assert len(one.rules) < len(program.rules)
+
+
+def test_places_stay_apart_where_one_observation_asks_for_two_actions() -> None:
+    program = parse_program(BACK, "back")
+    table = Table(program.task, program)
+    run(table, program.task.draw(Request(size=6, count=80, seed=1)))
+    for one in rewritten_programs(program, table.observations, 5, np.random.default_rng(0)):
+        assert (one.actions(table.observations) == program.actions(table.observations)).all()
+        assert not any({START, program.places[2].after[0]} <= set(place.after) for place in one.places)
+
+
 # Trials
+
+
+def test_limits_are_taken_in_turn() -> None:
+    assert limits_in_turn("20n,100n", np.array([2, 2, 3, 4])).tolist() == [40, 200, 60, 400]
+    task = find_task("knapsack")
+    instances = task.draw(Request(size=6, count=40, seed=1))
+    program = parse_program(KNAPSACK, "knapsack")
+    short, both, long = (Trial(task, instances, 1, limit).run([program])[0] for limit in ("2n", "2n,20n", "20n"))
+    assert (both[::2] == short[::2]).all()
+    assert (both[1::2] == long[1::2]).all()
+    assert long.mean() < short.mean()
 
 
 def test_programs_are_run_side_by_side_as_one_by_one() -> None:
@@ -375,6 +456,8 @@ def test_what_cannot_be_improved_is_refused() -> None:
         new_learner(bubble, "improvement", settings={"sizes": "0,5"})
     with pytest.raises(SettingError, match="queries is 'present'; allowed: none"):
         new_learner(bubble, "improvement", settings={"queries": "present"})
+    with pytest.raises(SettingError, match="the limit '20m' is not a number"):
+        new_learner(bubble, "improvement", settings={"limit": "10n,20m"})
     with pytest.raises(SettingError, match="data is 'sideways'; allowed: uniform"):
         new_learner(bubble, "improvement", settings={"data": "sideways"})
     with pytest.raises(SettingError, match="drift is"):

@@ -202,7 +202,7 @@ def test_a_run_that_is_out_of_time_stops_and_goes_on_later(tmp_path: Path) -> No
     folder = RunFolder(tmp_path / "short")
     folder.begin(learner.recipe, resume=False)
     train(learner, folder, minutes=1e-9)
-    assert learner.rounds == 0
+    assert learner.rounds == 1  # a round at least, whatever the time
     assert not learner.done
     run_in(tmp_path / "short", knapsack_learner(3), resume=True)
     check_same_end(tmp_path / "short", tmp_path / "whole")

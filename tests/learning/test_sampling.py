@@ -21,6 +21,7 @@ from surpass.learning.policy_gradient.forward import HIDDEN_LAYERS, WIDTH, fill_
 from surpass.learning.policy_gradient.gradient import parameter_rows
 from surpass.learning.policy_gradient.sampler import InstanceSource, Sampler
 from surpass.learning.policy_gradient.tree import grow_tree
+from surpass.learning.sources import Sources
 from surpass.machine.features import Feature, flag
 from surpass.machine.instructions import Instruction, binary, integer
 from surpass.machine.interface import Interface
@@ -53,7 +54,13 @@ WIDE = Interface(
 def new_sampler(name: str, *, episodes: int = 9, steps: int = 12, size: int = 9, limit: str = "1000") -> Sampler:
     task = find_task(name)
     queries = task.inputs.queries[0] if task.inputs.queries else "mixed"
-    return Sampler(task, InstanceSource(size, size, "uniform", queries, limit), episodes=episodes, steps=steps, seed=5)
+    return Sampler(
+        task,
+        InstanceSource(size, size, Sources(task, "uniform", queries, 5), limit),
+        episodes=episodes,
+        steps=steps,
+        seed=5,
+    )
 
 
 def new_network(name: str) -> StructuredPolicy:
@@ -241,7 +248,7 @@ def test_parameters_that_are_no_numbers_still_give_choices() -> None:
 
 def test_each_size_takes_several_distributions_in_turn() -> None:
     task = find_task("sort-bubble")
-    source = InstanceSource(4, 5, "uniform,all-equal", "mixed", "1000")
+    source = InstanceSource(4, 5, Sources(task, "uniform,all-equal", "mixed", 5), "1000")
     sampler = Sampler(task, source, episodes=40, steps=3, seed=5)
     for batch in range(4):
         sampler.batches = batch

@@ -19,7 +19,7 @@ from rich.console import Console
 from surpass.agents import find_agent
 from surpass.agents.networks.agent import new_agent
 from surpass.agents.networks.files import save_agent
-from surpass.cli.sweep import live_table
+from surpass.cli.live import SweepView
 from surpass.errors import SettingError
 from surpass.learning.jobs import Ended, Job, LocalRunner, Watch, score_sizes
 from surpass.learning.recipes import Recipe, parse_recipe
@@ -231,14 +231,19 @@ def test_those_who_watch_see_what_runs_and_what_is_done(tmp_path: Path) -> None:
 def test_a_terminal_shows_the_runs_done_the_best_and_how_far_the_others_are(tmp_path: Path) -> None:
     seen: list[SweepState] = []
     new_sweep(tmp_path).run(PretendRunner(dict.fromkeys((A0, A1, B0, B1), (1.0, 5.0))), seen.append)
-    folder = seen[-1].running[0]
-    (folder / "curves.csv").write_text("round,solved,mean_steps\n1,0.1,900\n2,0.25,812.5\n")
-    console = Console(width=100, record=True, file=io.StringIO())
-    console.print(live_table(seen[-1]))
+    said = "round 2 of 9: solved 25.0%, steps at n = 20 812.50 (teacher 210.10), 0:07"
+    (seen[-1].running[0] / "log.txt").write_text(f"round 1 of 9: 0:03\n{said}\n")
+    view = SweepView()
+    for state in seen:
+        view(state)
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(view.draw())
     shown = console.export_text()
-    assert "3 of 4 runs done, 1 running; best so far: " + A0 in " ".join(shown.split())
-    row = next(line for line in shown.splitlines() if B1 in line and "best" not in line)
-    assert [word for word in row.split() if word != "│"] == [B1, "2", "25.0%", "812.5"]
+    assert max(map(len, shown.splitlines())) <= 80
+    words = " ".join(shown.split())
+    assert f"3 of 4 runs done, 1 running; best so far: {A0}: 100.0% solved, 5.00" in words
+    assert " left" in words
+    assert f"{B1} {said}" in words
 
 
 # Real runs

@@ -29,25 +29,27 @@ def learner_of(task: str, teacher: str = "", **settings: object) -> TablePolicyG
     return TablePolicyGradient(find_task(task), config)
 
 
-def play(learner: TablePolicyGradient, count: int = 40, size: int = 5):  # type: ignore[no-untyped-def]
+def play(learner: TablePolicyGradient, count: int = 40, size: int = 5, tried: float = 0.0):  # type: ignore[no-untyped-def]
     learner.temperature = 0.0
     instances = learner.task.draw(Request(size=size, count=count, seed=3, queries=learner.queries))
     limits = learner.limit.steps(instances.sizes)
     random = np.random.default_rng(5).integers(1, 2**32, (count, 2), dtype=np.int64)
-    batch, record = learner.sampler.play(instances, limits, np.zeros(count, np.int64), random)
-    return batch, record, limits
+    batch, record, trials = learner.sampler.play(instances, limits, np.zeros(count, np.int64), random, tried)
+    return batch, record, trials, limits
 
 
 @pytest.mark.parametrize("task", TEACHERS)
 def test_the_sums_of_a_batch_are_those_of_its_steps_one_by_one(task: str) -> None:
     learner = learner_of(task, TEACHERS[task], softness=2.0)
-    batch, record, limits = play(learner)
+    batch, record, trials, limits = play(learner)
     policy, interface = learner.policy, learner.task.interface
     critic = learner.critic.with_room(policy.count)
     critic.weights[:] = np.arange(len(critic.weights)) / 7
     critic.usual[0] = 2.5
     trace, wrong, progress = 0.7, 0.5, learner.task.reward.progress
-    sums, rows = learner.sampler.sum_up(batch, record, critic, np.array([1.0, wrong, progress, trace]), limits)
+    sums, rows = learner.sampler.sum_up(
+        batch, record, trials, critic, np.array([1.0, wrong, progress, trace, 3.0]), limits
+    )
     advantages, counts = np.zeros_like(sums.advantages), np.zeros_like(sums.counts)
     returns = np.zeros_like(sums.returns)
     for b in range(len(limits)):
@@ -82,12 +84,13 @@ def _choices(row, interface):  # type: ignore[no-untyped-def]
 def test_choices_are_made_as_often_as_their_probabilities_say(task: str) -> None:
     learner = learner_of(task, softness=0.0)
     learner.policy.explored = 0.1
-    batch, record, _ = play(learner, count=600)
+    batch, record, _, _ = play(learner, count=600)
     policy = learner.policy
     policy.logits[: policy.count] = np.random.default_rng(1).normal(size=(policy.count, policy.width))
     policy.refresh()
-    batch, record, limits = play(learner, count=600)
-    sums, _ = learner.sampler.sum_up(batch, record, learner.critic.with_room(policy.count), np.ones(4), limits)
+    batch, record, trials, limits = play(learner, count=600)
+    critic = learner.critic.with_room(policy.count)
+    sums, _ = learner.sampler.sum_up(batch, record, trials, critic, np.ones(5), limits)
     row = int(np.argmax(sums.totals))
     logits = policy.whole_logits(np.array([row]))[0]
     shares = np.exp(logits) / np.exp(logits).sum()
@@ -116,12 +119,64 @@ def test_decisions_after_other_actions_share_what_is_learned() -> None:
     first = np.flatnonzero(policy.origins[: policy.count] < 0)
     previous = interface.strides[interface.feature_index["previous"]]
     _, groups = np.unique(policy.observations[first] % previous, return_inverse=True)
-    _, shared = np.unique(policy.shared[first], return_inverse=True)
+    assert policy.shared.shape[1] == 1
+    _, shared = np.unique(policy.shared[first, 0], return_inverse=True)
     assert len(np.unique(groups)) == len(np.unique(shared)) == len(np.unique(groups * len(first) + shared))
-    policy.shared_logits[policy.shared[first[0]], 3] = 50.0
+    policy.shared_logits[policy.shared[first[0], 0], 3] = 50.0
     fresh = policy.observations[first[0]] % previous + previous * (interface.action_count - 1)
     policy.add_observations(np.array([fresh]))
     assert policy.whole_logits(np.array([policy.count - 1]))[0].argmax() == 3
+
+
+def test_decisions_share_what_is_learned_in_each_view() -> None:
+    learner = learner_of("search", views="v? ? v?,q* | previous")
+    play(learner)
+    policy, interface = learner.policy, learner.task.interface
+    first = np.flatnonzero(policy.origins[: policy.count] < 0)
+    digits = policy.observations[first][:, None] // interface.strides % interface.radices
+    shown = [interface.feature_index[name] for name in ("v1 ? v2", "v3 ? v4", "q ? A[v1]")]
+    for view, features in enumerate((shown, [interface.feature_index["previous"]])):
+        for row in np.unique(policy.shared[first, view]):
+            alike = digits[policy.shared[first, view] == row][:, features]
+            assert (alike == alike[0]).all()
+    assert len(np.unique(policy.shared[first, 1])) == len(np.unique(digits[:, interface.feature_index["previous"]]))
+    with pytest.raises(SettingError, match=r"views has 'w\*', which no feature is named like: v1 \? v2, "):
+        learner_of("search", views="w*")
+
+
+@pytest.mark.parametrize("task", TEACHERS)
+def test_what_is_tried_is_judged_by_the_critic_and_changes_nothing(task: str) -> None:
+    learner = learner_of(task, TEACHERS[task], softness=2.0)
+    batch, record, trials, limits = play(learner, tried=0.5)
+    policy, interface = learner.policy, learner.task.interface
+    critic = learner.critic.with_room(policy.count)
+    critic.weights[:] = np.arange(len(critic.weights)) / 7
+    critic.usual[0] = 2.5
+    progress = learner.task.reward.progress
+    sums, _ = learner.sampler.sum_up(batch, record, trials, critic, np.array([1.0, 0.5, progress, 0.7, 3.0]), limits)
+    tried, tries = np.zeros_like(sums.tried), np.zeros_like(sums.tries)
+    places = [(b, record.starts[b] + k) for b in range(len(limits)) for k in range(batch.steps[b])]
+    for b, at in places:
+        if trials.actions[at] < 0:
+            continue
+        worth = progress * trials.gains[at] - 1.0
+        if trials.outcomes[at] == Outcome.WRONG_ANSWER:
+            worth -= 0.5 * limits[b]
+        if trials.outcomes[at] == Outcome.RUNNING:
+            worth += critic.usual[0] + trials.hints[at].astype(float) @ critic.weights
+        decision, row = int(record.rows[at]), interface.action_rows[trials.actions[at]]
+        for k in range(trials.levels[at]):
+            decision = int(policy.links[decision, row[k]])
+        choice = row[trials.levels[at]]
+        tried[decision, choice] += worth - critic.usual[0] - record.hints[at].astype(float) @ critic.weights
+        tries[decision, choice] += 1
+        # Where the same was done as tried, the next step begins where the trial ended.
+        is_same = trials.actions[at] == record.actions[at] and trials.outcomes[at] == Outcome.RUNNING
+        if is_same and at + 1 < record.starts[b] + batch.steps[b]:
+            np.testing.assert_allclose(trials.hints[at], record.hints[at + 1], rtol=1e-5)
+    assert 0.3 < tries.sum() / len(places) < 0.7
+    np.testing.assert_array_equal(sums.tries, tries)
+    np.testing.assert_allclose(sums.tried, tried, atol=1e-2)
 
 
 @pytest.mark.parametrize("task", ["search", "sort-quick"])
@@ -129,7 +184,7 @@ def test_the_number_of_threads_makes_no_difference(task: str, monkeypatch: pytes
     found = []
     for threads in ("1", "2"):
         monkeypatch.setenv("SURPASS_THREADS", threads)
-        learner = learner_of(task, straying=0.5, stages="2-5 3-6")
+        learner = learner_of(task, straying=0.5, tried=0.5, stages="2-5 3-6")
         learner.advance()
         found.append(learner.policy)
     assert found[0].count == found[1].count > 100
@@ -137,7 +192,7 @@ def test_the_number_of_threads_makes_no_difference(task: str, monkeypatch: pytes
 
 
 def test_a_restored_learner_goes_on_exactly_as_the_first() -> None:
-    settings = {"updates_per_round": 2, "updates": 4, "stages": "2-3 2-4", "solved": 0.0, "straying": 0.3}
+    settings = {"updates_per_round": 2, "updates": 4, "stages": "2-3 2-4", "solved": 0.0, "straying": 0.3, "tried": 0.3}
     first, second = (learner_of("search", mending=2, **settings) for _ in range(2))
     for _ in range(3):
         first.advance()

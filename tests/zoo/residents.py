@@ -20,11 +20,6 @@ FAILING = {
     "search/rl+imitation-bracket_search": "it answers wrongly where a value stands between two long runs of equal ones",
 }
 """The agents with a table that do not solve everything, and why."""
-EARLIER = {
-    "search/improvement",
-    "sort-quick/improvement-quick_sort",
-}
-"""Made by an earlier version of improvement, whose settings the present one refuses; their records say so."""
 SORTERS = tuple(name for name in TABLE_IMITATORS if name.startswith("sort-"))
 
 

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from weakref import WeakSet
 
+from surpass.agents.remembered import compare_origin, origin_hint, recall_task, remember_task
 from surpass.agents.teachers import find_teacher, known_teachers
 from surpass.engine.run import AnyAgent
 from surpass.engine.trial import try_kernels
-from surpass.errors import SavedFileError, SettingError
+from surpass.errors import SavedFileError, SettingError, UnknownNameError
 from surpass.reading import as_path
+from surpass.table import Agent
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Task
 from surpass.tasks.user_file import forget_task_file, load_task_file
+
+log = logging.getLogger("surpass")
+_looked_at: WeakSet[Task] = WeakSet()
 
 AgentLike = AnyAgent | str | Path
 """An agent, or a text that names one."""
@@ -27,19 +35,41 @@ def as_task(task: TaskLike) -> Task:
     if isinstance(task, Task):
         return task
     if not str(task).endswith(".py"):
-        return find_task(str(task))
+        return _known_or_recalled(str(task))
     path = as_path(task)
     tasks = load_task_file(path)
     try:
         for one in tasks:
             try_kernels(one)
+            _point_out_obstacles(one)
     except BaseException:
         forget_task_file(path)  # so that it can be mended and loaded again
         raise
     if len(tasks) > 1:
         names = ", ".join(one.name for one in tasks)
         raise SettingError(f"{task} registers several tasks ({names}); put each into its own file")
+    remember_task(tasks[0], path)
     return tasks[0]
+
+
+def _known_or_recalled(name: str) -> Task:
+    """Return the task of a name; one of the user's own is loaded from the file that the user named last for it."""
+    with suppress(UnknownNameError):
+        return find_task(name)
+    for task in recall_task(name):
+        try_kernels(task)
+    return find_task(name)
+
+
+def _point_out_obstacles(task: Task) -> None:
+    """Say once for each task that is loaded if its programs cannot be exported, and why."""
+    if task in _looked_at:
+        return
+    _looked_at.add(task)
+    from surpass.programs.export import find_obstacle
+
+    if why := find_obstacle(task):
+        log.warning("%s works, but its programs cannot be exported: %s", task.name, why)
 
 
 def as_agent(agent: AgentLike, task: TaskLike | None = None) -> AnyAgent:
@@ -51,6 +81,21 @@ def as_agent(agent: AgentLike, task: TaskLike | None = None) -> AnyAgent:
     if wanted is not None and found.task is not wanted:
         raise SettingError(f"{found.name} works on {found.task.name}, not on {wanted.name}")
     return found
+
+
+def agent_of_recipe(task: Task, name: str) -> AnyAgent:
+    """Return the agent that a recipe of a task names to learn from; a bare name is a teacher's.
+
+    One of a smaller task is carried over.
+    """
+    from surpass.agents.carried import CarriedAgent
+
+    found = find_agent(name if ":" in name or "/" in name or "." in name else f"teacher:{name}")
+    if found.task is task:
+        return found
+    if not isinstance(found, Agent):
+        raise SettingError(f"{name} sees whole lists and cannot be carried over to {task.name}")
+    return CarriedAgent(found, task)
 
 
 def find_agent(text: str) -> AnyAgent:
@@ -65,20 +110,42 @@ def find_agent(text: str) -> AnyAgent:
     if text.endswith(".rules"):
         from surpass.programs.text import read_program
 
+        _recall_task_of_rules(as_path(text))
         return read_program(text)
     if text.endswith(".safetensors"):
         from surpass.agents.networks.files import load_agent
 
         return load_agent(as_path(text).with_suffix(""), text)[0]
     if (path := as_path(text)).exists() or text.endswith(".json"):
-        from surpass.agents.saved import load_saved
-
-        return load_saved(_bundle_of(path), text)
+        return _find_saved(path, text)
     names = ", ".join(t.name for t in known_teachers())
     raise SettingError(
         f"unknown agent {text!r}; known: {names}, zoo:NAME (see surpass zoo), a run's folder, a checkpoint or a program"
         " file NAME.rules"
     )
+
+
+def _recall_task_of_rules(path: Path) -> None:
+    """Recall the task that a program file names in its first line, if it is one of the user's own."""
+    with suppress(OSError, UnicodeDecodeError, UnknownNameError):
+        for line in path.read_text().splitlines():
+            if line.startswith("task "):
+                _known_or_recalled(line.partition(" ")[2].partition("#")[0].strip())
+                return
+
+
+def _find_saved(path: Path, text: str) -> AnyAgent:
+    """Return a saved agent; if its task is one of the user's own that is not loaded, the task is recalled."""
+    from surpass.agents.saved import load_saved, read_about
+
+    stem = _bundle_of(path)
+    folder = stem.parent.parent if stem.parent.name == "checkpoints" else stem.parent
+    try:
+        task = _known_or_recalled(read_about(stem)["task"])
+    except UnknownNameError as error:
+        raise SettingError(f"{error}{origin_hint(folder)}") from None
+    compare_origin(folder, task)
+    return load_saved(stem, text)
 
 
 def _bundle_of(path: Path) -> Path:

@@ -37,6 +37,13 @@ def known_teachers(task: Task | None = None) -> tuple[AnyTeacher, ...]:
     return tuple(_agent_of(t) for t in declared_teachers().values() if task is None or t.task is task)
 
 
+def usual_teacher(task: Task) -> AnyTeacher | None:
+    """Return the teacher that a task names to learn from, or its first one; None if it has none."""
+    known = known_teachers(task)
+    named = (t for t in known if t.name == f"teacher:{task.default_teacher}")
+    return next(named, known[0] if known else None)
+
+
 def teacher_of(task: Task, name: str) -> Agent:
     """Return the teacher of a name, or the program of a file, which must teach `task` by its table."""
     if name.endswith(".rules"):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from surpass.machine.trace import Trace, write_trace
-from surpass.printing import Printed, cut, show_number, text_table
+from surpass.printing import Printed, cut, show_number, text_table, wrap
 from surpass.table import Table
 
 FORMAT = "surpass certificate 1"
@@ -17,8 +17,8 @@ FORMAT = "surpass certificate 1"
 SEARCH = "search"
 """What a counter-example names in the place of a distribution if a search among changed instances came to it."""
 
-WIDEST = 36
-"""Longer instances are cut in tables."""
+WIDEST, KEPT = 36, 8
+"""Longer instances are cut in tables, and so many of their last characters are kept."""
 HEAD, TAIL = 24, 6
 """The first and last lines of a trace that are printed if it is longer than both."""
 LONGEST_WRITTEN = 100
@@ -73,7 +73,7 @@ class CounterExample(Printed):
                 f"(what is left of one of size {self.shrunk_from:,} {how}; all smaller ones that were enumerated are"
                 " solved)",
             ]
-        lines = [f"  {line}" for line in (*found, f"{self.outcome} after {self.steps:,} steps: {self.why}")]
+        lines = [wrap(line, "  ") for line in (*found, f"{self.outcome} after {self.steps:,} steps: {self.why}")]
         if self.trace is None:
             return "\n".join(lines) + "\n"
         shown = str(self.trace).splitlines()
@@ -199,11 +199,12 @@ class Certificate(Printed):
         about = f"{self.agent} on {self.task}"
         if self.counter_example is not None:
             failed = f"{about}: FAILED at n = {self.counter_example.size:,}, {self.counter_example.outcome}"
-            return f"{failed}\n\n{self.counter_example}\n{self.instances:,} other instances were solved before it.\n"
-        parts = [f"{about}: passed\n", _table(f"{self.what}, n = 0 to {self.up_to:,}", self.small)]
+            others = f"{self.instances:,} other instances were solved before it."
+            return f"{wrap(failed)}\n\n{self.counter_example}\n{others}\n"
+        tables = [_table(f"{self.what}, n = 0 to {self.up_to:,}", self.small)]
         if self.drawn:
-            parts.append(_table(f"drawn from {', '.join(self.data)}; seed {self.seed}", self.drawn))
-        parts.append(f"{self.instances:,} instances, each solved within {self.limit} steps")
+            tables.append(_table(f"drawn from {', '.join(self.data)}; seed {self.seed}", self.drawn))
+        parts = [f"{self.instances:,} instances, each solved within {self.limit} steps"]
         if self.unending:
             parts.append(
                 f"on {self.unending.instances:,} of them the run does not end by itself but spends its budget; the"
@@ -216,7 +217,7 @@ class Certificate(Printed):
             parts.append(f"{self.narrow_choices} choices of the network lead by less than 1e-4")
         mark = f"fingerprint {self.fingerprint}, " if self.fingerprint else ""
         parts.append(f"{mark}{self.date}; this holds for the instances above and is no proof for other sizes")
-        return "\n".join(parts) + "\n"
+        return "\n".join([f"{about}: passed\n", *tables, *(wrap(part, "  ", first="") for part in parts)]) + "\n"
 
     def _describe_observations(self) -> str:
         if self.observations is None:
@@ -294,7 +295,7 @@ def _table(title: str, rows: Sequence[CheckedSize]) -> str:
         [
             *(f"{row.size:,}", f"{row.instances:,}", show_number(row.mean_steps, 2), f"{row.most_steps:,}"),
             f"{row.new_observations:,}",
-            cut(row.worst, WIDEST) + (f" ({row.data})" if row.data else ""),
+            cut(row.worst, WIDEST, KEPT) + (f" ({row.data})" if row.data else ""),
         ]
         for row in shown
     ]

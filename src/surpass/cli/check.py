@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from surpass.cli.help import INSTANCES, RUNNING
 from surpass.cli.options import AgentName, Json, Limit, OutputFile, Seed, TaskName, parse_sizes
 from surpass.cli.progress import show_progress
 
@@ -24,30 +25,46 @@ def check_command(
         int | None,
         typer.Option(
             help="The size up to which every instance is checked.  [default: the task's; 8 for lists, 6 for the full"
-            " view, 2000 for search, 4 for knapsack]"
+            " view, 2000 for search, 4 for knapsack]",
+            metavar="N",
+            rich_help_panel=INSTANCES,
         ),
     ] = None,
     sizes: Annotated[
         str | None,
-        typer.Option(help="Sizes at which every distribution is drawn.  [default: 9 to 16 and the task's own]"),
+        typer.Option(
+            help="Sizes at which every distribution is drawn.  [default: 9 to 16 and the task's own]",
+            metavar="N,N,...",
+            rich_help_panel=INSTANCES,
+        ),
     ] = None,
-    instances: Annotated[int, typer.Option(help="Instances per size and distribution; 0 for none.")] = 100,
+    instances: Annotated[
+        int,
+        typer.Option(help="Instances per size and distribution; 0 for none.", metavar="N", rich_help_panel=INSTANCES),
+    ] = 100,
     seed: Seed = 0,
     limit: Limit = None,
     must_end: Annotated[
         bool,
         typer.Option(
-            "--must-end", help="Where steps are a budget (knapsack): a run that never ends by itself is a failure too."
+            "--must-end",
+            help="Where steps are a budget (knapsack): a run that never ends by itself is a failure too.",
+            rich_help_panel=RUNNING,
         ),
     ] = False,
     effort: Annotated[
         int | None,
         typer.Option(
             help="How many changed instances in a row must lead to nothing new before the search for such ends; 0 for"
-            " no search.  [default: 200000]"
+            " no search.  [default: 200000]",
+            metavar="N",
+            rich_help_panel=RUNNING,
         ),
     ] = None,
-    minutes: Annotated[float | None, typer.Option(help="How long that search may take.  [default: 1]")] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(help="How long that search may take.  [default: 1]", metavar="MINUTES", rich_help_panel=RUNNING),
+    ] = None,
     json: Json = None,
 ) -> None:
     """Check an agent on every small instance and on large ones; print a certificate or the smallest failing instance.
@@ -63,12 +80,14 @@ def check_command(
     explored, slowest, worst, observations, closed_after, narrow_choices, unending and failure; small and drawn list
     their sizes.
 
-    Example: surpass check zoo:sort-bubble --up-to 7 --json certificate.json
+    Examples:
+      surpass check zoo:sort-bubble --up-to 7 --json certificate.json
+      surpass check my-sort.rules --minutes 10
     """
-    from surpass import api
-
     output, wanted = OutputFile(json), parse_sizes(sizes)
     with show_progress() as progress:
+        from surpass import api
+
         certificate = api.check(
             agent,
             task=task,

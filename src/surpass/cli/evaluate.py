@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from surpass.cli.help import INSTANCES, RUNNING
 from surpass.cli.options import AgentName, Json, Limit, OutputFile, Seed, TaskName, parse_sizes
 from surpass.cli.progress import show_progress
 
@@ -13,33 +14,53 @@ from surpass.cli.progress import show_progress
 def evaluate_command(
     agent: AgentName,
     task: TaskName = None,
-    sizes: Annotated[str | None, typer.Option(help="Sizes, such as 5,10,20.  [default: the task's]")] = None,
-    instances: Annotated[int | None, typer.Option(help="Instances per size.  [default: 100, or all of a file]")] = None,
+    sizes: Annotated[
+        str | None,
+        typer.Option(
+            help="Sizes, such as 5,10,20.  [default: the task's]", metavar="N,N,...", rich_help_panel=INSTANCES
+        ),
+    ] = None,
+    instances: Annotated[
+        int | None,
+        typer.Option(
+            help="Instances per size.  [default: 100, or all of a file]", metavar="N", rich_help_panel=INSTANCES
+        ),
+    ] = None,
     seed: Seed = 0,
     data: Annotated[
         str | None,
         typer.Option(
-            help="A distribution's name, or a file with one list per line or a 2-D .npy.", metavar="NAME|FILE"
+            help="A distribution's name, or a file with one list per line or a 2-D .npy.",
+            metavar="NAME|FILE",
+            rich_help_panel=INSTANCES,
         ),
     ] = None,
     queries: Annotated[
         str | None,
-        typer.Option(help="For search: mixed, present, absent or paper (one in four absent).  [default: mixed]"),
+        typer.Option(
+            help="For search: mixed, present, absent or paper (one in four absent).  [default: mixed]",
+            metavar="NAME",
+            rich_help_panel=INSTANCES,
+        ),
     ] = None,
     limit: Limit = None,
     against: Annotated[
-        str | None, typer.Option(help="Another agent, compared on the same instances.", metavar="AGENT")
+        str | None,
+        typer.Option(help="Another agent, compared on the same instances.", metavar="AGENT", rich_help_panel=RUNNING),
     ] = None,
     json: Json = None,
 ) -> None:
     """Run an agent and print its scores for each size.
 
-    Example: surpass evaluate teacher:hoare_sort --sizes 10,100,1000 --against teacher:quick_sort
+    Examples:
+      surpass evaluate zoo:sort-quick --against teacher:quick_sort
+      surpass evaluate teacher:hoare_sort --sizes 10,100,1000 --json scores.json
+      surpass evaluate teacher:insertion_sort --data my-lists.csv
     """
-    from surpass.evaluation.scores import evaluate
-
     output, wanted = OutputFile(json), parse_sizes(sizes)
     with show_progress() as progress:
+        from surpass.evaluation.scores import evaluate
+
         evaluation = evaluate(
             agent,
             task=task,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from surpass.cli.help import FILES
 from surpass.cli.options import AgentName, Json, OutputFile, TaskName
 from surpass.cli.progress import show_progress
 from surpass.errors import SettingError, UnknownNameError
@@ -16,33 +17,38 @@ SUFFIXES = {".py": "python", ".c": "c"}
 
 def export_command(
     agent: AgentName,
-    out: Annotated[Path, typer.Option(help="The file to write (- for the output).", metavar="FILE")],
+    out: Annotated[
+        Path, typer.Option(help="The file to write (- for the output).", metavar="FILE", rich_help_panel=FILES)
+    ],
     to: Annotated[
         str | None,
         typer.Option(help="The language: python or c.  [default: by the file's name]", metavar="python|c"),
     ] = None,
     task: TaskName = None,
-    seed: Annotated[int, typer.Option(help="Draws other instances to collect what occurs with the agent.")] = 0,
+    seed: Annotated[
+        int, typer.Option(help="Draws other instances to collect what occurs with the agent.", metavar="N")
+    ] = 0,
     json: Json = None,
 ) -> None:
     """Write an agent as one source file that needs nothing of surpass.
 
     It gives the same results in the same number of steps. Its heading says how it is called.
 
-    Example: surpass export zoo:sort-quick --to c --out sort.c
+    Examples:
+      surpass export zoo:sort-quick --to c --out sort.c
+      surpass export zoo:search --out search.py
     """
-    from surpass import api
-    from surpass.programs.export import LANGUAGES
-
-    language = to or SUFFIXES.get(out.suffix)
+    language, known = to or SUFFIXES.get(out.suffix), tuple(SUFFIXES.values())
     if language is None:
-        raise SettingError(f"the name of {out} does not say the language; give --to {' or '.join(LANGUAGES)}")
-    if language not in LANGUAGES:
-        raise UnknownNameError("language", language, LANGUAGES)
+        raise SettingError(f"the name of {out} does not say the language; give --to {' or '.join(known)}")
+    if language not in known:
+        raise UnknownNameError("language", language, known)
     source, output = OutputFile(out), OutputFile(json)
     if source.is_stdout and output.is_stdout:
         raise SettingError("--out and --json cannot both go to the output: give one of them a file")
     with show_progress() as progress:
+        from surpass import api
+
         exported = api.export(agent, language, task=task, seed=seed, progress=progress)
     source.write_text(exported.source)
     if not source.is_stdout and not output.is_stdout:

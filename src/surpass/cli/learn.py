@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-import time
+import logging
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from surpass.cli.options import parse_sizes
-from surpass.errors import SettingError
+from surpass.cli.help import FILES, LEARNING
+from surpass.cli.live import RunView
+from surpass.cli.options import Json, OutputFile, parse_sizes
+from surpass.cli.progress import show_progress
+from surpass.errors import SettingError, SurpassError
+from surpass.printing import finite
+
+SCORES = "The scores at the end"
+"""A group of options."""
+REPORT = "report.html"
+"""The file in a run's folder that its report is written to."""
 
 
 def learn_command(
@@ -19,79 +28,161 @@ def learn_command(
     method: Annotated[
         str | None,
         typer.Option(
-            help="How to learn: imitation, rl (from nothing), rl+imitation or improvement.  [default: imitation]"
+            help="How to learn: imitation, rl (from nothing), rl+imitation or improvement.  [default: imitation]",
+            metavar="METHOD",
+            rich_help_panel=LEARNING,
         ),
     ] = None,
     teacher: Annotated[
-        str | None, typer.Option(help="Whom to learn from.  [default: the paper's teacher of the task]")
+        str | None,
+        typer.Option(
+            help="Whom to learn from.  [default: the paper's teacher of the task]",
+            metavar="AGENT",
+            rich_help_panel=LEARNING,
+        ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Equal seeds give equal networks.  [default: 0]")] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Equal seeds give equal networks.  [default: 0]", metavar="N", rich_help_panel=LEARNING),
+    ] = None,
     recipe: Annotated[
         str | None,
         typer.Option(
             help="Take task, method, teacher, seed and settings from a recipe, where the other options do not say"
             " otherwise: zoo:NAME, a TOML file, a run's folder, or one of surpass sweep --list.",
             metavar="NAME|FILE",
+            rich_help_panel=LEARNING,
         ),
     ] = None,
-    minutes: Annotated[float | None, typer.Option(help="Stop after this time; --resume goes on.")] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="The run's folder.  [default: runs/TASK-METHOD-TEACHER-SEED]")
+    minutes: Annotated[
+        float | None,
+        typer.Option(help="Stop after this time; --resume goes on.", metavar="MINUTES", rich_help_panel=LEARNING),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in that folder.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="The run's folder.  [default: runs/TASK-METHOD-TEACHER-SEED]", metavar="FOLDER", rich_help_panel=FILES
+        ),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the run in that folder.", rich_help_panel=FILES)
+    ] = False,
     setting: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Change a setting of the method, such as batch=256.", metavar="NAME=VALUE"),
+        typer.Option(
+            "--set",
+            help="Change a setting of the method, such as batch=256; --settings lists them.",
+            metavar="NAME=VALUE",
+            rich_help_panel=LEARNING,
+        ),
     ] = None,
     data: Annotated[
         list[str] | None,
         typer.Option(
-            help="What to learn on: a distribution, or for improvement also a file with one list per line; given"
-            " several times, all of them, with a weight as in my-lists.csv*3.",
+            help="What to learn on: a distribution, or for improvement and policy gradient also a file with one list"
+            " per line; given several times, all of them, with a weight as in my-lists.csv*3.",
             metavar="NAME|FILE",
+            rich_help_panel=LEARNING,
         ),
     ] = None,
     sizes: Annotated[
-        str | None, typer.Option(help="Sizes to score the network at, such as 5,10.  [default: the task's, up to 1000]")
+        str | None,
+        typer.Option(
+            help="Sizes to score the network at, such as 5,10.  [default: the task's, up to 1000]",
+            metavar="N,N,...",
+            rich_help_panel=SCORES,
+        ),
     ] = None,
-    instances: Annotated[int, typer.Option(help="Instances per size of these scores.")] = 100,
-    list_settings: Annotated[
-        bool, typer.Option("--settings", help="List what --set can change, with the values now, and stop.")
+    instances: Annotated[
+        int, typer.Option(help="Instances per size of these scores.", metavar="N", rich_help_panel=SCORES)
+    ] = 100,
+    tensorboard: Annotated[
+        bool,
+        typer.Option(
+            "--tensorboard",
+            help="Also write the curves as event files into the run's folder tensorboard/ (an extra: pip install"
+            " 'surpass[tensorboard]').",
+            rich_help_panel=FILES,
+        ),
     ] = False,
+    no_report: Annotated[
+        bool,
+        typer.Option(
+            "--no-report", help="Leave out the report, a page that is written at the end.", rich_help_panel=FILES
+        ),
+    ] = False,
+    list_settings: Annotated[
+        bool,
+        typer.Option(
+            "--settings",
+            help="List what --set can change: the value now, what it means and what it may be; and stop.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = False,
+    json: Json = None,
 ) -> None:
-    """Learn a task, and leave the network, its curves and its scores in a folder.
+    """Learn a task, and leave the network, its curves, its scores and a report in a folder.
 
-    Example: surpass learn sort-quick --method imitation --teacher hoare_sort
+    On a terminal a view shows how far it has come; elsewhere lines do. It can be interrupted: --resume goes on.
 
-    Example: surpass learn --recipe zoo:search/imitation-binary_search --seed 3
-
-    Example: surpass learn sort-bubble --method improvement --data my-lists.csv
+    Examples:
+      surpass learn sort-quick --method imitation --teacher hoare_sort
+      surpass learn knapsack --method rl --minutes 2
+      surpass learn --recipe zoo:search/imitation-binary_search --seed 3
+      surpass learn sort-bubble --method improvement --data my-lists.csv
+      surpass learn search --method rl+imitation --settings
     """
-    from surpass import api
-
-    scored, settings = parse_sizes(sizes), _parse_settings(setting or [])
+    output, scored, settings = OutputFile(json), parse_sizes(sizes), _parse_settings(setting or [])
     if data:
         settings["data"] = ",".join(data)
     if list_settings:
-        learner = api.new_learner(task, method, teacher=teacher, seed=seed, recipe=recipe, settings=settings)
-        for key, value in learner.recipe.items():
-            print(f"{key} = {','.join(map(str, value)) if isinstance(value, tuple) else value}")
+        with show_progress():
+            from surpass import api
+            from surpass.learning.settings import SettingsList
+
+            learner = api.new_learner(task, method, teacher=teacher, seed=seed, recipe=recipe, settings=settings)
+            listed = SettingsList(learner)
+        if not output.is_stdout:
+            print(listed, end="")
+        output.write_json(listed.as_json())
         return
-    run = api.learn(
-        task,
-        method,
-        out=out,
-        teacher=teacher,
-        seed=seed,
-        recipe=recipe,
-        minutes=minutes,
-        resume=resume,
-        score_sizes=scored,
-        score_instances=instances,
-        report=_Rounds(),
-        settings=settings,
-    )
-    print(run, end="")
+    with RunView() as watch:
+        from surpass import api
+
+        run = api.learn(
+            task,
+            method,
+            out=out,
+            teacher=teacher,
+            seed=seed,
+            recipe=recipe,
+            minutes=minutes,
+            resume=resume,
+            score_sizes=scored,
+            score_instances=instances,
+            watch=watch,
+            tensorboard=tensorboard,
+            settings=settings,
+        )
+    if not output.is_stdout:
+        print(run, end="", flush=True)
+    output.write_json(finite(run.as_json()))
+    if not no_report:
+        _write_report(run.folder, task)
+
+
+def _write_report(folder: Path, task: str | None) -> None:
+    """Write the report of a run into its folder, and say where it is; the run is done whatever comes of it."""
+    from surpass.visualize.report import report
+
+    log = logging.getLogger("surpass")
+    try:
+        with show_progress() as progress:
+            path = report(folder, task=task, progress=progress).write(folder / REPORT)
+    except SurpassError as error:
+        log.warning("there is no report: %s", error)
+        return
+    log.info("the report is %s", path)
 
 
 def _parse_settings(words: list[str]) -> dict[str, str]:
@@ -102,25 +193,3 @@ def _parse_settings(words: list[str]) -> dict[str, str]:
             raise SettingError(f"setting {word!r} is not of the form NAME=VALUE")
         settings[name] = value
     return settings
-
-
-class _Rounds:
-    """Prints a line per round, at most one every half second, and first after which round a run goes on."""
-
-    def __init__(self) -> None:
-        self._last = 0.0
-
-    def __call__(self, number: int, curve: dict[str, float]) -> None:
-        now = time.monotonic()
-        if not curve:
-            print(f"going on after round {number}" if number else "a new run", flush=True)
-        elif now - self._last >= 0.5:
-            self._last = now
-            cells = [f"{name} {_show(name, x)}" for name, x in curve.items() if name != "round" and x == x]
-            print(f"round {number}: " + ", ".join(cells), flush=True)
-
-
-def _show(name: str, value: float) -> str:
-    if name in ("agreement", "solved", "sampled_solved"):
-        return f"{value:.2%}"
-    return f"{value:,}" if float(value).is_integer() else f"{value:.4g}"

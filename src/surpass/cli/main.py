@@ -9,15 +9,21 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from surpass.cli.apply import apply_command
 from surpass.cli.check import check_command
+from surpass.cli.display import Teller
 from surpass.cli.evaluate import evaluate_command
 from surpass.cli.export import export_command
+from surpass.cli.help import Commands
 from surpass.cli.learn import learn_command
+from surpass.cli.plot import plot_command
+from surpass.cli.report import report_command
 from surpass.cli.reproduce import reproduce_command
 from surpass.cli.show import show_command
 from surpass.cli.sweep import sweep_command
 from surpass.cli.tasks import tasks_command
 from surpass.cli.trace import trace_command
+from surpass.cli.watch import watch_command
 from surpass.cli.zoo import zoo_command
 from surpass.errors import SurpassError
 
@@ -28,20 +34,26 @@ LONGEST_LINE = 2000
 
 app = typer.Typer(
     name="surpass",
+    cls=Commands,
     help="Learn algorithms that beat their teachers.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode="rich",
 )
 app.command("tasks")(tasks_command)
 app.command("learn")(learn_command)
 app.command("sweep")(sweep_command)
 app.command("evaluate")(evaluate_command)
+app.command("apply")(apply_command)
 app.command("trace")(trace_command)
+app.command("watch")(watch_command)
 app.command("show")(show_command)
 app.command("check")(check_command)
 app.command("export")(export_command)
 app.command("zoo")(zoo_command)
+app.command("plot")(plot_command)
+app.command("report")(report_command)
 app.command("reproduce")(reproduce_command)
 
 
@@ -64,10 +76,8 @@ def _options(
 
 def _tell_on_error_stream() -> None:
     """Let what the package has to say while it works go to the error stream."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("surpass: %(message)s"))
     log = logging.getLogger("surpass")
-    log.handlers[:] = [handler]
+    log.handlers[:] = [Teller()]
     log.setLevel(logging.INFO)
     log.propagate = False
 

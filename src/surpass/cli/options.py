@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from surpass.cli.help import FILES, INSTANCES, RUNNING
 from surpass.errors import SettingError
 from surpass.reading import SEED, SIZE, Range, as_path, check_range, show
 
@@ -22,11 +23,21 @@ AgentName = Annotated[
 TaskName = Annotated[
     str | None, typer.Option(help="Its task: a name, or a Python file that registers one.", metavar="NAME|FILE")
 ]
-Json = Annotated[Path | None, typer.Option(help="Also write the results to this file (- for the output).")]
-Limit = Annotated[
-    str | None, typer.Option(help="The step limit: a number, Kn or Kn^2, such as 20n or 10n^2.  [default: the task's]")
+Json = Annotated[
+    Path | None,
+    typer.Option(
+        help="Also write the results to this file as JSON (- for the output).", metavar="FILE", rich_help_panel=FILES
+    ),
 ]
-Seed = Annotated[int, typer.Option(help="Draws other instances.")]
+Limit = Annotated[
+    str | None,
+    typer.Option(
+        help="The step limit: a number, Kn or Kn^2, such as 20n or 10n^2.  [default: the task's]",
+        metavar="LIMIT",
+        rich_help_panel=RUNNING,
+    ),
+]
+Seed = Annotated[int, typer.Option(help="Draws other instances.", metavar="N", rich_help_panel=INSTANCES)]
 
 
 def parse_sizes(text: str | None) -> list[int] | None:
@@ -67,6 +78,9 @@ class OutputFile:
         target = self._path if self._path.exists() else folder
         if not folder.is_dir() or not os.access(target, os.W_OK):
             raise SettingError(f"{self._path} cannot be written: its folder does not exist or is not writable")
+
+    def __str__(self) -> str:
+        return "the output" if self.is_stdout else str(self._path)
 
     def write_json(self, record: Any) -> None:
         """Write plain data as JSON, to the file or the output stream."""

@@ -1,70 +1,58 @@
-"""Progress of long work: a bar on a terminal, plain lines elsewhere, nothing for work of under two seconds."""
+"""Progress of work that may take long: a bar on a terminal, plain lines elsewhere, nothing within two seconds."""
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
-PATIENCE = 2.0
-"""Seconds before anything is shown."""
-PLAIN_EVERY = 10.0
-"""Seconds between plain lines."""
+from surpass.cli.display import PATIENCE, PLAIN_EVERY, Display, bar, clock
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 
-class Progress:
+class Progress(Display):
     """Shows what is being worked on and how much of it is done."""
 
     def __init__(self) -> None:
-        self._started = time.monotonic()
-        self._last_line = self._started - PLAIN_EVERY + PATIENCE
-        self._bar: Any = None
-        self._tasks: dict[str, Any] = {}
-        self._ended: set[str] = set()
+        super().__init__()
+        self._what, self._done, self._total = "", 0, None  # type: str, int, int | None
+        self._told: set[str] = set()
+        self._next_line: float | None = None
 
     def __call__(self, what: str, done: int, total: int | None = None) -> None:
         """Show that `done` of `total` of `what` are done; the total may be unknown."""
-        now = time.monotonic()
-        if now - self._started < PATIENCE:
-            return
-        if sys.stderr.isatty():
-            self._draw(what, done, total)
-        elif now - self._last_line >= PLAIN_EVERY or (
-            done == total and what in self._tasks and what not in self._ended
-        ):
-            self._last_line = now
-            self._tasks[what] = None
-            if done == total:
-                self._ended.add(what)
-            shown = f"{done:,}" if total is None else f"{done:,} of {total:,}"
-            print(f"{what}: {shown}", file=sys.stderr, flush=True)
+        with self._lock:
+            self._what, self._done, self._total = what, done, total
+            now, is_end = time.monotonic(), done == total and what in self._told
+            self._next_line = now + PATIENCE if self._next_line is None else self._next_line
+            is_due = now >= self._next_line
+            if is_due or is_end:
+                self._next_line = now + PLAIN_EVERY
+                (self._told.discard if is_end else self._told.add)(what)
+            self.tell(urgent=is_due or is_end)
 
-    def _draw(self, what: str, done: int, total: int | None) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-        from rich.progress import Progress as Bar
+    def describe(self) -> str:
+        """Return how far it is, as a plain line."""
+        shown = f"{self._done:,}" if self._total is None else f"{self._done:,} of {self._total:,}"
+        return f"{self._what}: {shown}"
 
-        if self._bar is None:
-            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-            self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
-            self._bar.start()
-        if what not in self._tasks:
-            self._tasks[what] = self._bar.add_task(what, total=total)
-        self._bar.update(self._tasks[what], completed=done)
+    def draw(self) -> RenderableType:
+        """Return a bar, or what is done if there is no total, and what else there is to say."""
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
 
-    def stop(self) -> None:
-        """Remove what is shown."""
-        if self._bar is not None:
-            self._bar.stop()
+        line = Table.grid(padding=(0, 2))
+        cells: list[RenderableType] = [Text(self._what or "loading")]
+        if self._total:
+            cells += [bar(self._done, self._total, 20), Text(f"{self._done:,} of {self._total:,}")]
+        elif self._done:
+            cells.append(Text(f"{self._done:,}"))
+        line.add_row(*cells, Text(clock(self.seconds), style="dim"))
+        return Group(line, Text(self.message)) if self.message else line
 
 
-@contextmanager
-def show_progress() -> Iterator[Progress]:
-    """Give a progress display for the length of a block."""
-    progress = Progress()
-    try:
-        yield progress
-    finally:
-        progress.stop()
+def show_progress() -> Progress:
+    """Return a progress display for the length of a `with` block."""
+    return Progress()

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from surpass.cli.help import FILES, INSTANCES
+from surpass.cli.live import SweepView
 from surpass.cli.options import Json, OutputFile, Seed
 from surpass.cli.progress import show_progress
-from surpass.cli.sweep import show_sweep
 from surpass.errors import SettingError, UnknownNameError
+from surpass.printing import wrap
 from surpass.reading import ANY_SEED, Range, as_path, check_range
-
-COLUMNS = 100
-"""The width that everything is printed in."""
 
 
 def reproduce_command(
     table: Annotated[
         str, typer.Argument(help="teachers, best, table1 to table6, curves, or all of them.", metavar="TABLE")
     ],
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer instances: all in about a minute.")] = False,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="Fewer instances: all in about a minute.", rich_help_panel=INSTANCES),
+    ] = False,
     instances: Annotated[
-        int | None, typer.Option(help="The most instances per cell.  [default: 1000; 100 with --quick]")
+        int | None,
+        typer.Option(
+            help="The most instances per cell.  [default: 1000; 100 with --quick]",
+            metavar="N",
+            rich_help_panel=INSTANCES,
+        ),
     ] = None,
     seed: Seed = 0,
     retrain: Annotated[
@@ -32,14 +38,20 @@ def reproduce_command(
     ] = False,
     stand_in: Annotated[
         list[str] | None,
-        typer.Option(help="Run another agent in place of one of the zoo.", metavar="zoo:TASK/NAME=AGENT"),
+        typer.Option(help="Run another agent in place of one of the zoo: zoo:TASK/NAME=AGENT.", metavar="ZOO=AGENT"),
     ] = None,
-    out: Annotated[Path, typer.Option(help="The folder for figures and what is trained again.")] = Path(
-        "runs/reproduce"
-    ),
+    out: Annotated[
+        Path,
+        typer.Option(help="The folder for figures and what is trained again.", metavar="FOLDER", rich_help_panel=FILES),
+    ] = Path("runs/reproduce"),
     json: Json = None,
     markdown: Annotated[
-        Path | None, typer.Option(help="Also write the tables to this file as Markdown (- for the output).")
+        Path | None,
+        typer.Option(
+            help="Also write the tables to this file as Markdown (- for the output).",
+            metavar="FILE",
+            rich_help_panel=FILES,
+        ),
     ] = None,
 ) -> None:
     """Print tables of the paper beside ours, made by the agents of the zoo, and draw its training curves.
@@ -50,13 +62,16 @@ def reproduce_command(
     compared. "best" sets the programs that were found beside the best that we wrote by hand. "curves" draws figures
     from data that ships with surpass. Training again takes hours; it goes on where it was broken off.
 
-    Example: surpass reproduce table3 --json table3.json --markdown table3.md
-
-    Example: surpass reproduce table3 --stand-in zoo:search/rl+imitation-binary_search=runs/mine
+    Examples:
+      surpass reproduce all --quick
+      surpass reproduce table3 --json table3.json --markdown table3.md
+      surpass reproduce table3 --stand-in zoo:search/rl=runs/mine
     """
-    from surpass.evaluation.curves import EXPERIMENTS, make_figure, shipped_curves, train_curves
-    from surpass.evaluation.layout import NOTE
-    from surpass.evaluation.reproduce import NAMES, Reproduction, count_verdicts, parse_stand_ins
+    with show_progress():
+        from surpass.evaluation.curves import EXPERIMENTS, shipped_curves, train_curves
+        from surpass.evaluation.layout import NOTE
+        from surpass.evaluation.reproduce import NAMES, Reproduction, count_verdicts, parse_stand_ins
+        from surpass.visualize.paper_curves import make_figure
 
     if table not in (*NAMES, "curves", "all"):
         raise UnknownNameError("table", table, (*NAMES, "curves", "all"))
@@ -94,15 +109,16 @@ def reproduce_command(
             )
             for one in reproduction.tables(table):
                 made.append(one)
-                add(one, one.as_markdown())
+                with progress.paused():
+                    add(one, one.as_markdown())
         record["tables"], record["verdicts"] = [one.as_json() for one in made], count_verdicts(made)
         counts = ", ".join(f"{number} {verdict}" for verdict, number in record["verdicts"].items())
         for text in (NOTE, f"Cells: {counts}."):
-            add(textwrap.fill(text, COLUMNS), text + "\n")
+            add(wrap(text), text + "\n")
     if table in ("curves", "all"):
         record["curves"] = []
         for name in EXPERIMENTS:
-            with show_sweep() as watch:
+            with SweepView() as watch:
                 curves = train_curves(name, out, watch) if retrain else shipped_curves(name)
             figure = make_figure(curves, out)
             record["curves"].append(figure.as_json())

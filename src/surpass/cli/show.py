@@ -7,9 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
+from surpass.cli.help import FILES, INSTANCES
 from surpass.cli.options import AgentName, Json, OutputFile, TaskName
 from surpass.cli.progress import show_progress
 from surpass.errors import SettingError
+from surpass.printing import wrap
 
 
 def show_command(
@@ -21,13 +23,31 @@ def show_command(
         typer.Option(help="Another agent: show where the two part and where steps are saved.", metavar="AGENT"),
     ] = None,
     size: Annotated[
-        int | None, typer.Option(help="The size on which steps are counted.  [default: the largest to learn on]")
+        int | None,
+        typer.Option(
+            help="The size on which steps are counted.  [default: the largest to learn on]",
+            metavar="N",
+            rich_help_panel=INSTANCES,
+        ),
     ] = None,
-    instances: Annotated[int, typer.Option(help="How many instances they are counted on.")] = 100,
-    data: Annotated[str | None, typer.Option(help="The distribution of these instances.", metavar="NAME")] = None,
-    seed: Annotated[int, typer.Option(help="Draws other instances, here and to collect what occurs.")] = 0,
+    instances: Annotated[
+        int, typer.Option(help="How many instances they are counted on.", metavar="N", rich_help_panel=INSTANCES)
+    ] = 100,
+    data: Annotated[
+        str | None,
+        typer.Option(help="The distribution of these instances.", metavar="NAME", rich_help_panel=INSTANCES),
+    ] = None,
+    seed: Annotated[
+        int,
+        typer.Option(
+            help="Draws other instances, here and to collect what occurs.", metavar="N", rich_help_panel=INSTANCES
+        ),
+    ] = 0,
     out: Annotated[
-        Path | None, typer.Option(help="Also write the program to this file, to read and edit.", metavar="FILE.rules")
+        Path | None,
+        typer.Option(
+            help="Also write the program to this file, to read and edit.", metavar="FILE.rules", rich_help_panel=FILES
+        ),
     ] = None,
     json: Json = None,
 ) -> None:
@@ -36,19 +56,22 @@ def show_command(
     Each line with an action has the numbers of its rules, their share of the steps of a typical run, and how many
     observations they answer.
 
-    Example: surpass show zoo:sort-quick/imitation-quick_sort
+    Examples:
+      surpass show zoo:sort-quick/imitation-quick_sort
+      surpass show zoo:sort-bubble --out my-sort.rules
+      surpass show zoo:search --compare teacher:binary_search
     """
-    from surpass import api
-    from surpass.agents import as_agent
-
     if table and compare:
         raise SettingError("--table and --compare do not go together: give one of them")
     output, file = OutputFile(json), OutputFile(out)
     if output.is_stdout and file.is_stdout:
         raise SettingError("--out and --json cannot both go to the output: give one of them a file")
     is_quiet = output.is_stdout or file.is_stdout
-    first = as_agent(agent, task)
     with show_progress() as progress:
+        from surpass import api
+        from surpass.agents import as_agent
+
+        first = as_agent(agent, task)
         options: dict[str, Any] = {
             "size": size,
             "instances": instances,
@@ -66,7 +89,8 @@ def show_command(
             print(f"{usage.program.name} on {usage.program.task.name}: {len(rows):,} observations\n")
             print("observation  steps  rule  action  what it says")
             for row in rows:
-                print(f"{row.observation}  {row.steps}  {row.rule}  {row.action}  {row.says}")
+                line = f"{row.observation}  {row.steps}  {row.rule}  {row.action}  {row.says}"
+                print(wrap(line, "    ", first=""))
     elif not is_quiet:
         print(comparison or usage, end="")
     if out is not None:

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
+from surpass.cli.help import FILES, RUNNING
+from surpass.cli.live import SweepView
 from surpass.cli.options import Json, OutputFile, parse_seeds
+from surpass.cli.progress import show_progress
 from surpass.errors import SettingError
-from surpass.printing import text_table
-
-if TYPE_CHECKING:
-    from surpass.learning.sweeps import SweepState
-
-PLAIN_EVERY = 30.0
-"""Seconds between plain lines while no run ends."""
+from surpass.printing import text_table, wrap
 
 
 def sweep_command(
@@ -28,13 +20,25 @@ def sweep_command(
         str | None,
         typer.Argument(help="A TOML file, a recipe of --list, zoo:NAME or a run's folder.", metavar="[RECIPE]"),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="The sweep's folder.  [default: runs/sweep-RECIPE]")] = None,
-    processes: Annotated[
-        int | None, typer.Option(help="Runs side by side, each on one core.  [default: the number of cores]")
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The sweep's folder.  [default: runs/sweep-RECIPE]", metavar="FOLDER", rich_help_panel=FILES),
     ] = None,
-    seeds: Annotated[str | None, typer.Option(help="Other seeds than the recipe's, such as 0,1,2.")] = None,
+    processes: Annotated[
+        int | None,
+        typer.Option(
+            help="Runs side by side, each on one core.  [default: the number of cores]",
+            metavar="N",
+            rich_help_panel=RUNNING,
+        ),
+    ] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(help="Other seeds than the recipe's, such as 0,1,2.", metavar="N,N,...", rich_help_panel=RUNNING),
+    ] = None,
     task: Annotated[
-        str | None, typer.Option(help="The Python file that registers the recipe's task, if it is your own.")
+        str | None,
+        typer.Option(help="The Python file that registers the recipe's task, if it is your own.", metavar="FILE"),
     ] = None,
     list_recipes: Annotated[bool, typer.Option("--list", help="List the recipes that ship with surpass.")] = False,
     json: Json = None,
@@ -44,20 +48,24 @@ def sweep_command(
     A sweep that was killed goes on when it is started again. A run that fails is noted with its reason and
     stops none of the others. The sweep's folder is an agent: that of its best run.
 
-    Example: surpass sweep quick-search
+    Examples:
+      surpass sweep --list
+      surpass sweep quick-search
+      surpass sweep my-sweep.toml --processes 8 --json ranking.json
     """
-    from surpass.agents import as_task
-    from surpass.engine.run import core_count
-    from surpass.learning.jobs import LocalRunner
-    from surpass.learning.recipes import find_recipe
-    from surpass.learning.sweeps import Sweep
-
     output = OutputFile(json)
     if list_recipes:
         _list(output)
         return
     if recipe is None:
         raise SettingError("no recipe is given; name one of surpass sweep --list, or a TOML file")
+    with show_progress():
+        from surpass.agents import as_task
+        from surpass.engine.run import core_count
+        from surpass.learning.jobs import LocalRunner
+        from surpass.learning.recipes import find_recipe
+        from surpass.learning.sweeps import Sweep
+
     found = find_recipe(recipe)
     if seeds is not None:
         found = found.with_seeds(parse_seeds(seeds))
@@ -68,13 +76,13 @@ def sweep_command(
     folder = out or Path("runs") / f"sweep-{found.name.replace('/', '-').replace(':', '-')}"
     sweep = Sweep(found, subject, folder, task_text=task or "")
     sweep.check()
-    with show_sweep() as watch:
+    with SweepView() as watch:
         ranking = sweep.run(runner, watch)
     if not output.is_stdout:
         print(f"{folder.name}\n{ranking}", end="")
         if ranking.runs:
             best = folder / "runs" / ranking.runs[0].run
-            print(f"The best is {best}; {folder} is its agent (surpass evaluate {folder}).")
+            print(wrap(f"The best is {best}; {folder} is its agent (surpass evaluate {folder})."))
     output.write_json({"folder": str(folder), "recipe": found.as_json(), **ranking.as_json()})
 
 
@@ -86,72 +94,5 @@ def _list(output: OutputFile) -> None:
         rows = [[name, one.task, one.method, f"{len(one.variants):,}"] for name, one in recipes.items()]
         print(text_table("Recipes", ["recipe", "task", "method", "runs"], rows))
         for name, one in recipes.items():
-            print(f"{name}: {one.about}")
+            print(wrap(f"{name}: {one.about}", "    ", first=""))
     output.write_json([one.as_json() for one in recipes.values()])
-
-
-# While it runs
-
-
-@contextmanager
-def show_sweep() -> Iterator[Callable[[SweepState], None]]:
-    """Give a display of a sweep for the length of a block: a live table on a terminal, plain lines elsewhere."""
-    if not sys.stderr.isatty():
-        yield _PlainLines()
-        return
-    from rich.console import Console
-    from rich.live import Live
-
-    with Live(console=Console(stderr=True), transient=True, refresh_per_second=2) as live:
-        yield lambda state: live.update(live_table(state))
-
-
-class _PlainLines:
-    """Prints a line when a run ends, and now and then while none does."""
-
-    def __init__(self) -> None:
-        self._last: tuple[float, int] | None = None
-
-    def __call__(self, state: SweepState) -> None:
-        ranking, now = state.ranking, time.monotonic()
-        ended = len(ranking.runs) + len(ranking.failed)
-        if self._last is not None and ended == self._last[1] and now - self._last[0] < PLAIN_EVERY:
-            return
-        if self._last is None and not state.running:
-            return
-        self._last = (now, ended)
-        print(state, file=sys.stderr, flush=True)
-
-
-def live_table(state: SweepState) -> Any:
-    """Return a table for a terminal: what is done, the best so far, and how far each running run has come."""
-    from rich.table import Table
-
-    table = Table(title=str(state), title_justify="left")
-    for column in ("running", "round", "solved", "mean steps"):
-        table.add_column(column, justify="left" if column == "running" else "right")
-    for folder in state.running:
-        line = _last_curve(folder)
-        table.add_row(
-            folder.name,
-            line.get("round", "-"),
-            _reformat(line.get("solved"), "{:.1%}"),
-            _reformat(line.get("mean_steps"), "{:,.1f}"),
-        )
-    return table
-
-
-def _last_curve(folder: Path) -> dict[str, str]:
-    """Return the last saved line of a run's curves by column; empty if there is none yet."""
-    try:
-        with (folder / "curves.csv").open(newline="") as file:
-            return list(csv.DictReader(file))[-1]
-    except (OSError, ValueError, IndexError, csv.Error):
-        return {}
-
-
-def _reformat(text: str | None, style: str) -> str:
-    try:
-        return style.format(float(text or "-"))
-    except ValueError:
-        return "-"

@@ -7,22 +7,41 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from surpass.cli.options import Json, OutputFile
-from surpass.printing import text_table
+from surpass.printing import text_table, wrap
 
 if TYPE_CHECKING:
     from surpass.tasks.task import Task
+
+EFFORT = 10
+"""How many times longer than at loading the kernels are tried with --debug."""
 
 
 def tasks_command(
     task: Annotated[
         str | None, typer.Argument(help="A task's name, or a Python file that registers one.", metavar="[TASK]")
     ] = None,
+    debug: Annotated[
+        bool,
+        typer.Option(
+            "--debug", help="Try a task file's kernels for longer, as plain Python, and show where one fails."
+        ),
+    ] = False,
     json: Json = None,
 ) -> None:
-    """List the tasks, or show what one sees and does, its sizes, teachers and search space."""
+    """List the tasks, or show what one sees and does, its sizes, teachers and search space.
+
+    Examples:
+      surpass tasks
+      surpass tasks sort-bubble
+      surpass tasks my-task.py --json task.json
+      surpass tasks my-task.py --debug
+    """
     from surpass.agents import as_task
     from surpass.tasks.registry import known_tasks
 
+    if debug:
+        _debug(task)
+        return
     output = OutputFile(json)
     chosen = known_tasks() if task is None else (as_task(task),)
     if not output.is_stdout:
@@ -32,6 +51,38 @@ def tasks_command(
             _print_task(chosen[0])
     records = [_as_json(one) for one in chosen]
     output.write_json(records if task is None else records[0])
+
+
+def _debug(task: str | None) -> None:
+    """Try the kernels of a task file in this process, as plain Python, and print the way to the line that fails."""
+    import traceback
+
+    from surpass.engine.refusals import check_shapes
+    from surpass.engine.rehearsal import rehearse
+    from surpass.errors import SettingError, SurpassError
+    from surpass.reading import as_path
+    from surpass.tasks.blame import is_own
+    from surpass.tasks.user_file import load_task_file
+
+    if task is None or not task.endswith(".py"):
+        raise SettingError("--debug tries the kernels of a task file; give a Python file that registers a task")
+    for one in load_task_file(as_path(task)):
+        check_shapes(one)
+        try:
+            tried = rehearse(one, EFFORT)
+        except SurpassError as error:
+            first = error.__context__ or error
+            for frame, line in traceback.walk_tb(first.__traceback__):
+                if is_own(frame.f_code):
+                    shown = traceback.FrameSummary(frame.f_code.co_filename, line, frame.f_code.co_name)
+                    held = {k: v for k, v in frame.f_locals.items() if isinstance(v, int | float)}
+                    numbers = ", ".join(f"{name} = {value}" for name, value in held.items())
+                    print(
+                        f"{shown.filename}, line {line}, in {shown.name}: {shown.line}"
+                        + (f"   [{numbers}]" * bool(held))
+                    )
+            raise
+        print(f"{one.name}: nothing went wrong on {tried} instances, as plain Python with every index checked")
 
 
 def _as_json(task: Task) -> dict[str, Any]:
@@ -83,32 +134,37 @@ def _print_task(task: Task) -> None:
     from surpass.agents.teachers import known_teachers
 
     interface = task.interface
-    print(f"{task.name}: {task.summary}\n")
+    print(wrap(f"{task.name}: {task.summary}") + "\n")
     if interface.is_full_view:
-        print("It sees the whole list: for each pair of positions, how they and their values compare.")
+        print(wrap("It sees the whole list: for each pair of positions, how they and their values compare."))
     else:
         print(f"It sees {len(interface.features)} features ({interface.input_size} network inputs):")
         for k, feature in enumerate(interface.features):
             values = interface.feature_values(k)
             conditions = [feature.condition(value) for value in values[:4]]
             more = f" | ... ({len(values)} in all)" if len(values) > 4 else ""
-            print(f"  {' | '.join(conditions)}{more}")
+            print(wrap(f"{' | '.join(conditions)}{more}", "      ", first="  "))
     print("\nIt does:")
     for instruction in interface.instructions:
-        print(f"  {instruction.name}({', '.join(o.name for o in instruction.operands)})")
+        print(wrap(f"{instruction.name}({', '.join(o.name for o in instruction.operands)})", "      ", first="  "))
     smallest, largest = task.training_sizes
-    print(f"\nsizes      {', '.join(map(str, task.sizes))}; to learn on: {smallest} to {largest}")
-    print(f"data       {', '.join(task.inputs.draw)}")
-    if task.inputs.queries:
-        print(f"queries    {', '.join(task.inputs.queries)}")
-    print(f"instance   {task.inputs.written}")
-    print(f"limit      {task.limit} steps")
-    print(f"compared   by {task.measure}")
+    facts = {
+        "sizes": f"{', '.join(map(str, task.sizes))}; to learn on: {smallest} to {largest}",
+        "data": ", ".join(task.inputs.draw),
+        "queries": ", ".join(task.inputs.queries),
+        "instance": task.inputs.written,
+        "limit": f"{task.limit} steps",
+        "compared": f"by {task.measure}",
+    }
     if not interface.is_full_view:
-        print(
-            f"programs   {interface.search_space}: {interface.action_count:,} actions for each of"
+        facts["programs"] = (
+            f"{interface.search_space}: {interface.action_count:,} actions for each of"
             f" {interface.observation_count:.3g} observations"
         )
+    print()
+    for name, said in facts.items():
+        if said:
+            print(wrap(said, " " * 11, first=name.ljust(11)))
     print("teachers")
     for teacher in known_teachers(task):
-        print(f"  {teacher.name}: {teacher.summary}")
+        print(wrap(f"{teacher.name}: {teacher.summary}", "      ", first="  "))

@@ -7,8 +7,11 @@ from typing import Annotated
 
 import typer
 
-from surpass.cli.options import AgentName, Limit, OutputFile, Seed, TaskName
+from surpass.cli.help import FILES, INSTANCES
+from surpass.cli.options import AgentName, Json, Limit, OutputFile, Seed, TaskName
 from surpass.cli.progress import show_progress
+from surpass.errors import SettingError
+from surpass.printing import wrap
 
 
 def trace_command(
@@ -17,29 +20,62 @@ def trace_command(
         str | None,
         typer.Option(
             help="The instance: 5,2,9,1 to sort, 1,3,5:3 to search for 3, 0.2,0.7:0.5,0.9:0.8 for weights, values and"
-            " capacity.  [default: one is drawn]"
+            " capacity.  [default: one is drawn]",
+            metavar="LIST",
+            rich_help_panel=INSTANCES,
         ),
     ] = None,
     task: TaskName = None,
-    size: Annotated[int, typer.Option(help="The size of a drawn instance.")] = 5,
+    size: Annotated[
+        int, typer.Option(help="The size of a drawn instance.", metavar="N", rich_help_panel=INSTANCES)
+    ] = 5,
     seed: Seed = 0,
     limit: Limit = None,
+    compact: Annotated[
+        bool,
+        typer.Option(
+            "--compact",
+            help="One line per step: depth of calls, observation, action and change. Lists of more than 100 values are"
+            " always written so.",
+        ),
+    ] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Write out what each observation says.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Write the trace to this file instead.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the trace to this file instead, one line per step.", metavar="FILE", rich_help_panel=FILES
+        ),
+    ] = None,
+    json: Json = None,
 ) -> None:
-    """Print every step of one run as text: depth of calls, observation, action and what it changed.
+    """Print every step of one run: the action, what it changed, and the list with its variables.
 
-    Example: surpass trace teacher:insertion_sort --instance 5,2,9,1
+    Examples:
+      surpass trace teacher:insertion_sort --instance 5,2,9,1
+      surpass trace zoo:sort-quick --size 8 --compact
+      surpass trace teacher:binary_search --instance 1,3,5,9:5 --explain
     """
-    from surpass import api
-    from surpass.agents import as_task
-
-    output = OutputFile(out or Path("-"))
+    output, file = OutputFile(json), OutputFile(out or Path("-"))
+    if output.is_stdout and str(out) == "-":
+        raise SettingError("--out and --json cannot both go to the output: give one of them a file")
     with show_progress() as progress:
+        from surpass import api
+        from surpass.agents import as_task
+        from surpass.engine.picture import MOST_DRAWN, draw_trace
+
         found = api.trace(agent, instance, task=task, size=size, seed=seed, limit=limit, progress=progress)
-    seen = sorted({step.observation for step in found.steps if step.observation is not None})
-    text = str(found)
-    if explain and seen:
-        interface = as_task(found.task).interface
-        text += "\n" + "\n".join(f"{number}: {interface.describe(number)}" for number in seen) + "\n"
-    output.write_text(text)
+        of_task = as_task(found.task)
+        is_drawn = not compact and out is None and int(of_task.parse_instance(found.instance)[0].sizes[0]) <= MOST_DRAWN
+        if is_drawn and not output.is_stdout:
+            total = len(found.steps)
+            text = "\n".join(draw_trace(of_task, found, lambda done: progress("steps drawn", done, total))) + "\n"
+        else:
+            text = str(found)
+        seen = sorted({step.observation for step in found.steps if step.observation is not None})
+        if explain and seen:
+            interface = of_task.interface
+            said = (f"{number}: {interface.describe(number)}" for number in seen)
+            text += "\n" + "\n".join(wrap(line, "    ", first="") if is_drawn else line for line in said) + "\n"
+    if not output.is_stdout or out is not None:
+        file.write_text(text)
+    output.write_json(found.as_json())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surpass.cli.options import Json, OutputFile
-from surpass.printing import show_number, text_table
+from surpass.printing import show_number, text_table, wrap
 
 if TYPE_CHECKING:
     from surpass.agents.zoo import Resident
@@ -22,6 +22,10 @@ def zoo_command(
     """List the trained agents that ship with surpass, or show one with its recipe and scores.
 
     The JSON is a list with name, task, method, teacher, seconds, date, scores, rules and recipe of each agent.
+
+    Examples:
+      surpass zoo
+      surpass zoo sort-quick/improvement-hoare_sort
     """
     from surpass.agents.zoo import find_resident, residents
 
@@ -53,13 +57,13 @@ def _list(chosen: tuple[Resident, ...]) -> str:
     ]
     columns = ["agent", "", "method", "teacher", "rules", "solved", "on the training sizes", "learned in"]
     note = "teacher: whom it learned from, or what it was improved from; solved: the least share at any size"
-    return text_table("The zoo", columns, rows, note)
+    return text_table("The zoo", columns, rows, note, spare=["method"])
 
 
 def _describe(one: Resident) -> str:
     record = one.record
-    lines = [f"zoo:{one.name}", "", *([record["about"], ""] if "about" in record else [])]
-    lines += [f"  {key}: {value}" for key, value in record["recipe"].items()]
+    lines = [f"zoo:{one.name}", "", *([wrap(record["about"]), ""] if "about" in record else [])]
+    lines += [wrap(f"{key}: {value}", "      ", first="  ") for key, value in record["recipe"].items()]
     lines.append(f"  learned in: {record['seconds']} s on 2 cores, on {record['date']}")
     if record["rules"] is not None:
         lines.append(f"  rules: {record['rules']:,}")

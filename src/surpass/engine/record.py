@@ -16,7 +16,7 @@ from surpass.engine.specialise import specialise
 from surpass.errors import TraceError
 from surpass.machine.instructions import Action
 from surpass.machine.interface import NO_ACTION
-from surpass.machine.state import DEPTH, FIRST, FUNCTION, Outcome
+from surpass.machine.state import DEPTH, FIRST, FUNCTION, Outcome, State
 from surpass.machine.trace import Change, Trace, TraceStep
 from surpass.reading import Range, check_range
 from surpass.table import Agent, Table
@@ -44,6 +44,11 @@ class Episode:
         return Outcome(int(self._batch.outcomes[0]))
 
     @property
+    def batch(self) -> Batch:
+        """The episode as a batch of one."""
+        return self._batch
+
+    @property
     def depth(self) -> int:
         """How many calls are open."""
         return int(self._batch.registers[0, DEPTH])
@@ -54,12 +59,16 @@ class Episode:
         return self._batch.items[:, : self._size]
 
     @property
+    def state(self) -> State:
+        """The whole memory as it stands, which the next step changes in place; of the stack, the open calls."""
+        batch = self._batch
+        stack = batch.stack[0, : self.depth * self.task.frame_size]
+        return State(batch.registers[0], batch.items[0], batch.reals[0], stack)
+
+    @property
     def digest(self) -> bytes:
         """A short text that tells whole states apart: registers, integers, real numbers and open calls."""
-        batch = self._batch
-        used = batch.stack[0, : self.depth * self.task.frame_size]
-        parts = (batch.registers[0], batch.items[0], batch.reals[0], used)
-        return hashlib.blake2b(b"".join(part.tobytes() for part in parts), digest_size=16).digest()
+        return hashlib.blake2b(b"".join(part.tobytes() for part in self.state), digest_size=16).digest()
 
     @property
     def is_running(self) -> bool:
@@ -119,22 +128,24 @@ def record(
     instance: str,
     *,
     limit: Limit | None = None,
+    look: Callable[[Episode, TraceStep | None], bool] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Trace:
     """Run an agent on one written instance and return every step.
 
-    A run whose whole state comes back is a loop and ends there, unless steps are a budget that may be spent.
+    A run whose whole state comes back is a loop and ends there, unless steps are a budget that may be spent. `look` is
+    shown the episode at the start and after each step, with that step; where it returns False, the trace ends.
     """
     task = agent.task
     start, labels = task.parse_instance(instance)
     check_range("the size of a trace", int(start.sizes[0]), TRACED)
     most = int((limit or Limit.parse(task.limit)).steps(start.sizes)[0])
     episode = Episode(task, start, most, labels)
-    if isinstance(agent, Agent):
-        agent = Table.of(agent)
+    table = Table.of(agent) if isinstance(agent, Agent) else None
     met: set[bytes] = set()
     steps: list[TraceStep] = []
-    while episode.is_running:
+    goes_on = look is None or look(episode, None)
+    while episode.is_running and goes_on:
         depth = episode.depth
         if task.measure == "steps":
             state = episode.digest
@@ -142,13 +153,13 @@ def record(
                 episode.end(Outcome.LOOP)
                 break
             met.add(state)
-        if not isinstance(agent, Agent):
-            row = agent.rows(episode.items)[0]
+        if table is None:
+            row = agent.rows(episode.items)[0]  # type: ignore[union-attr]
             action, seen = Action(task.interface.instructions[row[0]].name, tuple(row[1:].tolist())), None
             changes = episode.step(NO_ACTION, row)
         else:
             seen = episode.observe()
-            number = int(agent.actions(np.array([seen]))[0])
+            number = int(table.actions(np.array([seen]))[0])
             if number == NO_ACTION:
                 episode.end(Outcome.NO_ACTION)
                 break
@@ -157,6 +168,7 @@ def record(
         if episode.outcome == Outcome.STACK_LIMIT:
             break
         steps.append(TraceStep(depth, seen, str(action), changes))
+        goes_on = look is None or look(episode, steps[-1])
         if progress:
             progress(len(steps))
     return Trace(task.name, agent.name, instance, most, tuple(steps), episode.outcome.reason)
@@ -171,14 +183,11 @@ def replay(task: Task, trace: Trace) -> None:
             raise TraceError(f"step {number} comes after the end: {episode.outcome.reason}")
         if episode.depth != step.depth:
             raise TraceError(f"step {number} says depth {step.depth}, but it is {episode.depth}")
-        if task.interface.is_full_view:
-            changes = episode.step(NO_ACTION, _pointer_row(step.action, episode.items.shape[1]))
-        else:
+        if not task.interface.is_full_view:
             seen = episode.observe()
             if seen != step.observation:
                 raise TraceError(f"step {number} says observation {step.observation}, but it is {seen}")
-            action = task.interface.parse_action(step.action)
-            changes = episode.step(action, task.interface.action_rows[action])
+        changes = execute(episode, step.action)
         if changes != step.changes:
             shown = ", ".join(map(str, changes)) or "nothing"
             raise TraceError(f"step {number}, {step.action}, changes something else than it says: {shown}")
@@ -186,6 +195,15 @@ def replay(task: Task, trace: Trace) -> None:
     # The agent, not the machine, ends a run for want of an action or in a loop.
     if reason != trace.outcome and not (reason == "running" and trace.outcome in ("no action", "loop", "stack limit")):
         raise TraceError(f"the trace ends with {trace.outcome!r}, but its steps lead to {reason!r}")
+
+
+def execute(episode: Episode, action: str) -> tuple[Change, ...]:
+    """Execute a written action in an episode in place, and return what it changed."""
+    interface = episode.task.interface
+    if interface.is_full_view:
+        return episode.step(NO_ACTION, _pointer_row(action, episode.items.shape[1]))
+    number = interface.parse_action(action)
+    return episode.step(number, interface.action_rows[number])
 
 
 def _pointer_row(action: str, size: int) -> Ints:

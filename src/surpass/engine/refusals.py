@@ -21,6 +21,7 @@ from surpass.errors import DeclarationError
 from surpass.machine.features import Comparison, Feature, Value
 from surpass.machine.instructions import Instruction
 from surpass.machine.state import State
+from surpass.tasks.blame import place_of_function
 from surpass.tasks.task import Task
 
 _I1 = numba.int64[::1]
@@ -45,6 +46,11 @@ class Declared(NamedTuple):
     def whose(self) -> str:
         """The kernel and what it is of, in words."""
         return f"task {self.task!r}, {self.of}: {getattr(self.kernel, '__name__', self.kernel)!r}"
+
+    @property
+    def place(self) -> str:
+        """Where the kernel stands, in words, with a blank before; nothing if it is no function of Python."""
+        return place_of_function(self.kernel)
 
 
 def of_start(task: Task) -> Declared:
@@ -101,7 +107,7 @@ def check_shapes(task: Task) -> None:
     """Raise `DeclarationError` if something is no kernel, takes other parameters or calls itself; compile nothing."""
     for declared in declared_kernels(task):
         if not (hasattr(declared.kernel, "py_func") or numba.config.DISABLE_JIT):  # type: ignore[attr-defined]
-            raise DeclarationError(f"{declared.whose} is no kernel; write @surpass.kernel above it")
+            raise DeclarationError(f"{declared.whose} is no kernel; write @surpass.kernel above it{declared.place}")
         _check_parameters(declared)
         reached: set[Any] = set()
         way = _find_way_back(_function(declared.kernel), (), reached)
@@ -134,19 +140,21 @@ def check_kernel(declared: Declared) -> None:
     if not isinstance(returned, kinds):
         some = "nothing on some of its paths" if isinstance(returned, types.Optional) else str(returned)
         found = "nothing" if returned == types.none else some
-        raise DeclarationError(f"{declared.whose} returns {found}; it must return {needed}")
+        raise DeclarationError(f"{declared.whose} returns {found}; it must return {needed}{declared.place}")
 
 
 def _check_parameters(declared: Declared) -> None:
     function = _function(declared.kernel)
     if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in inspect.signature(function).parameters.values()):
-        raise DeclarationError(f"{declared.whose} has a parameter with a star; a kernel names each of its parameters")
+        raise DeclarationError(
+            f"{declared.whose} has a parameter with a star; a kernel names each of its parameters{declared.place}"
+        )
     try:
         inspect.signature(function).bind(*[None] * (1 + declared.arguments))
     except TypeError:
         given = "the state" + (f" and {declared.arguments} more" if declared.arguments else " alone")
         takes = ", ".join(inspect.signature(function).parameters)
-        raise DeclarationError(f"{declared.whose} takes ({takes}) but is given {given}") from None
+        raise DeclarationError(f"{declared.whose} takes ({takes}) but is given {given}{declared.place}") from None
 
 
 def _function(kernel: Any) -> Callable[..., Any]:

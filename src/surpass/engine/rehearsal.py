@@ -49,21 +49,29 @@ JUDGED = 40
 """How many ends of a size `find_wrong` is shown."""
 
 
-def rehearse(task: Task) -> None:
-    """Raise `DeclarationError` about the first thing that goes wrong when a task's kernels are tried."""
+def rehearse(task: Task, effort: int = 1) -> int:
+    """Raise `DeclarationError` about the first thing that goes wrong when a task's kernels are tried.
+
+    With more `effort`, walks are as many times longer and also on larger instances. Return how many instances there
+    were.
+    """
     interpret_kernels()
     ends: dict[int, list[_End]] = {}
     instances = list(_choose_instances(task))
+    if effort > 1:
+        sizes = sorted({size for size in (*task.training_sizes, *task.sizes) if LARGEST < size <= LARGEST * effort})
+        instances += [one for size in sizes for one in _draw(task, size)]
     _try_texts(task, instances)
-    walker = _Walker(task, max(12, STEPS // max(1, len(instances))), ends)
+    walker = _Walker(task, max(12, effort * STEPS // max(1, len(instances))), ends)
     for instance in instances:
         walker.walk(instance)
-        if time.process_time() > SECONDS + walker.began:
+        if time.process_time() > effort * SECONDS + walker.began:
             break
     for instance in instances[:: max(1, len(instances) // 8)]:
         walker.follow_teachers(instance)
     walker.raise_strange()
     _judge(task, ends)
+    return len(instances)
 
 
 # Instances
@@ -76,18 +84,23 @@ def _choose_instances(task: Task) -> Iterator[Instances]:
         largest = min(enumeration.largest, ENUMERATED) if enumeration.exhaustive else -1
         enumerated = [one for size in range(largest + 1) for one in _enumerate(task, enumeration.instances(size))]
     yield from enumerated
-    named = min((*task.sizes, *task.training_sizes))
     for size in sorted({*SIZES, min(task.training_sizes[0], LARGEST)}):
-        for data, kind in task.inputs.kinds:
-            try:
-                with _watched(task, f"inputs.draw[{data!r}]", f"for an instance of size {size}"):
-                    drawn = task.draw(Request(size=size, count=2, data=data, queries=kind))
-            except SurpassError as error:
-                # A task may know no instances that are smaller than those it names itself.
-                if size >= named or isinstance(error.__cause__, Endless):
-                    raise
-                continue
-            yield drawn.part(0, 1)
+        yield from _draw(task, size)
+
+
+def _draw(task: Task, size: int) -> Iterator[Instances]:
+    """Yield an instance of a size from each distribution."""
+    named = min((*task.sizes, *task.training_sizes))
+    for data, kind in task.inputs.kinds:
+        try:
+            with _watched(task, f"inputs.draw[{data!r}]", f"for an instance of size {size}"):
+                drawn = task.draw(Request(size=size, count=2, data=data, queries=kind))
+        except SurpassError as error:
+            # A task may know no instances that are smaller than those it names itself.
+            if size >= named or isinstance(error.__cause__, Endless):
+                raise
+            continue
+        yield drawn.part(0, 1)
 
 
 def _enumerate(task: Task, batches: Any) -> Iterator[Instances]:
@@ -143,9 +156,10 @@ class _StrangeError(Exception):
 
 
 def _out_of_range(task: Task, feature: Feature, number: Any, where: str) -> ObservationError:
+    place = "".join(declared.place for declared in of_feature(task, feature)[:1])
     return ObservationError(
         f"the kernel of feature {feature.name!r} returned {int(number)}; allowed: 0 to "
-        f"{len(feature.values) - 1} (task {task.name!r}, {where})"
+        f"{len(feature.values) - 1} (task {task.name!r}, {where}){place}"
     )
 
 
@@ -268,7 +282,7 @@ class _Walker:
         if not isinstance(value, kind):
             check_kernel(declared)
             raise DeclarationError(
-                f"{declared.whose} returned {value!r}; it must return {declared.returns[1]}, {where}"
+                f"{declared.whose} returned {value!r}; it must return {declared.returns[1]}, {where}{declared.place}"
             )
         return value
 
@@ -285,7 +299,7 @@ class _Walker:
         if int(outcome) not in (RUNNING, SOLVED, WRONG):
             raise DeclarationError(
                 f"{declared.whose} returns {int(outcome)}, which is no outcome; "
-                f"it must return RUNNING ({RUNNING}), SOLVED ({SOLVED}) or WRONG ({WRONG}), {where}"
+                f"it must return RUNNING ({RUNNING}), SOLVED ({SOLVED}) or WRONG ({WRONG}), {where}{declared.place}"
             )
         return int(outcome)
 

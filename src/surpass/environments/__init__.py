@@ -1,10 +1,14 @@
-"""Every task as a Gymnasium environment; importing this makes them known to Gymnasium, which loads no plugins."""
+"""Every task as a Gymnasium environment.
+
+Importing this makes the tasks known to Gymnasium, which loads no plugins: those that are registered already, and every
+one that is registered later.
+"""
 
 from __future__ import annotations
 
 import gymnasium
 
-from surpass.tasks.registry import known_tasks, register_task
+from surpass.tasks.registry import follow_tasks, known_tasks, register_task
 from surpass.tasks.task import Task
 
 
@@ -21,7 +25,13 @@ def register_environments() -> None:
 
 def register_environment(task: Task) -> str:
     """Make a task known to surpass and to Gymnasium by its name, and return its name there."""
-    identifier = environment_id(register_task(task).name)
+    _announce(register_task(task))
+    return environment_id(task.name)
+
+
+def _announce(task: Task) -> None:
+    """Make a task known to Gymnasium, unless it knows it already."""
+    identifier = environment_id(task.name)
     if identifier not in gymnasium.registry:
         # The task goes by its name: Gymnasium copies these arguments deeply, and a copy would be another task.
         gymnasium.register(
@@ -30,7 +40,12 @@ def register_environment(task: Task) -> str:
             vector_entry_point="surpass.environments.vector:SurpassVectorEnv",
             kwargs={"task": task.name},
         )
-    return identifier
+
+
+def _withdraw(task: Task) -> None:
+    """Make a task unknown to Gymnasium again."""
+    gymnasium.registry.pop(environment_id(task.name), None)
 
 
 register_environments()
+follow_tasks(_announce, _withdraw)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,16 +18,24 @@ from surpass.environments.spaces import read_actions
 from surpass.errors import InstanceError
 from surpass.machine.state import PREVIOUS, SCORE, SIZE, Outcome
 from surpass.tasks.lists import edge_features
-from surpass.tasks.task import Instances
+from surpass.tasks.task import Instances, Task
 
 RUNNING, SOLVED, WRONG = int(Outcome.RUNNING), int(Outcome.SOLVED), int(Outcome.WRONG_ANSWER)
 NOT_STARTED = int(Outcome.NEEDS_INSTANCE)
 """All episodes start together, so the first one's outcome tells it for all."""
 
 EVERY = slice(None)
+NOTHING = -1
+"""Stands for no action, at the start of an episode."""
 FIRST_OUTCOME = min(Outcome).value
 REASONS = np.array([outcome.reason for outcome in sorted(Outcome)], object)
 """[K] each outcome in words, from `FIRST_OUTCOME` on."""
+
+
+@cache
+def action_names(task: Task) -> Array:
+    """Return every action of a task in words, and None at the end, where `NOTHING` finds it."""
+    return np.array([*map(str, task.interface.actions), None], object)
 
 
 class Episodes:
@@ -42,6 +51,8 @@ class Episodes:
             np.zeros(count, np.int64), np.zeros_like(self.batch.items), np.zeros_like(self.batch.reals)
         )
         """What each episode started on, to judge its end by."""
+        self._numbers: Ints = np.full(count, NOTHING, np.int64)
+        """[B] the action that each episode executed last, or `NOTHING`."""
         self._executed: Ints = np.zeros((count, 1 + max(1, task.interface.most_operands)), np.int64)
         if not settings.is_full_view:
             self._radices, self._strides = np.array(task.interface.radices), np.array(task.interface.strides)
@@ -56,6 +67,7 @@ class Episodes:
         """Start episode `rows[k]` on instance `k`, in place."""
         self._widen(instances.items.shape[1], instances.reals.shape[1])
         self._kernels.reset(self.batch, *map(np.ascontiguousarray, instances), rows)
+        self._numbers[rows] = NOTHING
         self.limits[rows] = self.settings.limit.steps(instances.sizes)
         self.instances.sizes[rows] = instances.sizes
         self.instances.items[rows, : instances.items.shape[1]] = instances.items
@@ -89,6 +101,7 @@ class Episodes:
             self.settings.task, self.batch, lambda batch: [(step, (batch, numbers, rows, self.limits))]
         )
         self._executed = rows
+        self._numbers = np.where(running, numbers, self._numbers)
         self._judge(running)
         reward, batch = self.settings.task.reward, self.batch
         gains = (reward.progress + self.settings.shaping) * (batch.reals[:, SCORE] - scores)
@@ -151,11 +164,21 @@ class Episodes:
         """Return what `info` holds, as new arrays [B]."""
         batch = self.batch
         return {
+            "action": self._names(),
             "outcome": REASONS[batch.outcomes - FIRST_OUTCOME],
             "steps": batch.steps.copy(),
             "size": batch.registers[:, SIZE].copy(),
             "solved": self.solved,
         }
+
+    def _names(self) -> Array:
+        """Return the action that each episode executed last in words [B], None before the first."""
+        if not self.settings.is_full_view:
+            return action_names(self.settings.task)[self._numbers]
+        names = np.full(len(self._numbers), None, object)
+        for row in np.flatnonzero(self._numbers != NOTHING).tolist():
+            names[row] = self._show_executed(row)
+        return names
 
     def previous_action(self, row: int) -> str:
         """Return the previous action of an episode's current function in words; `None` if there is none."""
@@ -164,7 +187,11 @@ class Episodes:
             return "None"
         if not interface.is_full_view:
             return str(interface.unpack_action(previous - 1))
-        instruction = interface.instructions[0]
+        return self._show_executed(row)
+
+    def _show_executed(self, row: int) -> str:
+        """Return the last action of an episode of a full view in words."""
+        instruction = self.settings.task.interface.instructions[0]
         choices = self._executed[row, 1 : 1 + len(instruction.operands)].tolist()
         operands = (o.values[c] if o.values else c for o, c in zip(instruction.operands, choices, strict=True))
         return f"{instruction.name}({', '.join(map(str, operands))})"

@@ -14,7 +14,7 @@ from surpass.tasks.task import Limit, Task
 Observation = Literal["features", "one-hot"]
 
 OBSERVATIONS = ("features", "one-hot")
-RENDER_MODES = ("ansi",)
+RENDER_MODES = ("ansi", "rgb_array")
 
 
 class Options(TypedDict, total=False):
@@ -33,7 +33,7 @@ class Options(TypedDict, total=False):
     shaping: float
     """What a gain of one in the score adds to the reward, beside what the task itself pays for it."""
     render_mode: str | None
-    """None or `ansi`."""
+    """None, `ansi` for text or `rgb_array` for pixels."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from gymnasium.error import ResetNeeded
 
 from surpass.arrays import Array
 from surpass.environments.episodes import Episodes
-from surpass.environments.screen import draw_episode
+from surpass.environments.screen import draw_episode, paint_episode
 from surpass.environments.settings import RENDER_MODES, Options, read_settings
 from surpass.environments.spaces import action_space, observation_space
 from surpass.environments.supply import Supply, read_instances
@@ -26,8 +26,8 @@ class SurpassEnv(gymnasium.Env[Array, Any]):
 
     A step is worth `progress * gain - step_cost`, as the task declares them, plus `shaping * gain`, where `gain` is
     what the score gained; a wrong answer costs `wrong_cost` more. An episode terminates by an answer, right or wrong,
-    and is truncated when its steps or its stack run out. `info` says how it stands (`outcome`), how many `steps` it
-    took, the `size` of its instance and whether it is `solved`.
+    and is truncated when its steps or its stack run out. `info` names the `action` that was executed, and says how
+    the episode stands (`outcome`), how many `steps` it took, the `size` of its instance and whether it is `solved`.
     """
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 4}  # noqa: RUF012  # Gymnasium's own type
@@ -71,6 +71,9 @@ class SurpassEnv(gymnasium.Env[Array, Any]):
     def _describe(self) -> dict[str, Any]:
         return {name: column.tolist()[0] for name, column in self._episodes.describe().items()}
 
-    def render(self) -> str | None:
-        """Return the episode as text, or None without a render mode."""
-        return draw_episode(self._episodes, 0, self._labels) if self.render_mode else None
+    def render(self) -> str | Array | None:
+        """Return the episode as text or as pixels [height, width, 3], or None without a render mode."""
+        if not self.render_mode:
+            return None
+        draw = paint_episode if self.render_mode == "rgb_array" else draw_episode
+        return draw(self._episodes, 0, self._labels)

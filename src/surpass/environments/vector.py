@@ -10,7 +10,7 @@ from gymnasium.vector.utils import batch_space
 
 from surpass.arrays import Array
 from surpass.environments.episodes import Episodes
-from surpass.environments.screen import draw_episode
+from surpass.environments.screen import draw_episode, paint_episode
 from surpass.environments.settings import RENDER_MODES, Options, read_settings
 from surpass.environments.spaces import action_space, observation_space
 from surpass.environments.supply import Supply, read_instances
@@ -124,8 +124,9 @@ class SurpassVectorEnv(VectorEnv[Array, Array, Array]):
             infos[f"_{name}"] = np.ones(self.num_envs, np.bool_)
         return infos
 
-    def render(self) -> tuple[str, ...] | None:
-        """Return each episode as text, or None without a render mode."""
+    def render(self) -> tuple[str | Array, ...] | None:
+        """Return each episode as text or as pixels [height, width, 3], or None without a render mode."""
         if not self.render_mode:
             return None
-        return tuple(draw_episode(self._episodes, row, self._labels.get(row, ())) for row in range(self.num_envs))
+        draw = paint_episode if self.render_mode == "rgb_array" else draw_episode
+        return tuple(draw(self._episodes, row, self._labels.get(row, ())) for row in range(self.num_envs))

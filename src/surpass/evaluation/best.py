@@ -21,13 +21,18 @@ class Contest(NamedTuple):
     """The best agent that is written by hand."""
     teacher_row: str | None = None
     """The paper's row of that agent, if it has one."""
+    limit: str = ""
+    """The step limit; that of the table's first row if empty."""
 
 
 CONTESTS = (
     Contest("sort-bubble", "table2_bubble_interface_steps", "rl + imitation", "insertion_sort", "insertion sort"),
     Contest("sort-quick", "table2_quick_interface_steps", "rl + imitation", "hoare_sort"),
     Contest("search", "table3_search_steps", "rl + imitation", "bracket_search"),
-    Contest("knapsack", "table4_knapsack_reward", "rl, budget 20 x size", "depth_first", "dfs, budget 20 x size"),
+    *(
+        Contest("knapsack", "table4_knapsack_reward", f"rl, {budget}", "depth_first", f"dfs, {budget}", limit)
+        for budget, limit in (("budget 20 x size", "20n"), ("budget 100 x size", "100n"))
+    ),
 )
 
 
@@ -38,7 +43,7 @@ def best_plans() -> tuple[TablePlan, ...]:
 
 def _plan(contest: Contest) -> TablePlan:
     like = next(plan for plan in TABLES if plan.paper_table == contest.table)
-    limit = like.rows[0].limit
+    limit = contest.limit or like.rows[0].limit
     teacher = RowPlan(contest.teacher, f"teacher:{contest.teacher}", limit, contest.teacher_row)
     found = [_row(contest, one, limit) for one in _programs(contest.task)]
     return TablePlan(

@@ -9,7 +9,7 @@ import numpy as np
 
 from surpass.errors import SettingError
 from surpass.evaluation.scores import SizeScores, score
-from surpass.printing import Printed, count, show_number, text_table
+from surpass.printing import Printed, count, show_number, text_table, wrap
 from surpass.programs.usage import Usage, steps_by_instruction
 from surpass.programs.words import show_action, show_rule
 
@@ -138,7 +138,8 @@ class ProgramComparison(Printed):
             rules, solved = len(usage.program.rules), usage.results.solved.mean()
             rows.append([usage.program.name, f"{rules:,}", f"{solved:.1%}", show_number(mean, digits)])
         noise = show_number(row.difference_ci95, digits)
-        note = f"the first has {row.difference:+,.{digits}f} ± {noise} {measure} per instance"
+        gain = "-" if row.difference is None else f"{row.difference:+,.{digits}f}"
+        note = f"the first has {gain} ± {noise} {measure} per instance"
         title = f"On the same {count(row.instances, 'instance')} of size {row.size}"
         return text_table(title, ["program", "rules", "solved", f"mean {measure}"], rows, note)
 
@@ -155,16 +156,16 @@ class ProgramComparison(Printed):
 
     def _rules(self) -> str:
         number, shared = len(self.first.results.sizes), match_rules(self.first, self.second)
-        lines = [
-            "Steps per instance, by rule (of the first, of the second, saved; - where a program does not have the rule)"
-        ]
+        what = "Steps per instance, by rule (of the first, of the second, saved; - where a program does not have it)"
+        lines = [wrap(what, "    ", first="")]
         for one in shared[:MOST_LINES]:
             steps = [
                 show_number(spent / number, 2) if rule is not None else "-"
                 for spent, rule in zip(one.steps, one.rules, strict=True)
             ]
             saved = (one.steps[1] - one.steps[0]) / number
-            lines.append(f"  {steps[0]:>9}  {steps[1]:>9}  {saved:>+10,.2f}  {_line(one.action, one.when, one.place)}")
+            numbers = f"  {steps[0]:>9}  {steps[1]:>9}  {saved:>+10,.2f}  "
+            lines.append(wrap(_line(one.action, one.when, one.place), " " * (len(numbers) + 2), first=numbers))
         return "\n".join(lines + _rest(len(shared))) + "\n"
 
 
@@ -172,14 +173,16 @@ def _show_partings(usage: Usage, other: Usage) -> str:
     program, number, partings = usage.program, len(usage.results.sizes), find_partings(usage, other)
     steps = (partings.agreed, partings.unseen, sum(way.steps for way in partings.ways))
     agreed, unseen, parted = (show_number(spent / number, 2) for spent in steps)
-    lines = [
+    said = (
         f"Of the steps of {program.name} per instance, {other.program.name} does the same at {agreed}, never sees the"
         f" observation at {unseen}, and does something else at {parted}{':' if partings.ways else '.'}"
-    ]
+    )
+    lines = [wrap(said, "    ", first="")]
     for way in partings.ways[:MOST_LINES]:
         place, when, action = ("", "else", "no action") if way.rule < 0 else show_rule(program, way.rule)
         instead = show_action(program.task.interface, way.instead)
-        lines.append(f"  {way.steps / number:9,.2f}  {_line(f'{action} instead of {instead}', when, place)}")
+        spent = f"  {way.steps / number:9,.2f}  "
+        lines.append(wrap(_line(f"{action} instead of {instead}", when, place), " " * (len(spent) + 2), first=spent))
     return "\n".join(lines + _rest(len(partings.ways))) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""The paper's training curves (appendix): mean and best over seeds, as data and as figures.
+"""The paper's training curves (appendix): mean and best over seeds.
 
 A file of curves is CSV: the steps taken so far, and for each setting and seed the mean episode length of the greedy
 policy on fresh instances of the largest training size. An episode that is not solved counts with its limit.
@@ -9,8 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -21,14 +20,13 @@ import numpy as np
 from surpass.agents.teachers import find_teacher
 from surpass.arrays import Reals
 from surpass.bundles import write_atomically
-from surpass.errors import DataFileError, SettingError
+from surpass.errors import DataFileError
 from surpass.evaluation.scores import evaluate
 from surpass.evaluation.statistics import mean_of
 from surpass.learning.jobs import score_sizes
 from surpass.learning.recipes import find_recipe
 from surpass.learning.sweeps import Sweep, SweepState
-from surpass.printing import Printed, show_number, text_table
-from surpass.reading import as_path, read_bytes
+from surpass.reading import read_bytes
 from surpass.tasks.registry import find_task
 
 EXPERIMENTS = {
@@ -180,106 +178,3 @@ def train_curves(name: str, folder: Path, watch: Callable[[SweepState], None] | 
     path = folder / f"{name}.csv"
     write_curves(path, gather_curves(sweep))
     return read_curves(path)
-
-
-# Figures
-
-SUMMARY = ["setting", "seeds", "mean at the end", "95 %", "best at any time"]
-
-
-@dataclass(frozen=True, repr=False)
-class Figure(Printed):
-    """The drawn curves of an experiment."""
-
-    curves: Curves
-    teacher: tuple[str, float]
-    """The teacher, and its mean episode length."""
-    paths: tuple[Path, ...]
-
-    @property
-    def title(self) -> str:
-        """What the experiment varies."""
-        return EXPERIMENTS.get(self.curves.name, self.curves.name)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return what the figure shows as plain data."""
-        return {
-            "name": self.curves.name,
-            "title": self.title,
-            "teacher": {"agent": self.teacher[0], "mean_steps": self.teacher[1]},
-            "settings": self.curves.summary(),
-            "files": [str(path) for path in self.paths],
-        }
-
-    def __str__(self) -> str:
-        note = f"{self.teacher[0]}: {self.teacher[1]:.1f}; drawn in {' and '.join(map(str, self.paths))}"
-        return text_table(f"{self.title}: mean episode length", SUMMARY, self._rows(), note)
-
-    def as_markdown(self, folder: Path) -> str:
-        """Return the figure and its numbers as Markdown for a page in a folder."""
-        lines = [f"## {self.title}: mean episode length", ""]
-        lines += [f"![{self.title}]({os.path.relpath(self.paths[0], folder)})", ""]
-        lines += ["| " + " | ".join(SUMMARY) + " |", "|---|" + "---:|" * (len(SUMMARY) - 1)]
-        lines += ["| " + " | ".join(row) + " |" for row in self._rows()]
-        return "\n".join([*lines, f"| {self.teacher[0]} | | {self.teacher[1]:.1f} | | |", ""])
-
-    def _rows(self) -> list[list[str]]:
-        return [
-            [
-                *(str(entry["setting"]), str(entry["seeds"]), show_number(entry["mean"])),
-                f"{show_number(entry['mean_low'])} to {show_number(entry['mean_high'])}",
-                show_number(entry["best"]),
-            ]
-            for entry in self.curves.summary()
-        ]
-
-
-def make_figure(curves: Curves, folder: Path) -> Figure:
-    """Draw curves in a folder, beside the level of their teacher."""
-    try:
-        as_path(folder).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SettingError(f"{folder} cannot be written: {error.strerror}") from None
-    teacher = teacher_level(curves.name)
-    return Figure(curves, teacher, draw_curves(curves, folder / curves.name, teacher=teacher))
-
-
-def draw_curves(curves: Curves, stem: Path, *, teacher: tuple[str, float] | None = None) -> tuple[Path, Path]:
-    """Draw mean and best of the seeds side by side as `stem.png` and `stem.svg`, and return the two paths."""
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as Drawing
-
-    with mpl.rc_context({"svg.hashsalt": "surpass", "font.size": 9}):
-        figure = Drawing(figsize=(9, 3.6), layout="constrained")
-        FigureCanvasAgg(figure)
-        axes = figure.subplots(1, 2, sharey=True)
-        panels: Sequence[tuple[str, Callable[[Curve], Band]]] = (
-            ("mean of the seeds", mean_with_band),
-            ("best of the seeds", best_with_band),
-        )
-        for axis, (title, band) in zip(axes, panels, strict=True):
-            _draw_panel(axis, curves, band, teacher)
-            axis.set_title(title)
-        axes[0].set_ylabel("mean episode length")
-        handles, labels = axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
-        figure.suptitle(EXPERIMENTS.get(curves.name, curves.name))
-        paths = stem.with_name(f"{stem.name}.png"), stem.with_name(f"{stem.name}.svg")
-        for path, metadata in zip(paths, ({"Software": None}, {"Date": None}), strict=True):
-            image = io.BytesIO()
-            figure.savefig(image, format=path.suffix[1:], dpi=150, metadata=metadata)
-            write_atomically(path, image.getvalue())
-    return paths
-
-
-def _draw_panel(axis: Any, curves: Curves, band: Callable[[Curve], Band], teacher: tuple[str, float] | None) -> None:
-    for curve in curves.curves:
-        line, lower, upper = band(curve)
-        million = curve.steps / 1e6
-        (drawn,) = axis.plot(million, line, label=curve.setting.replace("_", " "))
-        axis.fill_between(million, lower, upper, color=drawn.get_color(), alpha=0.2, linewidth=0)
-    if teacher is not None:
-        axis.axhline(teacher[1], color="grey", linestyle="--", linewidth=1, label=teacher[0].replace("_", " "))
-    axis.set_xlabel("million steps")
-    axis.spines[["top", "right"]].set_visible(False)

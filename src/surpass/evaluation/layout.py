@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from surpass.evaluation.reproduce import PaperCell, PaperRow, PaperTable
+from surpass.printing import line_width, wrap
 
 MILLION = 1_000_000
 """From here on numbers are given in millions."""
@@ -26,22 +29,34 @@ class PaperLine:
 
 
 def as_text(table: PaperTable) -> str:
-    """Return a table as aligned lines, which fit a terminal of 100 columns."""
+    """Return a table as aligned lines; sizes that do not fit beside the others follow below."""
     blocks = [(_heading(row), _lines(row, table)) for row in table.rows]
     sizes = tuple(f"{size:,}" for size in table.sizes)
     lines = [line for _, block in blocks for line in block]
     first = max((len(line.label) for line in lines), default=0)
     widths = [max([len(size), *(len(line.cells[k]) for line in lines)]) for k, size in enumerate(sizes)]
 
-    def align(label: str, cells: tuple[str, ...]) -> str:
-        fitted = (cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
+    def align(label: str, cells: Sequence[str], part: range) -> str:
+        fitted = (cells[k].rjust(widths[k]) for k in part)
         return f"  {label.ljust(first)}  {'  '.join(fitted)}".rstrip()
 
-    text = [f"{table.title}: {_what(table)}", align("size", sizes)]
-    for heading, block in blocks:
-        text.append(heading)
-        text += [align(line.label, line.cells) for line in block]
+    text = [wrap(f"{table.title}: {_what(table)}", "    ", first="")]
+    for part in _parts(widths, line_width() - first - 2):
+        text += [*([""] if part.start else []), align("size", sizes, part)]
+        for heading, block in blocks:
+            text.append(wrap(heading, "    ", first=""))
+            text += [align(line.label, line.cells, part) for line in block]
     return "\n".join(text) + "\n"
+
+
+def _parts(widths: Sequence[int], room: int) -> Iterator[range]:
+    """Yield which columns stand side by side, about equally many in each part, as few parts as fit."""
+    for count in range(1, len(widths) + 1):
+        bounds = [len(widths) * k // count for k in range(count + 1)]
+        parts = [range(*pair) for pair in pairwise(bounds)]
+        if count == len(widths) or all(sum(widths[k] + 2 for k in part) <= room for part in parts):
+            yield from parts
+            return
 
 
 def as_markdown(table: PaperTable) -> str:
@@ -66,7 +81,7 @@ def _heading(row: PaperRow) -> str:
 
 def _lines(row: PaperRow, table: PaperTable) -> list[PaperLine]:
     """Return the lines of a row: the paper's, ours, what is saved, and how they compare."""
-    show, cells = _Show(table.measure), row.cells
+    show, cells = NumberWriter(table.measure), row.cells
     lines = []
     if any(cell.paper is not None for cell in cells):
         lines.append(PaperLine("paper", tuple(show.number(cell.paper) for cell in cells)))
@@ -99,13 +114,14 @@ def _apart(cell: PaperCell) -> str:
     return f"{cell.apart:+.1f}" + ("" if cell.verdict == "agrees" else "!")
 
 
-class _Show:
+class NumberWriter:
     """Writes numbers of a measure as briefly as a table needs them."""
 
     def __init__(self, measure: str) -> None:
         self._measure = measure
 
     def number(self, value: float | None) -> str:
+        """Return a number, or a dash for none."""
         if value is None or not math.isfinite(value):
             return "-"
         if self._measure == "solved":
@@ -116,4 +132,5 @@ class _Show:
         return f"{round(value, digits) + 0.0:,.{digits}f}"  # adding 0 makes a negative 0 a plain one
 
     def share(self, value: float | None) -> str:
+        """Return a share as a percentage, or a dash for none."""
         return "-" if value is None or not math.isfinite(value) else f"{100 * value:.4g}%"

@@ -83,6 +83,8 @@ class PaperRow:
     is_teacher: bool
     against: str
     cells: tuple[PaperCell, ...]
+    paper_label: str = ""
+    """What the paper calls the row beside it; empty if it has none."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -160,19 +162,20 @@ class Reproduction:
         seed: int = 0,
         stand_ins: Mapping[str, str] | None = None,
         failures: Mapping[str, str] | None = None,
+        agents: Mapping[str, AnyAgent] | None = None,
         progress: Progress | None = None,
     ) -> None:
         """Plan tables.
 
         `stand_ins` gives for agents of the zoo others to run in their place, such as retrained ones, and `failures` why
-        there is none for an agent.
+        there is none for an agent. `agents` are agents by the names that rows call them by, beside those of the zoo.
         """
         self.effort = CellEffort(quick=quick, instances=instances)
         self.seed = seed
         self.stand_ins, self.failures = stand_ins or {}, failures or {}
         self.progress = progress
         self._methods = {f"zoo:{one.name}": _describe(one.record) for one in residents()}
-        self._runs: dict[str, tuple[AnyAgent, Callable[..., Results]]] = {}
+        self._runs = {name: (agent, runner(agent)) for name, agent in (agents or {}).items()}
         self._results: dict[tuple[Any, ...], Results | None] = {}
 
     def tables(self, name: str) -> Iterator[PaperTable]:
@@ -186,10 +189,11 @@ class Reproduction:
         return PaperTable(plan.name, plan.title, plan.measure, plan.sizes, tuple(rows))
 
     def _is_missing(self, row: RowPlan) -> bool:
-        return not row.is_teacher and row.agent not in self._methods
+        return not row.is_teacher and row.agent not in self._methods and row.agent not in self._runs
 
     def _row(self, plan: TablePlan, row: RowPlan) -> PaperRow:
         printed = plan.printed(row)
+        paper_label = "" if row.paper_row is None else row.paper_row or row.label
         is_missing = self._is_missing(row)
         missing = NO_AGENT if is_missing else self.failures.get(row.agent, "")
         if missing:
@@ -197,7 +201,9 @@ class Reproduction:
                 PaperCell(size, *_printed(paper, plan.measure), verdict="no agent")
                 for size, paper in zip(plan.sizes, printed, strict=True)
             )
-            return PaperRow(row.label, "" if is_missing else row.agent, "", missing, False, row.against, empty)
+            return PaperRow(
+                row.label, "" if is_missing else row.agent, "", missing, False, row.against, empty, paper_label
+            )
         teacher = next((other for other in plan.rows if other.label == row.against), None)
         ours = self._results_of(plan, row)
         theirs = self._results_of(plan, teacher) if teacher else [None] * len(ours)
@@ -209,8 +215,8 @@ class Reproduction:
             )
         ]
         agent = self.stand_ins.get(row.agent, row.agent)
-        method = "teacher" if row.is_teacher else self._methods[row.agent]
-        return PaperRow(row.label, agent, method, "", row.is_teacher, row.against, tuple(cells))
+        method = "teacher" if row.is_teacher else self._methods.get(row.agent, "")
+        return PaperRow(row.label, agent, method, "", row.is_teacher, row.against, tuple(cells), paper_label)
 
     # Running
 

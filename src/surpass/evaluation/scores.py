@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from surpass.agents import AgentLike, Progress, TaskLike, as_agent
 from surpass.engine.run import AnyAgent, Results, run
 from surpass.errors import SettingError
 from surpass.evaluation.statistics import mean_of
-from surpass.printing import Printed, finite, show_number, text_table
+from surpass.printing import Printed, finite, show_number, text_table, wrap
 from surpass.reading import ANY_SEED, COUNT, as_path, check_range
 from surpass.table import Agent, Table
 from surpass.tasks.files import read_instances
@@ -39,6 +43,10 @@ class SizeScores:
     difference: float | None = None
     """The mean difference to the other agent on the same instances, of what the task is measured by."""
     difference_ci95: float | None = None
+    difference_count: int = 0
+    """How many instances the difference is over: where steps count those that both solve, since to fail is quick."""
+    optimum_share: float | None = None
+    """What share of the best scores there are was reached, where the task can tell."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,6 +62,8 @@ class Evaluation(Printed):
     limit: str = ""
     measure: str = "steps"
     queries: str | None = None
+    left_out: tuple[int, ...] = ()
+    """Sizes that were not run, because the time was up."""
     narrow_choices: int | None = None
     """For a network: how many of its choices lead by less than 1e-4, so that rounding could turn them."""
 
@@ -73,11 +83,15 @@ class Evaluation(Printed):
     def __str__(self) -> str:
         digits = 3 if self.measure == "reward" else 2
         columns = ["size", "instances", "solved", "mean steps", "± 95 %", "max steps", "mean reward"]
+        has_optimum = any(row.optimum_share is not None for row in self.rows)
+        columns += ["of optimum"] if has_optimum else []
         columns += [f"{self.measure} against", "± 95 %"] if self.against else []
         rows = []
         for row in self.rows:
             cells = [f"{row.size:,}", f"{row.instances:,}", f"{row.solved:.1%}", show_number(row.mean_steps, 2)]
             cells += [show_number(row.ci95, 2), f"{row.max_steps:,}", show_number(row.mean_reward, digits)]
+            if has_optimum:
+                cells.append("" if row.optimum_share is None else f"{row.optimum_share:.2%}")
             if self.against:
                 sign = "+" if (row.difference or 0) > 0 else ""
                 cells += [sign + show_number(row.difference, digits), show_number(row.difference_ci95, digits)]
@@ -85,10 +99,19 @@ class Evaluation(Printed):
         title = f"{self.agent} on {self.task}, data {self.data}"
         title += f", queries {self.queries}" if self.queries else ""
         title += f", against {self.against}" if self.against else ""
-        return text_table(title, columns, rows, self._note()) + (f"\n{self.verdict}\n" if self.against else "")
+        # Where every step costs one and nothing else counts, the reward says the same as the steps.
+        spare = ["mean reward"] if all(row.mean_reward == -row.mean_steps for row in self.rows) else []
+        verdict = f"\n{wrap(self.verdict)}\n" if self.against else ""
+        return text_table(title, columns, rows, self._note(), spare=spare) + verdict
 
     def _note(self) -> str:
         notes = [f"at most {self.limit} steps; seed {self.seed}"]
+        if self.left_out:
+            notes.append(f"left out for want of time: {', '.join(f'n={size:,}' for size in self.left_out)}")
+        if self.against and self.measure == "steps" and any(row.difference_count < row.instances for row in self.rows):
+            notes.append(
+                "steps against: only where both solve the instance, which flatters whoever solves the easy ones"
+            )
         if self.narrow_choices:
             notes.append(f"{self.narrow_choices} choices of the network lead by less than 1e-4")
         unsolved = [
@@ -120,7 +143,9 @@ class Evaluation(Printed):
     def _row_as_json(self, row: SizeScores) -> dict[str, Any]:
         plain: dict[str, Any] = finite(vars(row))
         if self.against is None:
-            del plain["difference"], plain["difference_ci95"]
+            del plain["difference"], plain["difference_ci95"], plain["difference_count"]
+        if row.optimum_share is None:
+            del plain["optimum_share"]
         return plain
 
 
@@ -130,15 +155,17 @@ def runner(agent: AnyAgent, threads: int | None = None) -> Run:
     return lambda instances, limit, progress: run(player, instances, limit=limit, threads=threads, progress=progress)
 
 
-def score(task: Task, results: Results, other: Results | None = None) -> SizeScores:
+def score(
+    task: Task, results: Results, other: Results | None = None, *, optimum_share: float | None = None
+) -> SizeScores:
     """Return the scores of results on instances of one size, compared with another agent's on the same instances."""
     steps, reward = mean_of(results.steps), mean_of(results.rewards)
-    difference = None
+    difference, compared = None, np.zeros(0, np.bool_)
     if other is not None:
         by_reward = task.measure == "reward"
-        difference = mean_of(
-            results.rewards - other.rewards if by_reward else (results.steps - other.steps).astype(float)
-        )
+        compared = np.ones(len(results.sizes), np.bool_) if by_reward else results.solved & other.solved
+        saved = results.rewards - other.rewards if by_reward else (results.steps - other.steps).astype(float)
+        difference = mean_of(saved[compared]) if compared.any() else None
     return SizeScores(
         size=int(results.sizes[0]),
         instances=len(results.sizes),
@@ -151,7 +178,16 @@ def score(task: Task, results: Results, other: Results | None = None) -> SizeSco
         reasons=results.reasons(),
         difference=difference.mean if difference else None,
         difference_ci95=difference.ci95 if difference else None,
+        difference_count=int(np.count_nonzero(compared)),
+        optimum_share=optimum_share,
     )
+
+
+def share_of_optimum(task: Task, instances: Instances, results: Results) -> float | None:
+    """Return what share of the best scores of some instances was reached; None where they are not known."""
+    best = task.optimum(instances) if task.optimum is not None else np.full(1, np.nan)
+    total = float(best.sum())
+    return float(results.scores.sum()) / total if math.isfinite(total) and total else None
 
 
 def evaluate(
@@ -166,11 +202,13 @@ def evaluate(
     limit: str | None = None,
     against: AgentLike | None = None,
     threads: int | None = None,
+    seconds: float | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
     """Return the scores of an agent for each size, on drawn instances or on those of a file.
 
     `data` is the name of a distribution or a path. `against` runs another agent of the task on the same instances.
+    With `seconds`, the sizes from the first on are left out that would take longer, judged by the one before.
     """
     if sizes is not None and (isinstance(sizes, str) or not isinstance(sizes, Iterable)):
         raise SettingError(f"sizes is {sizes!r}; it must be a list of whole numbers")
@@ -182,8 +220,16 @@ def evaluate(
         raise SettingError(f"task {of_task.name} has no queries")
     steps_limit = Limit.parse(limit or of_task.limit)
     runs = [runner(one, threads) for one in agents]
-    rows = []
+    rows: list[SizeScores] = []
+    left_out: list[int] = []
+    started, took = time.monotonic(), 0.0
     for size, batch in _instances(of_task, sizes, instances, seed, data, queries):
+        began = time.monotonic()
+        if rows and seconds is not None:
+            took *= max(1, size / rows[-1].size) ** 2  # as where steps grow with the square of the size
+            if left_out or began - started + took > seconds:
+                left_out.append(size)
+                continue
         total = batch.count * len(runs)
         results = []
         for k, run_one in enumerate(runs):
@@ -191,7 +237,8 @@ def evaluate(
             what = f"{first.name} n={size:,}"
             report = (lambda ended, w=what, d=done, t=total: progress(w, d + ended, t)) if progress else None
             results.append(run_one(batch, steps_limit, report))
-        rows.append(score(of_task, *results))
+        rows.append(score(of_task, *results, optimum_share=share_of_optimum(of_task, batch, results[0])))
+        took = time.monotonic() - began
     return Evaluation(
         agent=first.name,
         task=of_task.name,
@@ -202,6 +249,7 @@ def evaluate(
         limit=str(steps_limit),
         measure=of_task.measure,
         queries=(queries or of_task.inputs.queries[0]) if of_task.inputs.queries else None,
+        left_out=tuple(left_out),
         narrow_choices=len(first.narrow) if hasattr(first, "narrow") else None,
     )
 

@@ -51,17 +51,21 @@ class TablePlan:
     rows: tuple[RowPlan, ...]
     measure: Measure = "steps"
     queries: str = ""
+    own_sizes: tuple[int, ...] = ()
+    """Other sizes than those of the paper's table; a table that is none of the paper's needs some."""
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The sizes that the paper's table has."""
-        return tuple(paper_tables()[self.paper_table]["sizes"])
+        """The sizes that the table has: the paper's, unless it has its own."""
+        return self.own_sizes or tuple(paper_tables()[self.paper_table]["sizes"])
 
     def printed(self, row: RowPlan) -> list[Any]:
         """Return the paper's cells of a row: None, a number, or a pair of a number and the percentage solved."""
         if row.paper_row is None:
             return [None] * len(self.sizes)
-        return list(paper_tables()[self.paper_table]["rows"][row.paper_row or row.label])
+        table = paper_tables()[self.paper_table]
+        cells = dict(zip(table["sizes"], table["rows"][row.paper_row or row.label], strict=True))
+        return [cells.get(size) for size in self.sizes]
 
 
 IMPROVED = "improvement (ours)"
@@ -90,6 +94,7 @@ def _budget(factor: int) -> list[RowPlan]:
         RowPlan(teacher, "teacher:depth_first"),
         RowPlan(label, "zoo:knapsack/rl", against=teacher),
         replace(_ours(f"{label}, learned on more items", "zoo:knapsack/rl-large", label), against=teacher),
+        replace(_ours(f"{IMPROVED}, budget {factor} x size", "zoo:knapsack/improvement"), against=teacher),
     ]
     return [replace(row, limit=f"{factor}n") for row in rows]
 
@@ -124,7 +129,7 @@ TABLES = (
         RowPlan("quick sort", "teacher:quick_sort"),
         RowPlan("rl from scratch", "zoo:sort-quick/rl"),
         RowPlan("rl + imitation", "zoo:sort-quick/rl+imitation-quick_sort"),
-        _ours(IMPROVED, "zoo:sort-quick/improvement-quick_sort"),
+        _ours(IMPROVED, "zoo:sort-quick/improvement-hoare_sort"),
         limit="10n^2",
         against="quick sort",
     ),
@@ -137,7 +142,7 @@ TABLES = (
         RowPlan("rl from scratch", "zoo:search/rl"),
         RowPlan("rl + imitation", "zoo:search/rl+imitation-binary_search"),
         _ours("rl + our own teacher", "zoo:search/rl+imitation-bracket_search", "rl + imitation"),
-        _ours(f"{IMPROVED}, from scratch", "zoo:search/improvement"),
+        _ours(IMPROVED, "zoo:search/improvement-binary_search"),
         limit="20n",
         against="binary search",
         measure="steps before the answer",
@@ -161,9 +166,14 @@ TABLES = (
         "table6_quick_interface_large_steps",
         RowPlan("quick sort", "teacher:quick_sort"),
         RowPlan("rl + imitation", "zoo:sort-quick/rl+imitation-quick_sort"),
-        _ours(IMPROVED, "zoo:sort-quick/improvement-quick_sort"),
+        _ours(IMPROVED, "zoo:sort-quick/improvement-hoare_sort"),
         limit="10n^2",
         against="quick sort",
     ),
 )
 """Every table of the paper, in its order."""
+
+
+def table_of_task(task: str) -> TablePlan | None:
+    """Return the paper's first table of steps or reward of a task, if it has one."""
+    return next((plan for plan in TABLES if paper_tables()[plan.paper_table].get("task") == task), None)

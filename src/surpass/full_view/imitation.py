@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from surpass.errors import SettingError
 from surpass.full_view.agent import FullViewTeacher
 from surpass.full_view.graph import GraphAgent, GraphPolicy, encode_lists
 from surpass.learning.adam import Adam
+from surpass.learning.outlook import AGREEMENT, Outlook
 from surpass.learning.updates import SOURCE, UpdateLearner, load_random
 from surpass.reading import Batch, Count, Many, Rate, Seed, Share, Size, check_fields, conform
 from surpass.tasks.task import Request, Task
@@ -30,17 +32,21 @@ class FullViewImitationConfig:
     teacher: str
     seed: Seed = 0
     smallest: Size = 10
+    """The smallest size of the lists to learn on."""
     largest: Size = 20
-    """The sizes of the lists to learn on."""
+    """The largest size of the lists to learn on."""
     lists: Batch = 12
     """Lists per update; every list that the run on them passes through is learned from."""
     own: Share = 0.5
     """The share of runs in which the learner moves, not the teacher."""
     learning_rate: Rate = 1e-3
+    """The learning rate of Adam at the start."""
     final_learning_rate: Rate = 5e-5
     """The learning rate falls to this along a half cosine."""
     updates: Many = 800
+    """How many updates there are in all."""
     updates_per_round: Many = 50
+    """How many updates a round has; a line of the curves is written after each."""
     checked: Batch = 200
     """Fresh lists on which the solve rate is measured at the end of each round."""
 
@@ -70,6 +76,11 @@ class FullViewImitation(UpdateLearner):
         """Return the network as an agent."""
         return GraphAgent(name, self.task, self.network)
 
+    def outlook(self, curve: Mapping[str, float]) -> Outlook:
+        """Return how far it has come."""
+        done, expected = self.rounds_of_updates()
+        return Outlook(measure=AGREEMENT, done=done, expected=expected, work=self.work)
+
     @property
     def learning_rate(self) -> float:
         """The learning rate of the next update; that of the zoo was rounded in this order."""
@@ -98,6 +109,7 @@ class FullViewImitation(UpdateLearner):
     def _update(self) -> tuple[float, float]:
         """Make one update on the lists of a few runs; return its loss and the share answered like the teacher."""
         lists = self._visit()
+        self.work += len(lists)
         answers = torch.from_numpy(self.teacher.pointers(lists))
         edges = encode_lists(lists)
         first = self.network.first_log_probabilities(edges)

@@ -37,18 +37,18 @@ class Adam:
     @torch.no_grad()
     def step(self) -> None:
         """Make one update, in place."""
-        changed = [k for k, parameter in enumerate(self.parameters) if parameter.grad is not None]
-        if not changed:
+        gradients = {k: parameter.grad for k, parameter in enumerate(self.parameters) if parameter.grad is not None}
+        if not gradients:
             return
-        for k in changed:
+        for k in gradients:
             if k not in self._states:
                 self._states[k] = self._first_state(self.parameters[k])
-        states = [self._states[k] for k in changed]
+        states = [self._states[k] for k in gradients]
         steps = [state["step"] for state in states]
         torch._foreach_add_(steps, 1)
         torch._fused_adam_(
-            [self.parameters[k] for k in changed],
-            [self.parameters[k].grad for k in changed],
+            [self.parameters[k] for k in gradients],
+            list(gradients.values()),
             [state["exp_avg"] for state in states],
             [state["exp_avg_sq"] for state in states],
             [],

@@ -9,6 +9,7 @@ teacher on every observation that either came to.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,7 @@ from surpass.bundles import Tensors
 from surpass.engine.run import run
 from surpass.errors import SavedFileError, SettingError
 from surpass.learning.adam import Adam
+from surpass.learning.outlook import AGREEMENT, Outlook
 from surpass.learning.updates import SOURCE, NetworkLearner, load_random, take_numbers
 from surpass.machine.interface import NO_ACTION
 from surpass.reading import Batch, Count, Many, Rate, Seed, Size, check_fields, conform
@@ -51,6 +53,7 @@ class ImitationConfig:
     own_sizes: Size = 20
     """The largest size that the learner itself is run on before it has learned to imitate."""
     learning_rate: Rate = 2e-3
+    """The learning rate of Adam."""
     batch: Batch = 512
     """Distinct observations per update."""
     epochs: Many = 20
@@ -58,6 +61,7 @@ class ImitationConfig:
     calm_rounds: Many = 3
     """How many rounds in a row in which all answers were clear from the start end the learning."""
     most_rounds: Many = 400
+    """How many rounds there are at most."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -102,6 +106,12 @@ class Imitation(NetworkLearner):
         """Return the network as an agent."""
         return NetworkAgent(name, self.task, self.network)
 
+    def outlook(self, curve: Mapping[str, float]) -> Outlook:
+        """Return how far it has come."""
+        wanted = self.config.calm_rounds
+        ends = f"ends after {wanted} rounds in a row without a difference, {self.calm} so far"
+        return Outlook(measure=AGREEMENT, done=self.rounds, ends=ends, work=self.work)
+
     def learn_again(self, observations: Ints) -> None:
         """Ask the teacher anew about everything that is kept and some more observations [m], and go on learning."""
         kept = np.union1d(self.observations, observations)
@@ -141,11 +151,12 @@ class Imitation(NetworkLearner):
                 seed = self.config.seed * 1_000_000 + self.rounds
                 request = Request(size=size, count=count, seed=seed, data=name, queries=self.task.inputs.usual_queries)
                 instances = self.task.draw(request)
-                run(self._seen_by_teacher, instances, limit=limit)
+                self.work += int(run(self._seen_by_teacher, instances, limit=limit).steps.sum())
                 if number < 2 and (size <= self.config.own_sizes or self.calm):
                     results = run(learner, instances, limit=limit)
                     solved += int(results.solved.sum())
                     total += count
+                    self.work += int(results.steps.sum())
         seen = np.union1d(self._seen_by_teacher.observations, learner.observations)
         fresh = np.setdiff1d(seen, self.observations, assume_unique=True)
         answers = self.teacher.actions(fresh)

@@ -13,15 +13,14 @@ on exactly as it would have.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice
 from typing import Annotated, Any
 
 import numpy as np
 
-from surpass.agents import find_agent
-from surpass.agents.carried import CarriedAgent
+from surpass.agents import agent_of_recipe
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.structured import StructuredPolicy
 from surpass.arrays import Ints, Reals
@@ -29,15 +28,16 @@ from surpass.bundles import Tensors
 from surpass.engine.explore import Explorer, can_explore
 from surpass.engine.run import Results, run
 from surpass.errors import SavedFileError, SettingError
-from surpass.learning.edits import shorter_programs, size_of, without
+from surpass.learning.edits import rewritten_programs, shorter_programs, size_of, without
 from surpass.learning.imitation import Imitation, ImitationConfig
-from surpass.learning.sources import Sources
+from surpass.learning.outlook import Compared, Measure, Outlook
+from surpass.learning.sources import COMPARED, Sources
 from surpass.learning.trials import Screen, Trial
 from surpass.learning.updates import SOURCE
 from surpass.programs.extract import extract
 from surpass.programs.program import Program
 from surpass.programs.text import parse_program, write_text
-from surpass.reading import MOST, Batch, Count, Fraction, Many, Range, Seed, Size, Weight, check_fields, conform
+from surpass.reading import MOST, Batch, Count, Fraction, Many, Range, Seed, Size, Weight, Whole, check_fields, conform
 from surpass.table import Agent, Table
 from surpass.tasks.enumeration import enumeration_of
 from surpass.tasks.task import Instances, Limit, Request, Task, join_instances
@@ -69,10 +69,21 @@ KEPT = {
     "hard": list[str],
 }
 """What a checkpoint keeps as it is."""
-STATE = {**KEPT, "program": str, "best": str, "best_cost": Weight | None, "pupil": dict[str, Any] | None}
+STATE = {
+    **KEPT,
+    "stale?": Count,
+    "program": str,
+    "best": str,
+    "best_cost": Weight | None,
+    "pupil": dict[str, Any] | None,
+}
 """What a checkpoint says beside its tensors; before the first round there are no programs, written as empty."""
+STALE_ROUNDS = 10
+"""How many rounds without a better program there must be at least before the editing of a small task ends."""
 MOST_HARD = 200
 """How many of the instances that programs failed on are kept."""
+COST = Measure("relative_cost", "cost, 1 at first", is_lower_better=True)
+"""What counts while a program is improved: its steps, or what it loses of the reward, and its rules."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +105,11 @@ class ImprovementConfig:
     """The SHA-256 of the files, which is filled in: a run goes on only with the same ones."""
     queries: str = ""
     """The kind of queries, for a task that has several; the task's first if empty."""
+    limit: str = ""
+    """How many steps are allowed, or several such limits, separated by commas, which instances take in turn; the
+    task's if empty."""
     rounds: Many = 100
+    """How many rounds the program is edited for."""
     generations: Many = 20
     """Sets of candidates in a round."""
     candidates: Batch = 1024
@@ -119,6 +134,8 @@ class ImprovementConfig:
     """What share of the cost an edit may add at first, about, and still be kept; it falls to nothing by the end."""
     margin: Fraction = 0.0005
     """What share of the cost the program may lose at any size when it is made simpler at the end."""
+    rewrites: Whole = 100
+    """How many times at the end the rules of a place, or of several made one, are written anew, to keep the fewest."""
     wander: Fraction = 0.5
     """The share of sets in which, while the temperature is above nothing, any that may be kept go on, not the best."""
     slack: Annotated[float, Range(1, MOST)] = 1.25
@@ -126,6 +143,8 @@ class ImprovementConfig:
 
     def __post_init__(self) -> None:
         check_fields(self)
+        for word in self.limit.split(",") if self.limit else ():
+            Limit.parse(word)
 
 
 class Improvement:
@@ -137,13 +156,18 @@ class Improvement:
         if config.queries and config.queries not in task.inputs.queries:
             raise SettingError(f"queries is {config.queries!r}; allowed: {', '.join(task.inputs.queries) or 'none'}")
         self.queries = config.queries or task.inputs.usual_queries
-        sizes = config.sizes or _default_sizes(task)
-        self.sources = Sources(task, config.data, self.queries, sizes, config.seed)
-        if config.digest and config.digest != self.sources.digest:
-            raise SettingError(f"data {config.data} is not what the run was made with: its checksum differs")
+        self.sources = Sources(
+            task,
+            config.data,
+            self.queries,
+            config.seed,
+            sizes=config.sizes or _default_sizes(task),
+            digest=config.digest,
+        )
         self.config = replace(config, digest=self.sources.digest)
         self.sizes = self.sources.sizes
-        self.rounds = self.tried = 0
+        self.rounds = self.tried = self.stale = 0
+        """How many rounds there were, how many programs were tried, and how many rounds ago one was better."""
         self.current: Program | None = None
         self.best: Program | None = None
         self.best_cost = np.inf
@@ -180,7 +204,17 @@ class Improvement:
     @property
     def is_improving(self) -> bool:
         """Whether the program is still being edited, rather than learned by the network."""
-        return self.rounds < self.config.rounds
+        return self.rounds < self.config.rounds and not self.is_exhausted
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether nothing is left to gain: since the last gain more programs were tried than a small task has changes.
+
+        That is, ten times as many as there are ways to change two entries of the table.
+        """
+        entries = self.task.interface.observation_count * self.task.interface.action_count
+        tried = self.stale * self.config.generations * self.config.candidates
+        return self.stale >= STALE_ROUNDS and tried >= 10 * entries**2
 
     @property
     def has_network(self) -> bool:
@@ -206,6 +240,26 @@ class Improvement:
         """Return the network as an agent."""
         return NetworkAgent(name, self.task, self.network)
 
+    def outlook(self, curve: Mapping[str, float]) -> Outlook:
+        """Return how far it has come."""
+        if not self.is_improving:
+            return replace(self.pupil.outlook(curve), doing="a network learns the program")
+        sign = 1 if self.task.measure == "steps" else -1
+        compared = tuple(
+            Compared(size, sign * curve[f"cost_{size}"], first)
+            for size, first in zip(self.sizes, self.reference, strict=False)
+            if f"cost_{size}" in curve
+        )
+        return Outlook(
+            measure=COST,
+            doing="edits of the program are tried",
+            done=self.rounds,
+            expected=self.config.rounds,
+            work=self.tried,
+            unit="programs",
+            compared=compared,
+        )
+
     def advance(self) -> dict[str, float]:
         """Edit the program for a round; once all rounds are done, let the network learn for one."""
         if not self.is_improving:
@@ -220,8 +274,9 @@ class Improvement:
         self.current = self._last_sound(round_.accepted)
         self.rounds += 1
         cost, means = self._measure(self.current)
+        self.stale += 1
         if cost < self.best_cost:
-            self.best, self.best_cost = self.current, cost
+            self.best, self.best_cost, self.stale = self.current, cost, 0
         if not self.is_improving:
             self._conclude()
         rules, conditions = size_of(self.current)
@@ -254,7 +309,8 @@ class Improvement:
         """Make the best program as short as it can be, and see once more that it is right; else go back."""
         assert self.best is not None
         assert self.current is not None
-        for program in (self._simplify(self.best), self.best, self.current):
+        simple = self._simplify(self.best)
+        for program in (self._rewrite(simple), simple, self.best, self.current):
             failing, _ = self._check(program)
             if failing is None or not self.is_sound:
                 self.best, (self.best_cost, _) = program, self._measure(program)
@@ -263,7 +319,7 @@ class Improvement:
 
     def _simplify(self, program: Program) -> Program:
         """Return a program without what can be left out: it costs at no size more than the margin allows."""
-        trial = Trial(self.task, join_instances(self.task, self._yardstick()), FINALISTS)
+        trial = self.trial(join_instances(self.task, self._yardstick()), FINALISTS)
         groups = self.sources.group(trial.sizes)
 
         def means(programs: Sequence[Program]) -> Reals:
@@ -284,10 +340,28 @@ class Improvement:
                 return program
             program = found
 
+    def _rewrite(self, program: Program) -> Program:
+        """Return a program that does the same in fewer rules, with rules written anew and places made one."""
+        random = np.random.default_rng([self.config.seed, 7])
+        while self.config.rewrites:
+            failing, observations = self._check(program)
+            if failing is not None:
+                return program
+            tried = (
+                one
+                for one in rewritten_programs(program, observations, self.config.rewrites, random)
+                if self.weigh(one) < self.weigh(program) and self._passes(one, BRIEFLY, USUALLY)
+            )
+            found = next(tried, None)
+            if found is None:
+                return program
+            program = self._simplify(found)
+        return program
+
     def savings(self) -> list[tuple[int, float | None]]:
         """Return what each rule of the best program saves, in the mean over the sizes; None where it fails without."""
         assert self.best is not None
-        trial = Trial(self.task, join_instances(self.task, self._yardstick()), 1)
+        trial = self.trial(join_instances(self.task, self._yardstick()), 1)
         groups = self.sources.group(trial.sizes)
 
         def cost(program: Program) -> float:
@@ -310,30 +384,8 @@ class Improvement:
         lines = [f"What each of the {len(texts)} rules saves, in the mean over the sizes {_listed(self.sizes)}:"]
         for (_, saved), text in zip(self.savings(), texts, strict=True):
             lines.append(f"  {'needed' if saved is None else f'{saved:.3f}':>8}  {text}")
-        return "\n".join([*lines, *self._describe_held_out()]) + "\n"
-
-    def _describe_held_out(self) -> list[str]:
-        """Return what was saved on the lists of files that were held out, beside uniform lists, in lines."""
-        if not self.sources.has_files:
-            return []
-        assert self.best is not None
-        if not self.sources.held_out:
-            return ["No list was held out: the data hold one list only."]
-        lines = []
-        usual = self.task.inputs.usual_data
-        fresh = [self._draw(YARDSTICK + 1, size, 200, usual) for size in self.sizes]
-        for what, parts in (("held-out lists", self.sources.held_out), (f"{usual} lists", fresh)):
-            instances = join_instances(self.task, parts)
-            before, after = run(self.teacher, instances), run(self.best, instances)
-            by_steps = self.task.measure == "steps"
-            saved = (before.steps - after.steps) if by_steps else (after.rewards - before.rewards)
-            error = float(saved.std() / np.sqrt(len(saved)))
-            mean = float(before.steps.mean() if by_steps else before.rewards.mean())
-            lines.append(
-                f"On {instances.count:,} {what}: {saved.mean():,.2f} +- {1.96 * error:.2f} of {mean:,.2f} "
-                f"{self.task.measure} saved, {after.solved.mean():.1%} solved."
-            )
-        return lines
+        fresh = [self._draw(YARDSTICK + 1, size, COMPARED, self.task.inputs.usual_data) for size in self.sizes]
+        return "\n".join([*lines, *self.sources.describe_held_out(self.teacher, self.best, fresh)]) + "\n"
 
     # Instances
 
@@ -355,6 +407,10 @@ class Improvement:
     def _seed(self, round_number: int, part: int) -> int:
         return int(np.random.default_rng([self.config.seed, 5, round_number, part]).integers(2**31))
 
+    def trial(self, instances: Instances, copies: int) -> Trial:
+        """Return room to compare some programs at once on instances, within the limits of this run."""
+        return Trial(self.task, instances, copies, self.config.limit)
+
     def _yardstick(self) -> list[Instances]:
         """Return the instances of each size that programs of all rounds are measured on."""
         drawn = (self.sources.draw(size, self.config.confirmed, self._seed(YARDSTICK, size)) for size in self.sizes)
@@ -362,7 +418,7 @@ class Improvement:
 
     def _measure(self, program: Program) -> tuple[float, list[float]]:
         """Return the cost of a program on the yardstick, rules included, and its mean cost at each size."""
-        trial = Trial(self.task, join_instances(self.task, self._yardstick()), 1)
+        trial = self.trial(join_instances(self.task, self._yardstick()), 1)
         costs = trial.run([program])[0]
         costs[~np.isfinite(costs)] = trial.failure_costs[~np.isfinite(costs)]
         groups = self.sources.group(trial.sizes)
@@ -387,9 +443,10 @@ class Improvement:
             self.is_sound = self._check(programs[-1])[0] is None
             return programs[-1]
         for program in reversed(programs[1:]):
-            failing, rules = self._check(program)
+            failing, observations = self._check(program)
             if failing is None:
-                needless = sorted(set(range(len(program.rules))) - rules)
+                fired = set(program.rules_for(observations).tolist())
+                needless = sorted(set(range(len(program.rules))) - fired)
                 shorter = without(program, needless)
                 return shorter if needless and self._check(shorter)[0] is None else program
             if failing not in self.hard:
@@ -400,11 +457,11 @@ class Improvement:
         """Tell whether a program passes checks of some levels, the briefest first."""
         return all(self._check(program, level)[0] is None for level in levels)
 
-    def _check(self, program: Program, level: int | None = None) -> tuple[str | None, set[int]]:
-        """Return an instance that a program fails on, as text, if many show one; and the rules that fired."""
+    def _check(self, program: Program, level: int | None = None) -> tuple[str | None, Ints]:
+        """Return an instance that a program fails on, as text, if many show one; and the observations it came to."""
         table = Table(self.task, program)
         if level is None:
-            level = THOROUGHLY if self.rounds + 1 >= self.config.rounds else USUALLY
+            level = THOROUGHLY if self.rounds + 1 >= self.config.rounds or self.is_exhausted else USUALLY
 
         def run_all(instances: Instances) -> Results:
             return run(table, instances, find_loops=self.task.measure == "steps")
@@ -417,8 +474,8 @@ class Improvement:
         for instances, results in chain(checked, changed):
             wrong = np.flatnonzero(~results.solved)
             if wrong.size:
-                return self.task.write_instance(instances.part(int(wrong[0]), int(wrong[0]) + 1)), set()
-        return None, set(program.rules_for(table.observations).tolist())
+                return self.task.write_instance(instances.part(int(wrong[0]), int(wrong[0]) + 1)), table.observations
+        return None, table.observations
 
     def _checked(self, level: int) -> Iterator[Instances]:
         """Yield hard instances, every small one, and some of every distribution at all sizes."""
@@ -445,6 +502,7 @@ class Improvement:
             "best": _written(self.best),
             "best_cost": self.best_cost if np.isfinite(self.best_cost) else None,
             "pupil": pupil,
+            "stale": self.stale,
             **{name: getattr(self, name) for name in KEPT},
         }
         return tensors, record
@@ -454,6 +512,7 @@ class Improvement:
         record = conform(STATE, record, SOURCE)
         for name in KEPT:
             setattr(self, name, record[name])
+        self.stale = record.get("stale", 0)
         has_begun = (bool(record["program"]), bool(record["best"]), len(self.reference) == len(self.sizes))
         if has_begun != (self.rounds > 0,) * 3:
             raise SavedFileError(f"{SOURCE} is after round {self.rounds} and has not what belongs to it")
@@ -478,9 +537,9 @@ class Round:
         self.random = np.random.default_rng([self.config.seed, 4, learner.rounds])
         self.screen = Screen(task, learner.draw(learner.rounds, self.config.screened))
         self.trials = [
-            Trial(task, self.screen.instances, 1),
-            Trial(task, learner.draw(learner.rounds, self.config.tested), FINALISTS),
-            Trial(task, learner.draw(learner.rounds, self.config.confirmed), 1),
+            learner.trial(self.screen.instances, 1),
+            learner.trial(learner.draw(learner.rounds, self.config.tested), FINALISTS),
+            learner.trial(learner.draw(learner.rounds, self.config.confirmed), 1),
         ]
         self.weights = [self._weights(trial.sizes) for trial in self.trials]
         self.costs: list[Reals] = []
@@ -501,7 +560,7 @@ class Round:
         program, task = self.accepted[-1], self.learner.task
         self.costs = []
         for trial in self.trials:
-            trial.limits = Limit.parse(task.limit).steps(trial.sizes)
+            trial.limits = trial.most_steps
             trial.needed[:] = False
             costs = trial.run([program])[0]
             self.costs.append(costs)
@@ -565,10 +624,10 @@ class Round:
 
 def _agent_to_improve(task: Task, name: str) -> Agent:
     """Return the agent of a name, carried over if it is one of a smaller task; a bare name is a teacher's."""
-    found = find_agent(name if ":" in name or "/" in name or "." in name else f"teacher:{name}")
+    found = agent_of_recipe(task, name)
     if not isinstance(found, Agent) or task.interface.is_full_view:
         raise SettingError(f"{name} has a full view; only an agent with a table can be improved")
-    return found if found.task is task else CarriedAgent(found, task)
+    return found
 
 
 def _listed(sizes: Sequence[int]) -> str:

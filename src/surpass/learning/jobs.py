@@ -133,6 +133,7 @@ def learn_words(
         "--out",
         str(folder),
         "--resume",
+        "--no-report",
     ]
     if recipe.teacher:
         words += ["--teacher", recipe.teacher]

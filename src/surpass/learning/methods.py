@@ -6,19 +6,21 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from surpass.agents.teachers import known_teachers
+from surpass.agents.teachers import usual_teacher
 from surpass.errors import SettingError, UnknownNameError
 from surpass.full_view.imitation import FullViewImitation, FullViewImitationConfig
 from surpass.full_view.policy_gradient import FullViewPolicyGradient
+from surpass.learning.derived import derived_settings, usual_policy
 from surpass.learning.forks.learner import ForkConfig, ForkPolicyGradient
 from surpass.learning.imitation import Imitation, ImitationConfig
 from surpass.learning.improvement import Improvement, ImprovementConfig
 from surpass.learning.policy_gradient.learner import PolicyGradient, PolicyGradientConfig
+from surpass.learning.stages import StagedLearner
 from surpass.learning.table_policy.learner import TablePolicyConfig, TablePolicyGradient
 from surpass.reading import SEED, check_range, show
 from surpass.tasks.task import Task
 
-AnyLearner = Imitation | FullViewImitation | PolicyGradient | TablePolicyGradient | FullViewPolicyGradient | Improvement
+AnyLearner = Imitation | FullViewImitation | PolicyGradient | StagedLearner | FullViewPolicyGradient | Improvement
 
 _WITH_TABLE: dict[str, tuple[Any, Any]] = {
     "imitation": (Imitation, ImitationConfig),
@@ -44,6 +46,15 @@ def new_learner(
     task: Task, method: str, *, teacher: str | None = None, seed: int = 0, settings: Mapping[str, str] | None = None
 ) -> AnyLearner:
     """Return a fresh learner of a task; `settings` change fields of its configuration, given as text."""
+    learner, config = configure(task, method, teacher=teacher, seed=seed, settings=settings)
+    found: AnyLearner = learner(task, config)
+    return found
+
+
+def configure(
+    task: Task, method: str, *, teacher: str | None = None, seed: int = 0, settings: Mapping[str, str] | None = None
+) -> tuple[Any, Any]:
+    """Return the class of the learner of a task and method, and its configuration."""
     if method not in METHODS:
         raise UnknownNameError("method", method, METHODS)
     check_range("seed", seed, SEED)
@@ -55,12 +66,14 @@ def new_learner(
     learner, config = kinds[method]
     usual = task.learning.get(method, {})
     if kinds is _WITH_TABLE and learner is PolicyGradient:
-        known = usual.get("policy", "network")
+        is_declared = any(name.partition(",")[0] == method for name in task.learning)
+        known = usual.get("policy", "network" if is_declared else usual_policy(task))
         policy = (settings or {}).get("policy", known)
         if policy not in POLICIES:
             raise UnknownNameError("policy", policy, POLICIES)
         learner, config = POLICIES[policy]
         usual = usual if policy == known else task.learning.get(f"{method}, {policy}", {})
+        usual = usual if is_declared else derived_settings(task, policy)
     chosen: dict[str, Any] = {"task": task.name, "seed": seed}
     chosen["teacher"] = "" if method == "rl" else teacher or default_teacher(task)
     chosen.update(usual)
@@ -68,16 +81,15 @@ def new_learner(
         chosen[name] = _parse_setting(config, name, text)
     if method == "rl" and config is PolicyGradientConfig:
         chosen["imitation_weight"] = 0.0
-    found: AnyLearner = learner(task, config(**chosen))
-    return found
+    return learner, config(**chosen)
 
 
 def default_teacher(task: Task) -> str:
     """Return the teacher that a task names to learn from, or its first one."""
-    names = [t.name.partition(":")[2] for t in known_teachers(task)]
-    if not names:
+    teacher = usual_teacher(task)
+    if teacher is None:
         raise SettingError(f"task {task.name} has no teacher to learn from")
-    return task.default_teacher or names[0]
+    return task.default_teacher or teacher.name.partition(":")[2]
 
 
 def _parse_setting(config: Any, name: str, text: str) -> Any:

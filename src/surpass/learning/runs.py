@@ -6,6 +6,8 @@ checkpoints/    the last two, each with everything that the learner needs to go 
 agent.*         the network at the end
 time.json       how long it took, which is kept apart so that equal runs have equal checkpoints
 scores.json     how it does
+report.html     all of it as a page
+tensorboard/    the curves as event files, if they were asked for
 notes.txt       after improvement: what each rule saves, and what was saved on lists that were held out
 """
 
@@ -14,8 +16,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -28,13 +31,18 @@ from surpass.bundles import (
     save_bundle,
     write_atomically,
 )
-from surpass.errors import SavedFileError, SettingError, SurpassError
+from surpass.errors import ADVICE, SavedFileError, SettingError, SurpassError
+from surpass.learning.outlook import Outlook
 from surpass.printing import cut
 from surpass.reading import Setting, Weight, as_path, conform, read_record, show
 from surpass.tasks.task import Task
 
 Curve = dict[str, float]
 
+log = logging.getLogger("surpass")
+
+HOPELESS = 20
+"""After how many rounds in a row in which nothing was solved this is said."""
 KEPT = 2
 """How many checkpoints are kept: the newest, and the one before in case the newest is damaged."""
 
@@ -56,6 +64,9 @@ class Learner(Protocol):
 
     def advance(self) -> Curve:
         """Learn for one round and return the round's line of the curves."""
+
+    def outlook(self, curve: Mapping[str, float]) -> Outlook:
+        """Return how far it has come, given the last line of the curves, which is empty before the first round."""
 
     def save_state(self) -> tuple[Tensors, dict[str, Any]]:
         """Return everything that `load_state` needs to go on exactly from here."""
@@ -204,18 +215,24 @@ def train(
 ) -> list[Curve]:
     """Let a learner advance until it is done or the time is up, and return its curves.
 
+    After the first, no round is begun that would end after the time, if it took as long as the one before.
+
     A checkpoint is written every `checkpoint_every` seconds and at the end; less often if that takes long, so that it
     costs no more than a twentieth of the time. Since a checkpoint holds the whole state, when it is written makes no
     difference to what is learned.
     """
     curves = folder.curves if folder else []
     started = saved = time.monotonic()
-    pause = checkpoint_every
+    pause, took, unsolved = checkpoint_every, 0.0, 0
     while not learner.done:
-        if minutes is not None and time.monotonic() - started > 60 * minutes:
-            break
         before = time.monotonic()
+        if minutes is not None and took and before - started + took > 60 * minutes:
+            break
         curves.append(learner.advance())
+        took = time.monotonic() - before
+        unsolved = unsolved + 1 if curves[-1].get("solved") == curves[-1].get("sampled_solved") == 0 else 0
+        if unsolved == HOPELESS:
+            log.warning("nothing was solved in the last %d rounds. %s", HOPELESS, ADVICE)
         if folder:
             folder.seconds += time.monotonic() - before
         if report:

@@ -9,6 +9,7 @@ import numpy as np
 
 from surpass.engine.explore import Explorer, Run, can_explore
 from surpass.engine.run import Results, run
+from surpass.learning.derived import drawable_sizes
 from surpass.table import Table
 from surpass.tasks.enumeration import enumeration_of
 from surpass.tasks.task import Instances, Request, Task, join_instances
@@ -30,9 +31,11 @@ ENOUGH = 40
 def find_failures(table: Table, hard: Sequence[str] = (), *, seed: int = 0) -> list[str]:
     """Return some instances, as text, that an agent fails on; `hard` ones are run first.
 
-    The table keeps what the agent was asked.
+    The table keeps what the agent was asked. A task that does not write and read its instances has none to return.
     """
     task = table.task
+    if task.inputs.write is None or task.inputs.read is None:
+        return []
     failures: list[str] = []
 
     def run_all(instances: Instances) -> Results:
@@ -62,7 +65,7 @@ def _drawn(task: Task, hard: Sequence[str], seed: int) -> Iterator[Instances]:
     for size in range(min(small.largest, SMALL_SIZES[-1]) + 1):
         if small.count(size) <= MOST_ENUMERATED:
             yield from small.instances(size)
-    for size in (*SMALL_SIZES, *LARGE_SIZES):
+    for size in (*drawable_sizes(task, SMALL_SIZES), *LARGE_SIZES):
         for data, kind in task.inputs.kinds:
             count = min(MOST_DRAWN, max(2, DRAWN_ITEMS // size))
             yield task.draw(Request(size=size, count=count, seed=seed, data=data, queries=kind))

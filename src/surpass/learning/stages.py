@@ -7,8 +7,11 @@ joins the instances that the policy goes on to learn on, and the network learns 
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,8 +23,11 @@ from surpass.arrays import Ints
 from surpass.bundles import Tensors
 from surpass.engine.run import run
 from surpass.errors import DivergedError, SavedFileError, SettingError
+from surpass.learning.derived import drawable_sizes
 from surpass.learning.imitation import Imitation, ImitationConfig
+from surpass.learning.outlook import REWARD, STEPS, Outlook, Yardstick
 from surpass.learning.soundness import find_failures
+from surpass.learning.sources import Sources
 from surpass.learning.updates import SOURCE, tensors_under
 from surpass.machine.state import Outcome
 from surpass.reading import Count, conform
@@ -57,13 +63,16 @@ class StagedLearner(ABC):
     _pupil: Imitation | None
 
     def __init__(self, task: Task, config: Any) -> None:
-        self.task, self.config = task, config
+        self.queries = config.queries or task.inputs.usual_queries
+        self.sources = Sources(task, config.data, self.queries, config.seed, digest=config.digest)
+        self.task, self.config = task, _with_files(config, self.sources)
         self.teacher: Agent | None = teacher_of(task, config.teacher) if config.teacher else None
         self.method = "rl+imitation" if config.teacher else "rl"
-        self.queries = config.queries or task.inputs.usual_queries
         self.limit = Limit.parse(config.limit or task.limit)
-        self.ranges: list[tuple[int, int]] = config.ranges(task.training_sizes)
+        self.ranges: list[tuple[int, int]] = self.config.ranges(task.training_sizes)
+        self.sources.check_sizes(*self.ranges[-1])
         self.updates = self.stage = self.stage_updates = self.mended = 0
+        self.work = 0
         self.is_sound = False
         """Whether the last check of the network found nothing that fails."""
         self.hard: list[str] = []
@@ -126,8 +135,7 @@ class StagedLearner(ABC):
     def pupil(self) -> Imitation:
         """The learner of the most likely actions."""
         if self._pupil is None:
-            config = ImitationConfig(task=self.task.name, teacher=self.config.teacher, seed=self.config.seed)
-            self._pupil = Imitation(self.task, config, teacher=self.most_likely)
+            self._pupil = Imitation(self.task, self._pupil_config(), teacher=self.most_likely)
         return self._pupil
 
     @property
@@ -154,6 +162,31 @@ class StagedLearner(ABC):
         """Return the network as an agent."""
         return NetworkAgent(name, self.task, self.network)
 
+    def _pupil_config(self, largest: int = max(ImitationConfig.sizes)) -> ImitationConfig:
+        sizes = drawable_sizes(self.task, (size for size in ImitationConfig.sizes if size <= largest)) or (largest,)
+        return ImitationConfig(task=self.task.name, teacher=self.config.teacher, seed=self.config.seed, sizes=sizes)
+
+    def sketch(self, seconds: float) -> Imitation | None:
+        """Return a learner of the most likely actions so far, if no network has begun to learn them.
+
+        It learns for some seconds, and changes nothing here. There is none if nothing has come up often enough.
+        """
+        if not self.is_descending or not self.updates:
+            return None
+        started, largest = time.monotonic(), self.sizes[1]
+        found = Imitation(self.task, self._pupil_config(largest), teacher=self.most_likely)
+        try:
+            found.advance()
+        except SettingError:
+            return None
+        while not found.done and time.monotonic() - started < seconds:
+            found.advance()
+        return found
+
+    def describe(self) -> str:
+        """Return what was saved on the lists of files that were held out, as text."""
+        return "".join(f"{line}\n" for line in self.sources.describe_held_out(self.teacher, self.agent()))
+
     def advance(self) -> dict[str, float]:
         """Make a round of updates, or let the network learn for one, or check it and learn what it fails on."""
         if self.is_descending:
@@ -162,6 +195,38 @@ class StagedLearner(ABC):
             return self._mend()
         curve = self.pupil.advance()
         return {"round": curve.pop("round"), "updates": self.updates, **curve}
+
+    def outlook(self, curve: Mapping[str, float]) -> Outlook:
+        """Return how far it has come."""
+        measure = REWARD if self.task.measure == "reward" else STEPS
+        compared = self.yardstick.compare(curve, measure.column)
+        if not self.is_descending and not self.pupil.done:
+            shown = self.pupil.outlook(curve)
+            return replace(shown, doing="the network learns what the table does", compared=compared)
+        share = self.config.updates_per_round
+        if self.is_descending:
+            left = max(share, self._stage_length() - self.stage_updates)
+            left += self.config.updates * max(0, len(self.ranges) - self.stage - 2)
+            left += (self.config.last_updates or self.config.updates) * (self.stage < len(self.ranges) - 1)
+            low, high = self.sizes
+            doing = f"stage {self.stage + 1} of {len(self.ranges)}, sizes {low} to {high}"
+            done, expected = self.updates // share, -(-(self.updates + left) // share)
+        else:
+            doing, done, expected = "the network is checked, and what it fails on is learned", self.mended, None
+        ends = "ends when nothing fails any more"
+        return Outlook(
+            measure=measure, doing=doing, done=done, expected=expected, ends=ends, work=self.work, compared=compared
+        )
+
+    @cached_property
+    def yardstick(self) -> Yardstick:
+        """What the teacher does on the instances of `measured_on`."""
+        return Yardstick(self.task, self.teacher, self.measured_on)
+
+    def measured_on(self, size: int) -> Request:
+        """Return the fresh instances of a size that the most likely actions are measured on."""
+        seed, data = self.config.seed * 1000 + 1, self.task.inputs.usual_data
+        return Request(size=size, count=self.config.checked, seed=seed, data=data, queries=self.queries)
 
     # A round
 
@@ -181,8 +246,8 @@ class StagedLearner(ABC):
         if self.is_descending:
             self.stage_updates += config.updates_per_round
             self._end_stage(solved / max(1, played))
-        request = Request(size=size, count=config.checked, seed=config.seed * 1000 + 1, queries=self.queries)
-        results = run(self.most_likely, self.task.draw(request), find_loops=self.task.measure == "steps")
+        drawn = self.task.draw(self.measured_on(size))
+        results = run(self.most_likely, drawn, find_loops=self.task.measure == "steps")
         return {
             "round": self.updates // config.updates_per_round,
             "updates": self.updates,
@@ -215,24 +280,29 @@ class StagedLearner(ABC):
             low, high = self.sizes
             raise DivergedError(
                 f"after {self.stage_updates} updates on sizes {low} to {high} only {solved:.1%} of the episodes are "
-                f"solved, {needs:.0%} are wanted: try more updates, smaller sizes first, or another step_size"
+                f"solved, {needs:.0%} are wanted: try more updates, smaller sizes first, another step_size, or a "
+                "teacher to begin with (rl+imitation)"
             )
 
     def _draw(self) -> Instances:
         """Return the instances of an update: of the sizes of the stage, and some of those that failed.
 
-        Once there are such, they come from every distribution in turn.
+        Once there are such, they come from every distribution in turn; beside files, in every other update.
         """
         config, (low, high) = self.config, self.sizes
         random = np.random.default_rng([config.seed, 3, self.updates])
         sizes = np.sort(random.integers(low, high + 1, config.episodes))
-        names = list(self.task.inputs.draw) if self.hard else config.data.split(",")
+        seed = config.seed * 10_000_000 + self.updates
+        names = list(self.task.inputs.draw) if self.hard else [source.name for source in self.sources.all]
 
         def ask(size: int, wanted: int) -> Request:
-            data, seed = names[(size + self.updates) % len(names)], config.seed * 10_000_000 + self.updates
+            data = names[(size + self.updates) % len(names)]
             return Request(size=size, count=wanted, seed=seed, data=data, queries=self.queries)
 
-        drawn = self.task.draw_each(sizes, high, ask)
+        if self.sources.is_plain or (self.hard and self.updates % 2):
+            drawn = self.task.draw_each(sizes, high, ask)
+        else:
+            drawn = self.sources.draw_between((low, high), config.episodes, seed)
         if not self.hard:
             return drawn
         few = round(HARD_SHARE * config.episodes)
@@ -284,3 +354,10 @@ class StagedLearner(ABC):
             if state["pupil"] is None:
                 raise SavedFileError(f"{SOURCE} has no network, although all stages are done")
             self.pupil.load_state(tensors_under("pupil.", tensors), state["pupil"])
+
+
+def _with_files(config: Any, sources: Sources) -> Any:
+    """Return the settings with the checksum of files and, unless they say otherwise, the lengths of their lists."""
+    if not sources.has_files:
+        return config
+    return replace(config, digest=sources.digest, stages=config.stages or "{}-{}".format(*sources.lengths))

@@ -52,13 +52,15 @@ TEMPLATE = Template(
 class Trial:
     """Instances that programs are compared on, and room to run some programs on them at once."""
 
-    def __init__(self, task: Task, instances: Instances, copies: int) -> None:
+    def __init__(self, task: Task, instances: Instances, copies: int, limit: str = "") -> None:
         self.task, self.count, self.sizes = task, instances.count, instances.sizes
-        self.limits = Limit.parse(task.limit).steps(instances.sizes)
-        """[m] how many steps a program may take; at first those that the task allows."""
+        self.most_steps: Ints = limits_in_turn(limit or task.limit, instances.sizes)
+        """[m] how many steps are allowed."""
+        self.limits: Ints = self.most_steps
+        """[m] after how many a program is stopped."""
         self.needed: Flags = np.zeros(instances.count, np.bool_)
         """[m] what a program must solve to be of any use: one that fails there is not run on the rest."""
-        self.failure_costs = self.limits * float(task.measure == "steps")
+        self.failure_costs = self.most_steps * float(task.measure == "steps")
         """[m] what an instance costs that is not solved: all of its steps, or the reward that is not had."""
         self._instances = instances
         self._copies = Instances(*(np.concatenate([part] * copies) for part in instances))
@@ -116,6 +118,14 @@ class Trial:
 
         self._batch.outcomes[used * self.count :] = Outcome.SOLVED
         self._batch = advance(self.task, self._batch, calls, threads=core_count(), stop=stop)
+
+
+def limits_in_turn(text: str, sizes: Ints) -> Ints:
+    """Return a limit for each of some instances, which have sizes [m], from limits that are taken in turn."""
+    limits = np.array([Limit.parse(word).steps(sizes) for word in text.split(",")])
+    turns = np.arange(len(sizes))
+    taken: Ints = limits[turns % len(limits), turns]
+    return taken
 
 
 class Screen:

@@ -32,6 +32,8 @@ class NetworkLearner:
     value: nn.Module | None = None
     """A network for the value of a state, if the learner has one."""
     optimizer: Adam
+    work = 0
+    """How many steps it has made or looked at since it was made or restored."""
 
     @property
     def has_network(self) -> bool:
@@ -77,6 +79,11 @@ class UpdateLearner(NetworkLearner):
     def finished(self) -> bool:
         """Whether it has learned all that it was asked to."""
         return self.done
+
+    def rounds_of_updates(self) -> tuple[int, int]:
+        """Return how many rounds of updates are done, and how many there are in all."""
+        share = self.config.updates_per_round
+        return -(-self.updates // share), -(-self.config.updates // share)
 
     @property
     def learning_rate(self) -> float:

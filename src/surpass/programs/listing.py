@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from surpass.machine.interface import Interface
-from surpass.printing import count
+from surpass.printing import count, line_width, wrap
 from surpass.programs.flow import Act, Condition, If, Jump, Loop, Mark, Statement, structure
 from surpass.programs.program import Program
 from surpass.programs.tree import deep_recursion
 from surpass.programs.words import show_action, show_condition, show_function
 
 INDENT = "    "
+NARROWEST_CODE = 30
+"""Lines of code are not made shorter than this to fit."""
 
 
 class ListedLine(NamedTuple):
@@ -40,16 +42,25 @@ def list_program(program: Program) -> list[ListedLine]:
 def write_listing(program: Program, columns: Callable[[tuple[int, ...]], tuple[str, str]] | None = None) -> str:
     """Return the program as text: a heading, and its lines, each with the numbers of its rules and `columns`."""
     lines = list_program(program)
-    width = max((len(line.text) for line in lines), default=0)
     rows = [("", "rules", *(("steps", "observations") if columns else ("", "")))]
     for line in lines:
         numbers = "+".join(str(rule + 1) for rule in line.rules)
         rows.append((line.text, numbers, *(columns(line.rules) if columns else ("", ""))))
     middle = max(len(row[1]) for row in rows)
+    room = max(NARROWEST_CODE, line_width() - middle - (24 if columns else 2))
+    texts = [_wrap_code(row[0], room) for row in rows]
+    width = max((len(part) for text in texts for part in text), default=0)
     size = f"{count(len(program.rules), 'rule')} at {count(len(program.places), 'place')}"
-    text = [f"{program.name} on {program.task.name}: {size}", ""]
-    text += [f"{line:<{width}}  {numbers:>{middle}}  {a:>6}  {b:>12}".rstrip() for line, numbers, a, b in rows]
-    return "\n".join(text) + "\n"
+    found = [f"{program.name} on {program.task.name}: {size}", ""]
+    for (first, *more), (_, numbers, a, b) in zip(texts, rows, strict=True):
+        found += [f"{first:<{width}}  {numbers:>{middle}}  {a:>6}  {b:>12}".rstrip(), *more]
+    return "\n".join(found) + "\n"
+
+
+def _wrap_code(text: str, room: int) -> list[str]:
+    """Return a line in parts that fit; those below the first are indented further than what may follow."""
+    begin = text[: len(text) - len(text.lstrip())]
+    return wrap(text.lstrip(), begin + 2 * INDENT, first=begin, width=room).split("\n")
 
 
 class _Listing:

@@ -74,11 +74,11 @@ def write_code(
     """
     _, first = np.unique(digits[:, list(features)], axis=0, return_index=True)
     first = np.sort(first)
-    rows = _Rows(digits[first], actions[first], features, effort or SearchEffort())
-    return _tidy(interface, rows.digits, _write(rows, np.arange(len(first))))
+    rows = Rows(digits[first], actions[first], features, effort or SearchEffort())
+    return tidy_code(interface, rows.digits, _write(rows, np.arange(len(first))))
 
 
-class _Rows:
+class Rows:
     """Distinct rows with their actions, and every test that tells some of them apart."""
 
     def __init__(self, digits: Ints, actions: Ints, features: Sequence[int], effort: SearchEffort) -> None:
@@ -143,7 +143,7 @@ def _subsets(values: list[int]) -> Iterator[tuple[int, ...]]:
         yield from combinations(values, count) if len(values) <= MOST_SUBSETS else (tuple(values[:count]),)
 
 
-def _write(rows: _Rows, chosen: Ints) -> Node:
+def _write(rows: Rows, chosen: Ints) -> Node:
     """Return short code for the chosen rows."""
     rows.effort.report()
     quick = _write_quickly(rows, chosen)
@@ -164,12 +164,12 @@ def _write(rows: _Rows, chosen: Ints) -> Node:
     return _split(rows, chosen, best[1], _write)
 
 
-def _split(rows: _Rows, chosen: Ints, test: int, write: Callable[[_Rows, Ints], Node]) -> Branch:
+def _split(rows: Rows, chosen: Ints, test: int, write: Callable[[Rows, Ints], Node]) -> Branch:
     holds = rows.holds(test, chosen)
     return Branch((rows.tests[test],), write(rows, chosen[holds]), write(rows, chosen[~holds]))
 
 
-def _write_quickly(rows: _Rows, chosen: Ints) -> Node:
+def _write_quickly(rows: Rows, chosen: Ints) -> Node:
     """Return code for the chosen rows that asks first what tells most."""
     actions = rows.actions[chosen]
     if (actions == actions[0]).all():
@@ -178,7 +178,7 @@ def _write_quickly(rows: _Rows, chosen: Ints) -> Node:
     return _split(rows, chosen, rows.best(chosen), _write_quickly)
 
 
-def _write_smallest(rows: _Rows, chosen: Ints) -> Node | None:
+def _write_smallest(rows: Rows, chosen: Ints) -> Node | None:
     """Return the smallest code for the chosen rows, or None if that takes too long."""
     _, first = np.unique(rows.actions[chosen], return_index=True)
     order = rows.order(chosen)
@@ -200,7 +200,7 @@ def _write_smallest(rows: _Rows, chosen: Ints) -> Node | None:
     return None
 
 
-def _find_wrong(rows: _Rows, chosen: Ints, code: Node) -> list[int]:
+def _find_wrong(rows: Rows, chosen: Ints, code: Node) -> list[int]:
     """Return a row of each action that each leaf gets wrong."""
     if isinstance(code, Leaf):
         kinds, first = np.unique(rows.actions[chosen], return_index=True)
@@ -221,7 +221,7 @@ class _Search:
     bound upwards, and only branches that can still fit are followed.
     """
 
-    def __init__(self, rows: _Rows, order: Ints, sample: Ints, steps: int) -> None:
+    def __init__(self, rows: Rows, order: Ints, sample: Ints, steps: int) -> None:
         self.steps = steps
         self.all = (1 << len(sample)) - 1
         actions = rows.actions[sample]
@@ -344,12 +344,15 @@ def _as_bits(holds: Flags) -> int:
 # Words: of the tests that do the same on the rows that come to a branch, the plainest; the shorter part first.
 
 
-def _tidy(interface: Interface, digits: Ints, code: Node) -> Node:
+def tidy_code(interface: Interface, digits: Ints, code: Node) -> Node:
     """Return code that does the same on the rows [m, F], in plainer words."""
     if isinstance(code, Leaf):
         return code
     holds = all_hold(code.tests, digits)
-    then, otherwise = _tidy(interface, digits[holds], code.then), _tidy(interface, digits[~holds], code.otherwise)
+    then, otherwise = (
+        tidy_code(interface, digits[holds], code.then),
+        tidy_code(interface, digits[~holds], code.otherwise),
+    )
     if len(code.tests) > 1:
         return Branch(_tidy_each(interface, digits, code.tests), then, otherwise)
     column = digits[:, code.tests[0].feature]

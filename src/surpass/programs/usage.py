@@ -12,7 +12,7 @@ import numpy as np
 from surpass.arrays import Ints
 from surpass.engine.run import Results
 from surpass.engine.tally import Tally, tally
-from surpass.printing import Printed, count
+from surpass.printing import Printed, count, wrap
 from surpass.programs.extract import Extraction
 from surpass.programs.listing import list_program
 from surpass.programs.program import Program
@@ -127,7 +127,9 @@ class Usage(Printed):
         }
 
     def __str__(self) -> str:
-        return f"{self.program.listing(self._columns)}\n" + "".join(f"{line}\n" for line in self._explain())
+        return f"{self.program.listing(self._columns)}\n" + "".join(
+            f"{wrap(line, '  ', first='')}\n" for line in self._explain()
+        )
 
     def _columns(self, rules: tuple[int, ...]) -> tuple[str, str]:
         """Return what share of the steps some rules take, and how many observations they answer."""

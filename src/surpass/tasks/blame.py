@@ -34,6 +34,12 @@ def place_of(error: BaseException) -> tuple[str, str]:
     return show_place(*frames[-1])
 
 
+def place_of_function(function: object) -> str:
+    """Return where a function of Python stands, in words, with a blank before; nothing if it is none."""
+    code = getattr(getattr(function, "py_func", function), "__code__", None)
+    return f" ({show_place(code, code.co_firstlineno)[1]})" if isinstance(code, CodeType) else ""
+
+
 def show_place(code: CodeType, line: int) -> tuple[str, str]:
     """Return the name of a function, and its file with a line, in words."""
     return code.co_name, f"{Path(code.co_filename).name}, line {line}"

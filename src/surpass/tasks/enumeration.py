@@ -97,7 +97,7 @@ def ordered_lists(size: int) -> Ints:
 
 def reads_lists(task: Task) -> bool:
     """Tell whether the task reads a written list as its ranks, so that its instances are lists."""
-    sample = [1, 0, 2, 1]
+    sample = [*range(11, -1, -1), 3]  # long, so that a task whose values are a few colours does not read it
     if task.inputs.read is None or task.memory.item_width(len(sample)) < len(sample):
         return False
     try:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import logging
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +13,24 @@ import numpy as np
 from surpass.errors import DataFileError, InstanceError, UnknownNameError
 from surpass.reading import as_path, read_bytes
 from surpass.tasks.blame import blaming
-from surpass.tasks.task import Instances, Number, Task, parse_numbers
+from surpass.tasks.task import Instances, Number, Task, parse_numbers, split_words
+
+log = logging.getLogger("surpass")
 
 MOST_BYTES = 1 << 30
 """How large a file of lists may be."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """An instance as somebody wrote it."""
+
+    place: str
+    """Where it stands, such as `line 3`."""
+    words: Sequence[Sequence[str | Number]]
+    """Its parts, as they were written."""
+    parts: Sequence[Sequence[Number]]
+    """The same as numbers."""
 
 
 def read_instances(task: Task, path: Path, *, queries: str = "mixed", seed: int = 0) -> dict[int, Instances]:
@@ -29,7 +45,8 @@ def read_instances(task: Task, path: Path, *, queries: str = "mixed", seed: int 
         raise UnknownNameError("kind of query", queries, task.inputs.queries)
     random = np.random.default_rng(seed)
     found: dict[int, list[Instances]] = {}
-    for place, parts in _read_parts(path):
+    for written in read_written(path):
+        parts = written.parts
         try:
             if task.inputs.complete is not None and len(parts) == 1:
                 # Read as it stands first, so that a list out of order is refused before a query is added to it.
@@ -38,7 +55,7 @@ def read_instances(task: Task, path: Path, *, queries: str = "mixed", seed: int 
                     parts = task.inputs.complete(parts[0], queries, random)
             instance, _ = task.read_parts(parts)
         except InstanceError as error:
-            raise DataFileError(f"{path}, {place}: {error}") from None
+            raise DataFileError(f"{path}, {written.place}: {error}") from None
         found.setdefault(int(instance.sizes[0]), []).append(instance)
     if not found:
         raise DataFileError(f"{path} holds no lists")
@@ -49,28 +66,37 @@ def _join(instances: list[Instances]) -> Instances:
     return Instances(*(np.concatenate(column) for column in zip(*instances, strict=True)))
 
 
-def _read_parts(path: Path) -> Iterator[tuple[str, Sequence[Sequence[Number]]]]:
-    """Yield where each instance stands and its parts."""
+def read_written(path: Path) -> Iterator[Written]:
+    """Yield the instances of a file as they stand there, one by one."""
     if not as_path(path).exists():
         raise DataFileError(f"there is no file {path}")
     content = read_bytes(path, DataFileError, MOST_BYTES)
     yield from (_read_array if path.suffix == ".npy" else _read_text)(path, content)
 
 
-def _read_text(path: Path, content: bytes) -> Iterator[tuple[str, Sequence[Sequence[Number]]]]:
+def _read_text(path: Path, content: bytes) -> Iterator[Written]:
     try:
         lines = content.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
         raise DataFileError(f"{path} is not text with one list per line, nor a .npy file") from None
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            try:
-                yield f"line {number}", [parse_numbers(part) for part in line.split(":")]
-            except InstanceError as error:
-                raise DataFileError(f"{path}, line {number}: {error}") from None
+    filled = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    if len(filled) > 1 and all(len(line.replace(",", " ").split()) == 1 and ":" not in line for _, line in filled):
+        log.warning(
+            "%s has one number on each of its %s lines, so each is taken as a list of one value; if they are one list, "
+            "write them on one line with commas between",
+            path,
+            f"{len(filled):,}",
+        )
+    for number, line in filled:
+        parts = line.split(":")
+        try:
+            numbers = [parse_numbers(part) for part in parts]
+        except InstanceError as error:
+            raise DataFileError(f"{path}, line {number}: {error}") from None
+        yield Written(f"line {number}", [split_words(part) for part in parts], numbers)
 
 
-def _read_array(path: Path, content: bytes) -> Iterator[tuple[str, Sequence[Sequence[Number]]]]:
+def _read_array(path: Path, content: bytes) -> Iterator[Written]:
     try:
         array = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
     except Exception:  # the heading is read as Python, so that almost anything can go wrong with it
@@ -81,4 +107,4 @@ def _read_array(path: Path, content: bytes) -> Iterator[tuple[str, Sequence[Sequ
         row = int(np.flatnonzero(np.isnan(array).any(axis=1))[0])
         raise DataFileError(f"{path}, row {row}: NaN cannot be ordered")
     for row, values in enumerate(array.tolist()):
-        yield f"row {row}", [values]
+        yield Written(f"row {row}", [values], [values])

@@ -15,6 +15,7 @@ from surpass.machine.instructions import STEPS, Action, Instruction, binary
 from surpass.machine.interface import Interface
 from surpass.machine.kernel import kernel
 from surpass.machine.state import DEPTH, RUNNING, SCORE, SIZE, SOLVED, State, registers
+from surpass.tasks.drawing import Drawing, Gauge
 from surpass.tasks.signature import RealInput, Signature
 from surpass.tasks.task import Enumeration, Inputs, Instances, Memory, Number, Request, Reward, Task
 from surpass.tasks.teacher import Do, See, teacher
@@ -202,6 +203,26 @@ def find_wrong(before: Instances, registers: Ints, items: Ints, reals: Reals) ->
     return wrong
 
 
+PACKED = 12
+"""Up to how many items every packing is looked at to find the best one."""
+
+
+def best_packings(instances: Instances) -> Reals:
+    """Return the value of the best packing of each instance, from all packings there are; NaN if there are too many."""
+    best = np.full(instances.count, np.nan)
+    for size in (n for n in np.unique(instances.sizes).tolist() if n <= PACKED):
+        (rows,) = np.nonzero(instances.sizes == size)
+        reals = instances.reals[rows]
+        weights, values = np.zeros((2, len(rows), 1))
+        for k in range(WEIGHTS, WEIGHTS + size):
+            weights, values = (
+                np.concatenate([sums, sums + reals[:, at : at + 1]], axis=1)
+                for sums, at in ((weights, k), (values, k + size))
+            )
+        best[rows] = np.where(weights <= reals[:, CAPACITY : CAPACITY + 1], values, 0.0).max(axis=1)
+    return best
+
+
 def draw_uniform(request: Request) -> Instances:
     """Draw weights and values uniformly from [0, 1]; half of the total weight may be packed."""
     shape = (request.count, request.size)
@@ -285,6 +306,7 @@ def write(instance: Instances) -> str:
     return ":".join(",".join(map(repr, part)) for part in parts)
 
 
+_WEIGHTS_AND_VALUES = (RealInput("weights", WEIGHTS, each=True), RealInput("values", WEIGHTS, sizes=1, each=True))
 _SETTINGS = {"unroll": 50, "episodes": 256, "step_cost": 0.0, "updates": 3000, "limit": "200"}
 
 KNAPSACK = Task(
@@ -336,6 +358,7 @@ KNAPSACK = Task(
         value("value", real, VALUE),
     ),
     find_wrong=find_wrong,
+    optimum=best_packings,
     limit="20n",
     reward=Reward(step_cost=0.0, progress=1.0),
     measure="reward",
@@ -347,17 +370,22 @@ KNAPSACK = Task(
         summary="choose the most valuable items within a weight",
         note="The best packing found within the budget of steps is what comes back.",
         items="own",
-        reals=(
-            RealInput("weights", WEIGHTS, each=True),
-            RealInput("values", WEIGHTS, sizes=1, each=True),
-            RealInput("capacity", CAPACITY, share_of="weights"),
-        ),
+        reals=(*_WEIGHTS_AND_VALUES, RealInput("capacity", CAPACITY, share_of="weights")),
         largest=LARGEST,
         budget="budget",
         chosen="chosen",
         score="value",
     ),
     default_teacher="depth_first",
+    drawing=Drawing(
+        positions=("i",),
+        flags=("taken",),
+        bars=_WEIGHTS_AND_VALUES,
+        gauges=(
+            Gauge(name="load of capacity", level="w", mark="W", bars="weights"),
+            Gauge(name="value, best so far", level="v", mark="best", bars="values"),
+        ),
+    ),
 )
 
 

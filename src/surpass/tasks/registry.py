@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from surpass.errors import DeclarationError, UnknownNameError
 from surpass.machine.fields import check_kind
 from surpass.tasks.knapsack import KNAPSACK
@@ -11,9 +13,18 @@ from surpass.tasks.sort_full import SORT_FULL
 from surpass.tasks.sort_quick import SORT_QUICK
 from surpass.tasks.task import Task
 
+Follow = Callable[[Task], None]
+
 PAPER_TASKS = (SORT_FULL, SORT_BUBBLE, SORT_QUICK, SEARCH, KNAPSACK)
 
 _TASKS = {task.name: task for task in PAPER_TASKS}
+_FOLLOWERS: list[tuple[Follow, Follow]] = []
+"""What is called with each task that becomes known, and with each that is forgotten."""
+
+
+def follow_tasks(announce: Follow, withdraw: Follow) -> None:
+    """Call `announce` with each task that becomes known from now on, and `withdraw` with each that is forgotten."""
+    _FOLLOWERS.append((announce, withdraw))
 
 
 def register_task(task: Task) -> Task:
@@ -22,6 +33,8 @@ def register_task(task: Task) -> Task:
     known = _TASKS.setdefault(task.name, task)
     if known is not task:
         raise DeclarationError(f"a task named {task.name!r} exists already")
+    for announce, _ in _FOLLOWERS:
+        announce(task)
     return task
 
 
@@ -29,6 +42,8 @@ def forget_task(task: Task) -> None:
     """Make a task unknown again."""
     if _TASKS.get(task.name) is task:
         del _TASKS[task.name]
+        for _, withdraw in _FOLLOWERS:
+            withdraw(task)
 
 
 def find_task(name: str) -> Task:

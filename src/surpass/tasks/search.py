@@ -15,6 +15,7 @@ from surpass.machine.instructions import Action, Instruction
 from surpass.machine.interface import Interface
 from surpass.machine.kernel import kernel
 from surpass.machine.state import RUNNING, SIZE, SOLVED, WRONG, State, registers
+from surpass.tasks.drawing import Drawing
 from surpass.tasks.enumeration import ordered_lists
 from surpass.tasks.lists import LISTS, rank
 from surpass.tasks.signature import Signature
@@ -304,6 +305,28 @@ SEARCH = Task(
             "updates": 5000,
         },
         "rl+imitation": {**_BY_NETWORK, "step_cost": 0.005, "wrong_cost": 0.5, "entropy_weight": 5e-4},
+        "rl+imitation, table": {
+            **_BY_TABLE,
+            "views": "v? ? v?,*A*,q*|v? ? v?,q*|v? ? v?,q*,previous",
+            "stages": "4-32 4-32",
+            "updates": 40,
+            "episodes": 2048,
+            "step_size": 0.2,
+            "largest_change": 0.3,
+            "furthest": 12.0,
+            "shared_furthest": 3.0,
+            "softness": 4.0,
+            "temperature": 0.0,
+            "final_temperature": 0.0,
+            "explored": 0.001,
+            "final_explored": 0.0002,
+            "tried": 1.0,
+            "straying": 0.0,
+            "watched": 6,
+            "limit": "60",
+            "wrong_cost": 2.0,
+            "solved": 0.9,
+        },
     },
     signature=Signature(
         name="search",
@@ -316,6 +339,7 @@ SEARCH = Task(
         assumed={R.is_present: 0},
     ),
     default_teacher="binary_search",
+    drawing=Drawing(positions=NAMES, level="q", bracket=True),
 )
 
 

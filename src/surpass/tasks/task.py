@@ -34,7 +34,8 @@ from surpass.machine.kernel import kernel
 from surpass.machine.state import FIRST, SCORE, State
 from surpass.machine.state import SIZE as SIZE_REGISTER
 from surpass.reading import ANY_SEED, COUNT, SIZE, Range, check_range, show
-from surpass.tasks.blame import blaming
+from surpass.tasks.blame import blaming, place_of_function
+from surpass.tasks.drawing import Drawing
 from surpass.tasks.signature import Signature
 
 Number = int | float
@@ -75,10 +76,10 @@ class Instances:
         return Instances(self.sizes[rows], self.items[rows], self.reals[rows])
 
 
-def join_instances(task: Task, parts: Sequence[Instances]) -> Instances:
-    """Return all instances of some batches together, whatever their sizes."""
+def join_instances(task: Task, parts: Sequence[Instances], widest: int = 0) -> Instances:
+    """Return all instances of some batches together, whatever their sizes; with room for `widest` if that is more."""
     sizes = np.concatenate([part.sizes for part in parts])
-    joined = replace(task.allocate(len(sizes), int(sizes.max())), sizes=sizes)
+    joined = replace(task.allocate(len(sizes), max(widest, int(sizes.max()))), sizes=sizes)
     at = 0
     for part in parts:
         for whole, own in ((joined.items, part.items), (joined.reals, part.reals)):
@@ -333,6 +334,8 @@ class Task:
     """Numbers from which what is still to come can be estimated: learners may see them, agents do not."""
     find_wrong: Callable[[Instances, Ints, Ints, Reals], Flags]
     """Tells for each instance, from the final registers, items and reals, whether a claimed solution is wrong."""
+    optimum: Callable[[Instances], Reals] | None = None
+    """Returns the best score that there is for each instance, NaN where that would take too long to find."""
     limit: str = "10n^2"
     """The default step limit."""
     reward: Reward = Reward()
@@ -348,6 +351,8 @@ class Task:
     """How exported programs are called; if left out, with a list where instances are lists, else with the memory."""
     default_teacher: str = ""
     """The teacher to learn from unless another is named; the first one if empty."""
+    drawing: Drawing = field(default_factory=Drawing)
+    """How it is drawn for people to watch."""
 
     def __post_init__(self) -> None:
         check_text("a task's name", self.name)
@@ -361,6 +366,8 @@ class Task:
             if instruction.does is None:
                 raise DeclarationError(f"task {self.name!r} needs a kernel for its instruction {instruction.name}")
         self.memory.check(self.name)
+        items = (self.memory.item_name(k, 2) for k in range(self.memory.item_width(2)))
+        self.drawing.check(self.name, getattr(self.memory.registers, "_fields", ()), self.memory.reals, items)
         if not self.inputs.draw:
             raise DeclarationError(f"task {self.name!r} needs at least one way to draw instances")
         Limit.parse(self.limit)
@@ -374,6 +381,8 @@ class Task:
         object.__setattr__(self, "hints", listed(f"hints {whose}", self.hints, "surpass.value(...)"))
         check_kinds(f"hints {whose}", self.hints, Value, "a surpass.value(...)")
         check_function(f"find_wrong {whose}", self.find_wrong, "find_wrong(before, registers, items, reals)")
+        if self.optimum is not None:
+            check_function(f"optimum {whose}", self.optimum, "optimum(instances)")
         check_kind(f"limit {whose}", self.limit, str | int, "a number of steps, Kn or Kn^2 (such as 5000 or 10n^2)")
         if self.measure not in ("steps", "reward"):
             raise refuse_field(f"measure {whose}", self.measure, "steps or reward")
@@ -392,6 +401,7 @@ class Task:
         if self.signature is not None:
             check_kind(f"signature {whose}", self.signature, Signature, "a Signature")
         check_text(f"default_teacher {whose}", self.default_teacher)
+        check_kind(f"drawing {whose}", self.drawing, Drawing, "a surpass.Drawing")
 
     @cached_property
     def observe(self) -> Callable[..., Any] | None:
@@ -432,38 +442,44 @@ class Task:
         what = f"task {self.name!r}: inputs.draw[{request.data!r}]"
         with blaming(f"{what}, asked for {request.count} of size {request.size},"):
             drawn = self.inputs.draw[request.data](request)
-        instances = self.check_instances(f"inputs.draw[{request.data!r}]", drawn)
+        place = place_of_function(self.inputs.draw[request.data])
+        instances = self.check_instances(f"inputs.draw[{request.data!r}]", drawn, place)
         if instances.count != request.count or (instances.sizes != request.size).any():
             raise DeclarationError(
                 f"{what} returned {instances.count} instances of the sizes {_some(instances.sizes)}; "
-                f"it was asked for {request.count} of size {request.size}"
+                f"it was asked for {request.count} of size {request.size}{place}"
             )
         return instances
 
-    def check_instances(self, what: str, instances: Any) -> Instances:
-        """Return what a function of the task made, with the types of the engine; raise if it cannot be instances."""
+    def check_instances(self, what: str, instances: Any, place: str = "") -> Instances:
+        """Return what a function of the task made, with the types of the engine; raise if it cannot be instances.
+
+        `place` says in words where the function stands.
+        """
         what = f"task {self.name!r}: {what} returned"
         if not isinstance(instances, Instances):
-            raise DeclarationError(f"{what} {_short(instances)}; it must return surpass.Instances")
+            raise DeclarationError(f"{what} {_short(instances)}; it must return surpass.Instances{place}")
         for name, array in zip(("sizes", "items", "reals"), instances, strict=True):
             dimensions, kinds, shape = (1, "iu", "[count]") if name == "sizes" else (2, "iu", "[count, width]")
             kinds, numbers = ("iuf", "real") if name == "reals" else (kinds, "whole")
             if not isinstance(array, np.ndarray) or array.ndim != dimensions or array.dtype.kind not in kinds:
                 raise DeclarationError(
-                    f"{what} {name} that are {_short(array)}; they must be an array {shape} of {numbers} numbers"
+                    f"{what} {name} that are {_short(array)}; they must be an array {shape} of {numbers} numbers{place}"
                 )
         sizes = instances.sizes.astype(np.int64, copy=False)
         items, reals = instances.items.astype(np.int64, copy=False), instances.reals.astype(np.float64, copy=False)
         if not len(sizes) == len(items) == len(reals):
-            raise DeclarationError(f"{what} {len(sizes)} sizes, {len(items)} rows of items and {len(reals)} of reals")
+            raise DeclarationError(
+                f"{what} {len(sizes)} sizes, {len(items)} rows of items and {len(reals)} of reals{place}"
+            )
         if sizes.min(initial=0) < 0:
-            raise DeclarationError(f"{what} an instance of size {sizes.min()}; sizes are 0 or more")
+            raise DeclarationError(f"{what} an instance of size {sizes.min()}; sizes are 0 or more{place}")
         widest = int(sizes.max(initial=0))
         widths = {"items": self.memory.item_width(widest), "reals": self.memory.real_width(widest)}
         for name, found in (("items", items.shape[1]), ("reals", reals.shape[1])):
             if len(sizes) and found < widths[name]:
                 says = f"memory.{name[:-1]}_width says that it needs {widths[name]}"
-                raise DeclarationError(f"{what} {found} {name} for size {widest}; {says}")
+                raise DeclarationError(f"{what} {found} {name} for size {widest}; {says}{place}")
         return Instances(sizes, items, reals)
 
     def judge(self, before: Instances, registers: Ints, items: Ints, reals: Reals) -> Flags:
@@ -558,8 +574,14 @@ MOST_DIGITS = 4000
 
 def parse_numbers(text: str) -> list[Number]:
     """Return the numbers of a text, separated by commas or blanks."""
-    words = text.replace(",", " ").split()
-    return [_parse_number(word) for word in words]
+    return [_parse_number(word) for word in split_words(text)]
+
+
+def split_words(text: str) -> list[str]:
+    """Return the words of a text, separated by commas or blanks; commas at the end, as of short rows, mean nothing."""
+    if re.search(r"^\s*,|,\s*,", text.rstrip(", \t\r\n")):
+        raise InstanceError("a number is missing before a comma")
+    return text.replace(",", " ").split()
 
 
 def _parse_number(word: str) -> Number:

@@ -44,6 +44,14 @@ def load_task_file(path: Path) -> tuple[Task, ...]:
     return tasks
 
 
+def file_of(task: Task) -> Path | None:
+    """Return the file that registered a task, if it was loaded from one."""
+    for module in list(sys.modules.values()):
+        if task in getattr(module, "__dict__", {}).get("_surpass_tasks", ()):
+            return Path(str(module.__file__))
+    return None
+
+
 def forget_task_file(path: Path) -> None:
     """Make what a file registered unknown again, so that the file can be changed and loaded anew."""
     name = _module_name(path)

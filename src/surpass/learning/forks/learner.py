@@ -14,6 +14,7 @@ never come to. So it is known what can be made of an action that pays only toget
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from surpass.learning.stages import StagedLearner, read_ranges
 from surpass.learning.updates import tensors_under
 from surpass.machine.interface import NO_ACTION
 from surpass.machine.state import Outcome
-from surpass.reading import Batch, Fraction, Many, Seed, Share, Weight, Whole, check_fields
+from surpass.reading import Batch, Fraction, Many, OneOf, Seed, Share, Weight, Whole, check_fields
 from surpass.table import EMPTY, Agent, Table
 from surpass.tasks.task import Instances, Limit
 
@@ -48,7 +49,7 @@ class ForkConfig:
     start: str = ""
     """An agent whose actions the policy begins with if there is no teacher, such as zoo:sort-quick/rl."""
     seed: Seed = 0
-    policy: str = "forks"
+    policy: Annotated[str, OneOf(("forks", "table", "network"))] = "forks"
     """What is optimised: a table whose logits are sums, by forks, or something else that has other settings."""
     stages: str = ""
     """The sizes to learn on, one range after the other, such as `3-6 5-10 10-20`; those of the task if empty."""
@@ -57,6 +58,7 @@ class ForkConfig:
     last_updates: Whole = 0
     """Those of the last stage, if they are not the same."""
     updates_per_round: Many = 10
+    """How many updates a round has; a line of the curves is written after each."""
     episodes: Batch = 2048
     """Episodes that an update plays."""
     forks: Many = 4
@@ -89,6 +91,8 @@ class ForkConfig:
     """What a wrong answer costs, as a share of what all steps up to the limit cost."""
     data: str = "uniform"
     """The distribution of the instances, or several with commas between, taken in turn."""
+    digest: str = ""
+    """The SHA-256 of the files, which is filled in: a run goes on only with the same ones."""
     queries: str = ""
     """The kind of queries, for a task that has several; the task's first if empty."""
     limit: str = ""
@@ -194,6 +198,7 @@ class ForkPolicyGradient(StagedLearner):
         table = Table(task, self.most_likely)
         table.extend(self._kept)
         whole, worth, path = self._play(table, instances, limits)
+        self.work += int(whole.steps.sum()) * (1 + config.forks)
         which = np.repeat(np.flatnonzero(whole.steps > 0), config.forks)
         if which.size and path.size:
             before = self.policy.logits[: self.policy.count].copy()

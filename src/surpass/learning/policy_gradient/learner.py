@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
@@ -24,12 +26,14 @@ from surpass.bundles import Tensors, take
 from surpass.engine.run import AnyAgent, Results, run
 from surpass.errors import DivergedError, SettingError, UnknownNameError
 from surpass.learning.adam import Adam
+from surpass.learning.outlook import REWARD, STEPS, Outlook, Yardstick
 from surpass.learning.policy_gradient.arrays import Record, Sums
 from surpass.learning.policy_gradient.gradient import decision_losses, parameter_rows
 from surpass.learning.policy_gradient.sampler import COUNTERS, InstanceSource, Sampler
+from surpass.learning.sources import Sources
 from surpass.learning.updates import SOURCE, UpdateLearner
 from surpass.machine.interface import NO_ACTION
-from surpass.reading import Batch, Count, Fraction, Many, Range, Rate, Seed, Weight, Whole, check_fields, conform
+from surpass.reading import Batch, Count, Fraction, Many, OneOf, Range, Rate, Seed, Weight, Whole, check_fields, conform
 from surpass.table import Agent, Table
 from surpass.tasks.task import Limit, Request, Task
 
@@ -48,21 +52,22 @@ class PolicyGradientConfig:
     teacher: str = ""
     """Whose actions the imitation loss asks for; empty to learn from nothing."""
     seed: Seed = 0
-    policy: str = "network"
+    policy: Annotated[str, OneOf(("network", "table"))] = "network"
     """What is optimised: a network, or the logits of a table (`table`, which has other settings)."""
     imitation_weight: Weight = 0.001
     """Weight of the teacher's action in the loss (the paper's lambda)."""
     imitation_updates: Whole = 0
     """Over how many updates that weight falls to nothing; it stays if 0."""
     learning_rate: Rate = 1e-3
-    """The paper sweeps 1e-4 and 1e-5, on smaller batches."""
+    """The learning rate of Adam; the paper sweeps 1e-4 and 1e-5, on smaller batches."""
     final_learning_rate: Fraction = 0.0
     """The learning rate falls to this along a half cosine; it stays if 0."""
     discount: Annotated[float, Range(0, 1, above=True)] = 0.99
-    """The paper's gamma: 0.9 or 0.99, for the sorting interfaces 0.99 or 0.999."""
+    """What a reward is worth one step later (the paper's gamma: 0.9 or 0.99, for the sorting interfaces 0.99 or
+    0.999)."""
     entropy_weight: Weight = 1e-3
-    """The paper sweeps 0 and 1e-3."""
-    baseline: str = "scalar"
+    """Weight of the entropy, which keeps choices open; the paper sweeps 0 and 1e-3."""
+    baseline: Annotated[str, OneOf(BASELINES)] = "scalar"
     """What returns are compared with: a learned number for all states, or a network's value of the state."""
     baseline_weight: Weight = 1e-3
     """Weight of the baseline's loss (the paper's mu)."""
@@ -77,19 +82,26 @@ class PolicyGradientConfig:
     shaping: Weight = 0.0
     """What a gain of the score is worth beside the task's own reward: for sorting, neighbours that come into order."""
     smallest: Whole = 0
+    """The smallest size to learn on; the task's if 0."""
     largest: Whole = 0
-    """The sizes to learn on; each is the task's if 0."""
+    """The largest size to learn on; the task's if 0."""
     first_smallest: Whole = 0
+    """The smallest size to begin with; that to learn on if 0."""
     first_largest: Whole = 0
-    """The sizes to begin with; those to learn on if 0."""
+    """The largest size to begin with; that to learn on if 0."""
     growth: Whole = 0
     """In how many steps the sizes grow from the first ones: one after each round in which nearly all was solved."""
     data: str = "uniform"
-    """The distribution of the instances, or several with commas between, taken in turn."""
+    """What is learned on: distributions and files, separated by commas, each with a weight behind * if it has one;
+    distributions alone, without weights, are taken in turn."""
+    digest: str = ""
+    """The SHA-256 of the files, which is filled in: a run goes on only with the same ones."""
     limit: str = ""
     """The step limit while learning; the task's if empty."""
     updates: Many = 2000
+    """How many updates there are in all."""
     updates_per_round: Many = 20
+    """How many updates a round has; a line of the curves is written after each."""
     checked: Batch = 200
     """Fresh instances on which the greedy policy is measured at the end of each round."""
 
@@ -139,6 +151,8 @@ class GradientLearner(UpdateLearner):
 
     config: PolicyGradientConfig
     value: nn.Module
+    teacher: Any
+    """Whom it learns from, or None."""
 
     def __init__(self, task: Task, config: PolicyGradientConfig) -> None:
         torch.set_num_threads(1)
@@ -171,8 +185,7 @@ class GradientLearner(UpdateLearner):
         for _ in range(min(config.updates_per_round, config.updates - self.updates)):
             counts, terms = self._update()
             episodes, taken, solved = episodes + counts[0], taken + counts[1], solved + counts[2]
-        request = Request(size=size, count=config.checked, seed=config.seed * 1000 + 1, queries=self.queries)
-        results = run(self.agent(), self.task.draw(request), limit=self.limit)
+        results = run(self.agent(), self.task.draw(self.measured_on(size)), limit=self.limit)
         self.grown += solved >= NEARLY_ALL * max(1, episodes)
         return {
             "round": -(-self.updates // config.updates_per_round),
@@ -191,6 +204,28 @@ class GradientLearner(UpdateLearner):
         """Return what else a line of the curves says, given what became of the fresh instances."""
         return {}
 
+    def outlook(self, curve: Mapping[str, float]) -> Outlook:
+        """Return how far it has come."""
+        measure = REWARD if self.task.measure == "reward" else STEPS
+        done, expected = self.rounds_of_updates()
+        return Outlook(
+            measure=measure,
+            done=done,
+            expected=expected,
+            work=self.updates * self.config.unroll * self.config.episodes,
+            compared=self.yardstick.compare(curve, measure.column),
+        )
+
+    @cached_property
+    def yardstick(self) -> Yardstick:
+        """What the teacher does on the instances of `measured_on`."""
+        return Yardstick(self.task, self.teacher, self.measured_on, self.limit)
+
+    def measured_on(self, size: int) -> Request:
+        """Return the fresh instances of a size that the greedy policy is measured on."""
+        seed, data = self.config.seed * 1000 + 1, self.task.inputs.usual_data
+        return Request(size=size, count=self.config.checked, seed=seed, data=data, queries=self.queries)
+
     def refuse_divergence(self, loss: float) -> None:
         """Raise `DivergedError` unless the loss of an update is a number."""
         if not math.isfinite(loss):
@@ -204,18 +239,25 @@ class PolicyGradient(GradientLearner):
 
     def __init__(self, task: Task, config: PolicyGradientConfig) -> None:
         super().__init__(task, config)
+        self.sources = Sources(task, config.data, self.queries, config.seed, digest=config.digest)
+        self.config = config = _with_files(config, self.sources)
+        self.sources.check_sizes(*config.last_sizes(task))
         self.teacher: Agent | None = teacher_of(task, config.teacher) if config.teacher else None
         self.answers = Table.of(self.teacher) if self.teacher else None
         self.network = StructuredPolicy(task.interface, seed=config.seed)
         self.scalar = nn.Parameter(torch.zeros(()))
         self.value = _value_network(task, config.seed)
         self.optimizer = self.new_optimizer()
-        self.source = InstanceSource(*config.last_sizes(task), config.data, self.queries, config.limit or task.limit)
+        self.source = InstanceSource(*config.last_sizes(task), self.sources, config.limit or task.limit)
         self.sampler = Sampler(task, self.source, episodes=config.episodes, steps=config.unroll, seed=config.seed)
 
     def agent(self, name: str = "rl") -> NetworkAgent:
         """Return the network as an agent."""
         return NetworkAgent(name, self.task, self.network)
+
+    def describe(self) -> str:
+        """Return what was saved on the lists of files that were held out, as text."""
+        return "".join(f"{line}\n" for line in self.sources.describe_held_out(self.teacher, self.agent()))
 
     # A round
 
@@ -303,6 +345,16 @@ class PolicyGradient(GradientLearner):
             self.scalar.copy_(torch.from_numpy(take(tensors, "scalar", np.zeros(1, np.float32), SOURCE))[0])
         self.updates, self.grown = state["updates"], state["grown"]
         self.sampler.load(tensors, state["sampler"])
+
+
+def _with_files(config: PolicyGradientConfig, sources: Sources) -> PolicyGradientConfig:
+    """Return the settings with the checksum of files and, unless they say otherwise, the lengths of their lists."""
+    if not sources.has_files:
+        return config
+    low, high = config.smallest or sources.lengths[0], config.largest or sources.lengths[1]
+    if config.first_smallest > low or config.first_largest > high:
+        config = replace(config, first_smallest=0, first_largest=0, growth=0)
+    return replace(config, digest=sources.digest, smallest=low, largest=high)
 
 
 def _value_network(task: Task, seed: int) -> nn.Sequential:

@@ -20,6 +20,7 @@ from surpass.learning.policy_gradient.arrays import DecisionPlan, Pool, Record, 
 from surpass.learning.policy_gradient.compiled import TEMPLATE
 from surpass.learning.policy_gradient.forward import HIDDEN_LAYERS, WIDTH
 from surpass.learning.policy_gradient.tree import grow_tree
+from surpass.learning.sources import Sources
 from surpass.learning.updates import SOURCE
 from surpass.machine.state import Outcome
 from surpass.reading import Count, Range
@@ -40,9 +41,8 @@ class InstanceSource:
 
     smallest: int
     largest: int
-    data: str
-    """The distributions, separated by commas: each size takes them in turn, one in each batch."""
-    queries: str
+    sources: Sources
+    """Distributions without weights are taken in turn by each size, one in each batch."""
     limit: str
 
 
@@ -184,13 +184,17 @@ class Sampler:
     def _draw(self) -> Pool:
         """Return the instances of this batch, some for each episode."""
         count, (low, high) = self._instances_per_episode * self.episodes, self.sizes
+        sources, seed = self.source.sources, self.seed * 10_000_000 + self.batches
+        if not sources.is_plain:
+            drawn = sources.draw_between(self.sizes, count, seed, widest=self.source.largest)
+            return Pool(drawn.sizes, drawn.items, drawn.reals, Limit.parse(self.source.limit).steps(drawn.sizes))
         random = np.random.default_rng([self.seed, 3, self.batches])
         sizes = random.integers(0, high - low + 1, count) + low
-        names = self.source.data.split(",")
+        names = [source.name for source in sources.all]
 
         def ask(size: int, wanted: int) -> Request:
-            data, seed = names[(size - low + self.batches) % len(names)], self.seed * 10_000_000 + self.batches
-            return Request(size=size, count=wanted, seed=seed, data=data, queries=self.source.queries)
+            data = names[(size - low + self.batches) % len(names)]
+            return Request(size=size, count=wanted, seed=seed, data=data, queries=sources.queries)
 
         drawn = self.task.draw_each(sizes, self.source.largest, ask)
         return Pool(sizes, drawn.items, drawn.reals, Limit.parse(self.source.limit).steps(sizes))

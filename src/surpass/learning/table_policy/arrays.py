@@ -50,6 +50,23 @@ class Record(NamedTuple):
     """[T, K] what the critic sees before the step."""
 
 
+class Trials(NamedTuple):
+    """What another action would have led to at some steps, tried on a copy; all empty if none are tried."""
+
+    actions: Array
+    """[T] int32: what was tried; -1 for nothing."""
+    levels: Array
+    """[T] int32: up to which of its decisions it was chosen at random; those after follow the policy."""
+    outcomes: Array
+    """[T] int32: how it left the episode"""
+    rows: Array
+    """[T] int32: and the row of the observation that it led to; -1 for one without."""
+    gains: Floats
+    """[T] the gain of the score."""
+    hints: Floats
+    """[T, K] what the critic sees after it."""
+
+
 class Critic(NamedTuple):
     """An estimate of what is still to come, fitted to what came.
 
@@ -72,11 +89,15 @@ class Sums(NamedTuple):
     """What a batch showed, per row."""
 
     totals: Reals
-    """[R] how often a decision was made."""
+    """[R] how often a decision was made or tried."""
     advantages: Reals
     """[R, C] the sum of the advantages of each choice"""
     counts: Reals
     """[R, C] and how often it was made."""
+    tried: Reals
+    """[R, C] the sum of the advantages of each choice that was tried"""
+    tries: Reals
+    """[R, C] and how often it was."""
     visits: Reals
     """[R] how often an observation came up,"""
     returns: Reals

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numba
 
-from surpass.arrays import Ints, Reals
+from surpass.arrays import Floats, Ints, Reals
 from surpass.engine.batch import Batch
-from surpass.learning.table_policy.arrays import Choices, Critic, Odds, Record, Sums
+from surpass.learning.table_policy.arrays import Choices, Critic, Odds, Record, Sums, Trials
 from surpass.machine.kernel import kernel
 from surpass.machine.state import PREVIOUS, SCORE, Outcome, State
 from surpass.table import EMPTY, find
@@ -23,8 +23,6 @@ if TYPE_CHECKING:  # ---------------------------------------------------------- 
 RUNNING, WRONG_ANSWER, STEP_LIMIT = int(Outcome.RUNNING), int(Outcome.WRONG_ANSWER), int(Outcome.STEP_LIMIT)
 BAD_OBSERVATION, UNKNOWN_OBSERVATION = int(Outcome.BAD_OBSERVATION), int(Outcome.UNKNOWN_OBSERVATION)
 UNKNOWN_DECISION = int(Outcome.UNKNOWN_DECISION)
-PRIOR = 3.0
-"""How many visits of the usual kind each observation is taken to have had."""
 
 
 @kernel
@@ -53,6 +51,72 @@ def choose(cumulative: Reals, row: int, random: Ints, b: int) -> int:
     return choice
 
 
+@kernel
+def pick(choices: Choices, odds: Odds, random: Ints, b: int, row: int, level: int, batch: Batch) -> tuple[int, int]:
+    """Return an action and the number of its operands, chosen evenly up to a level and by the policy beyond.
+
+    Level 0 is the instruction, 1 its first operand; -1 is the policy alone.
+
+    The action is -1 if a decision has no row yet; `batch.pending` then says after which choice.
+    """
+    decision, choice, action = row, 0, 0
+    operands, instruction = 0, 0
+    for k in range(-1, choices.weights.shape[1]):
+        if k >= 0:
+            following = odds.links[decision, choice]
+            if following < 0:
+                batch.pending[b] = decision * odds.links.shape[1] + choice
+                return -1, 0
+            decision = following
+        if k < level:
+            number = 1
+            while odds.cumulative[decision, number - 1] < 2:
+                number += 1
+            choice = draw_bits(random, b) % number
+        else:
+            choice = choose(odds.cumulative, decision, random, b)
+        if k < 0:
+            instruction = choice
+            action, operands = choices.offsets[choice], choices.operand_counts[choice]
+        else:
+            action += choice * choices.weights[instruction, k]
+        if k + 1 == operands:
+            break
+    return action, operands
+
+
+@kernel
+def try_out(
+    choices: Choices, odds: Odds, action: int, state: State, copy: State, trials: Trials, at: int, left: int
+) -> None:
+    """Note what an action leads to, in place; the episode itself does not change."""
+    for k in range(len(state.registers)):
+        copy.registers[k] = state.registers[k]
+    for k in range(len(state.items)):
+        copy.items[k] = state.items[k]
+    for k in range(len(state.reals)):
+        copy.reals[k] = state.reals[k]
+    for k in range(len(state.stack)):
+        copy.stack[k] = state.stack[k]
+    copy.registers[PREVIOUS] = action + 1
+    outcome = act(copy, choices.action_rows[action, 0], operands_of(choices.action_rows, action))
+    trials.actions[at] = action
+    trials.gains[at] = copy.reals[SCORE] - state.reals[SCORE]
+    trials.rows[at] = -1
+    if outcome == RUNNING:
+        seen = observe(copy)
+        if not in_range(seen):
+            trials.actions[at] = -1
+        place = find(odds.keys, pack(seen))
+        if odds.keys[place] != EMPTY:
+            trials.rows[at] = odds.rows[place]
+        hinted = hints(copy)
+        for k in range(len(hinted)):
+            trials.hints[at, k] = hinted[k]
+        trials.hints[at, len(hinted)] = left
+    trials.outcomes[at] = outcome
+
+
 @numba.njit(nogil=True, cache=True)
 def sample(
     batch: Batch,
@@ -61,15 +125,21 @@ def sample(
     random: Ints,
     limits: Ints,
     record: Record,
+    trials: Trials,
+    tried: float,
+    copies: Batch,
+    own: int,
     first: int,
     last: int,
     stop: Ints,
 ) -> None:
     """Play episodes `first` to `last - 1` in place until each ends or waits for a row, or `stop[0]` is set.
 
-    One that waits for a row says in `batch.pending` for which observation, or after which choice of which row.
+    One that waits for a row says in `batch.pending` for which observation, or after which choice of which row. At a
+    share `tried` of the steps another action is tried on a copy of the episode, in row `own` of the copies.
     """
-    width = odds.links.shape[1]
+    levels = choices.weights.shape[1] + 1
+    copy = State(copies.registers[own], copies.items[own], copies.reals[own], copies.stack[own])
     for b in range(first, last):
         if batch.outcomes[b] > RUNNING:
             continue
@@ -100,23 +170,25 @@ def sample(
                 batch.pending[b] = observation
                 outcome = UNKNOWN_OBSERVATION
                 break
-            row = decision = odds.rows[place]
+            row = odds.rows[place]
             x, weyl = random[b, 0], random[b, 1]
-            instruction = choice = choose(odds.cumulative, row, random, b)
-            action = choices.offsets[instruction]
-            for k in range(choices.operand_counts[instruction]):
-                following = odds.links[decision, choice]
-                if following < 0:
-                    batch.pending[b] = decision * width + choice
-                    outcome = UNKNOWN_DECISION
-                    break
-                decision = following
-                choice = choose(odds.cumulative, decision, random, b)
-                action += choice * choices.weights[instruction, k]
-            if outcome != RUNNING:
-                random[b, 0], random[b, 1] = x, weyl
-                break
             at = record.starts[b] + steps
+            if tried > 0:
+                trials.actions[at] = -1
+                if draw_bits(random, b) < tried * 4294967296.0:
+                    level = draw_bits(random, b) % levels
+                    action, operands = pick(choices, odds, random, b, row, level, batch)
+                    if action < 0:
+                        random[b, 0], random[b, 1] = x, weyl
+                        outcome = UNKNOWN_DECISION
+                        break
+                    try_out(choices, odds, action, state, copy, trials, at, limits[b] - steps - 1)
+                    trials.levels[at] = min(level, operands)
+            action, _ = pick(choices, odds, random, b, row, -1, batch)
+            if action < 0:
+                random[b, 0], random[b, 1] = x, weyl
+                outcome = UNKNOWN_DECISION
+                break
             record.rows[at] = row
             record.actions[at] = action
             hinted = hints(state)
@@ -133,13 +205,17 @@ def sample(
 
 
 @kernel
-def estimate(critic: Critic, record: Record, at: int, row: int) -> float:
-    """Return what the critic expects to come from a step on."""
-    rest, value = critic.returns[row] + PRIOR * critic.usual[0], 0.0
+def estimate(critic: Critic, hints: Floats, at: int, row: int, doubt: float) -> float:
+    """Return what the critic expects to come from a step on, at an observation with a row or at one without, -1."""
+    value, own = 0.0, critic.usual[0]
     for k in range(len(critic.weights)):
-        rest -= critic.weights[k] * critic.hints[row, k]
-        value += critic.weights[k] * record.hints[at, k]
-    expected: float = value + rest / (critic.visits[row] + PRIOR)
+        value += critic.weights[k] * hints[at, k]
+    if row >= 0:
+        rest = critic.returns[row] + doubt * critic.usual[0]
+        for k in range(len(critic.weights)):
+            rest -= critic.weights[k] * critic.hints[row, k]
+        own = rest / (critic.visits[row] + doubt)
+    expected: float = value + own
     return expected
 
 
@@ -149,6 +225,7 @@ def sum_up(
     choices: Choices,
     odds: Odds,
     record: Record,
+    trials: Trials,
     critic: Critic,
     settings: Reals,
     limits: Ints,
@@ -158,10 +235,11 @@ def sum_up(
 ) -> None:
     """Add what episodes `first` to `last - 1` showed to the sums, in place.
 
-    `settings` are the cost of a step, of a wrong answer as a share of the limit, the worth of a gain of the score, and
-    how far back an error of the critic is traced. A limit that cuts an episode off costs no more than its steps.
+    `settings` are the cost of a step, of a wrong answer as a share of the limit, the worth of a gain of the score, how
+    far back an error of the critic is traced, and how many visits of the usual kind each observation is taken to have
+    had. A limit that cuts an episode off costs no more than its steps.
     """
-    step_cost, wrong_cost, progress, trace = settings[0], settings[1], settings[2], settings[3]
+    step_cost, wrong_cost, progress, trace, doubt = settings[0], settings[1], settings[2], settings[3], settings[4]
     count = len(critic.weights)
     for b in range(first, last):
         start = record.starts[b]
@@ -169,7 +247,7 @@ def sum_up(
         reward = -wrong_cost * limits[b] * (batch.outcomes[b] == WRONG_ANSWER)
         for at in range(start + batch.steps[b] - 1, start + record.strays[b] - 1, -1):
             row, action = record.rows[at], record.actions[at]
-            value = estimate(critic, record, at, row)
+            value = estimate(critic, record.hints, at, row, doubt)
             reward += progress * record.gains[at] - step_cost
             advantage = reward + following - value + trace * advantage
             total += reward
@@ -184,6 +262,19 @@ def sum_up(
                 for j in range(i + 1):
                     sums.products[i, j] += hint * record.hints[at, j]
                 sums.products[i, count] += hint * total
+            if len(trials.actions) > 0 and trials.actions[at] >= 0:
+                worth = progress * trials.gains[at] - step_cost
+                if trials.outcomes[at] == WRONG_ANSWER:
+                    worth -= wrong_cost * limits[b]
+                elif trials.outcomes[at] == RUNNING:
+                    worth += estimate(critic, trials.hints, at, trials.rows[at], doubt)
+                tried = trials.actions[at]
+                decision, choice = row, choices.action_rows[tried, 0]
+                for k in range(trials.levels[at]):
+                    decision, choice = odds.links[decision, choice], choices.action_rows[tried, 1 + k]
+                sums.totals[decision] += 1
+                sums.tried[decision, choice] += worth - value
+                sums.tries[decision, choice] += 1
             instruction = choices.action_rows[action, 0]
             decision, choice = row, instruction
             sums.totals[row] += 1

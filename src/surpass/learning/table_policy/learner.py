@@ -15,6 +15,7 @@ where it has none of its own, and the network learns again, until nothing fails.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -30,14 +31,12 @@ from surpass.learning.table_policy.policy import TablePolicy, with_room
 from surpass.learning.table_policy.sampler import Sampler
 from surpass.learning.updates import SOURCE, tensors_under
 from surpass.machine.interface import NO_ACTION
-from surpass.reading import Batch, Fraction, Many, Seed, Share, Weight, Whole, check_fields
+from surpass.reading import Batch, Fraction, Many, OneOf, Seed, Share, Weight, Whole, check_fields
 from surpass.table import Table
 from surpass.tasks.task import Limit
 
 FEW = 3.0
 """How often an observation must have come up of late for the table to have an answer of its own."""
-FURTHEST = 30.0
-"""How far a logit may lie below the largest of its decision."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +47,7 @@ class TablePolicyConfig:
     teacher: str = ""
     """Whose choices the table begins with; empty to learn from nothing."""
     seed: Seed = 0
-    policy: str = "table"
+    policy: Annotated[str, OneOf(("table", "network", "forks"))] = "table"
     """What is optimised: the logits of a table, or a network (`network`, which has other settings)."""
     stages: str = ""
     """The sizes to learn on, one range after the other, such as `3-6 5-10 10-20`; those of the task if empty."""
@@ -57,39 +56,63 @@ class TablePolicyConfig:
     last_updates: Whole = 0
     """Those of the last stage, if they are not the same."""
     updates_per_round: Many = 20
+    """How many updates a round has; a line of the curves is written after each."""
     episodes: Batch = 8192
     """Episodes that an update plays."""
     step_size: Weight = 0.1
     """What an advantage of 1 adds to a logit."""
     softness: Weight = 3.0
     """The logit that the teacher's choices begin with, where others have 0: the lower, the more is tried."""
+    views: str = ""
+    """Decisions share a part of their logits with those that look alike in a view: patterns of the names of features
+    with commas between, and several views with | between, such as `v? ? v?,q* | q*`; all but the previous action if
+    empty."""
     temperature: Weight = 0.5
+    """How strongly logits are pulled back to where they began, at the start of a stage: to keep a logit of 1, a choice
+    needs an advantage of this much."""
     final_temperature: Weight = 0.05
-    """How strongly logits are pulled back to where they began, at the start and at the end of a stage: to keep a logit
-    of 1, a choice needs an advantage of this much."""
+    """How strongly logits are pulled back at the end of a stage."""
     restart: Weight = 0.0
     """At the start of each stage no logit lies further below the largest of its decision than this; 0 for no bound."""
+    sharpness: Weight = 1.0
+    """How many times its logits a policy follows at the end of a stage, once at the start: what its most likely actions
+    fail on shows while it can still learn it."""
     explored: Fraction = 5e-4
+    """The share of decisions that are made at random at the start of a stage."""
     final_explored: Fraction = 1e-4
-    """The share of decisions that are made at random, at the start and at the end of a stage."""
+    """The share of decisions that are made at random at the end of a stage."""
     straying: Share = 0.0
     """The share of episodes that begin with actions at random, which are not learned from; not so in the last stage."""
     strays: Many = 4
     """How many such actions there are at most."""
+    tried: Share = 0.0
+    """The share of steps at which another action is tried as well, on a copy, and judged by the critic."""
     trace: Share = 1.0
     """How far back a surprise of the critic is traced: 1 is to the start of the episode, 0 is to the step alone."""
+    doubt: Weight = 3.0
+    """How many visits of the usual kind each observation is taken to have had: the more, the less the critic trusts
+    what it knows of an observation, and the more its hints."""
+    watched: Whole = 0
+    """The first updates, in which only the critic learns."""
     memory: Fraction = 0.8
     """What is left of an advantage when the decision comes up in the next update."""
     shrink: Weight = 20.0
     """How many more times each choice is taken to have been made, with no advantage."""
     largest_change: Weight = 1.0
     """The most that an update changes a logit by."""
+    furthest: Weight = 30.0
+    shared_furthest: Weight = 30.0
+    """How far an own and a shared logit may lie below the largest of its decision: the less, the sooner it can come up
+    again. Own logits should be able to outweigh those of all views."""
     step_cost: Weight = 1.0
     """What a step costs."""
     wrong_cost: Weight = 1.0
     """What a wrong answer costs, as a share of what all steps up to the limit cost."""
     data: str = "uniform"
-    """The distribution of the instances, or several with commas between, taken in turn."""
+    """What is learned on: distributions and files, separated by commas, each with a weight behind * if it has one;
+    distributions alone, without weights, are taken in turn."""
+    digest: str = ""
+    """The SHA-256 of the files, which is filled in: a run goes on only with the same ones."""
     queries: str = ""
     """The kind of queries, for a task that has several; the task's first if empty."""
     limit: str = ""
@@ -135,7 +158,7 @@ class TablePolicyGradient(StagedLearner):
     def _begin(self) -> None:
         config = self.config
         answers = Table.of(self.teacher) if self.teacher else None
-        self.policy = TablePolicy(self.task, answers, config.softness)
+        self.policy = TablePolicy(self.task, answers, config.softness, config.views)
         self.sampler = Sampler(self.task, self.policy)
         self.critic = CriticFit(self.sampler.hints, config.memory)
         self._advantages: Reals = np.zeros((0, self.policy.width))
@@ -164,6 +187,7 @@ class TablePolicyGradient(StagedLearner):
         config, wanted = self.config, self._stage_length()
         share = min(1.0, self.stage_updates / wanted) if self.is_descending else 1.0
         self.temperature = _between(config.temperature, config.final_temperature, share)
+        self.policy.sharpness = _between(1.0, config.sharpness, share)
         self.policy.explored = _between(config.explored, config.final_explored, share)
 
     def update(self) -> tuple[Ints, float]:
@@ -176,16 +200,21 @@ class TablePolicyGradient(StagedLearner):
         straying = config.straying if self.stage < len(self.ranges) - 1 else 0.0
         strays = random.integers(1, config.strays + 1, instances.count)
         strays *= random.random(instances.count) < straying
-        batch, record = self.sampler.play(instances, limits, np.minimum(strays, limits - 1), generators)
-        settings = np.array([config.step_cost, config.wrong_cost, self.task.reward.progress, config.trace])
+        strays = np.minimum(strays, limits - 1)
+        batch, record, trials = self.sampler.play(instances, limits, strays, generators, config.tried)
+        self.work += int(batch.steps.sum())
+        settings = np.array(
+            [config.step_cost, config.wrong_cost, self.task.reward.progress, config.trace, config.doubt]
+        )
         critic = self.critic.with_room(self.policy.count)
-        sums, rows = self.sampler.sum_up(batch, record, critic, settings, limits)
+        sums, rows = self.sampler.sum_up(batch, record, trials, critic, settings, limits)
         if not np.isfinite(sums.errors).all():
             raise DivergedError(
                 f"the critic's error is no number at update {self.updates + 1}: try a smaller step_size"
             )
         if rows.size:
-            self._learn(sums, rows)
+            if self.updates >= config.watched:
+                self._learn(sums, rows)
             self.critic.fit(sums, rows[sums.visits[rows] > 0])
             self.sampler.clear(rows)
         self.updates += 1
@@ -194,33 +223,40 @@ class TablePolicyGradient(StagedLearner):
     def _learn(self, sums: Sums, rows: Ints) -> None:
         """Add the advantages of a batch, in which decisions [m] were made, to the logits, in place."""
         config, policy = self.config, self.policy
-        counts, totals = sums.counts[rows], sums.totals[rows]
-        advantages = sums.advantages[rows]
-        advantages = advantages - counts * (advantages.sum(axis=1) / totals)[:, None]
+        counts, advantages = sums.counts[rows], sums.advantages[rows]
+        made, usual = counts.sum(axis=1), advantages.sum(axis=1)
+        if config.tried:
+            # A decision that was only tried is compared with what was tried there.
+            only = made == 0
+            made = np.where(only, sums.tries[rows].sum(axis=1), made)
+            usual = np.where(only, sums.tried[rows].sum(axis=1), usual)
+            counts, advantages = counts + sums.tries[rows], advantages + sums.tried[rows]
+        advantages = advantages - counts * (usual / made)[:, None]
         self._advantages, self._counts = (with_room(a, policy.count) for a in (self._advantages, self._counts))
         self._advantages[rows] = config.memory * self._advantages[rows] + advantages
         self._counts[rows] = config.memory * self._counts[rows] + counts
         pull = config.step_size * self.temperature
-        logits = self._moved(policy.logits[rows], self._advantages[rows], self._counts[rows])
+        logits = self._moved(policy.logits[rows], self._advantages[rows], self._counts[rows], config.furthest)
         taught = policy.taught[rows]
         is_taught = np.flatnonzero(taught != NO_ACTION)
         logits[is_taught, taught[is_taught]] += pull * config.softness
         policy.logits[rows] = logits
-        if policy.has_history:
-            several, places = np.unique(policy.shared[rows], return_inverse=True)
+        for shared in policy.shared[rows].T:
+            several, places = np.unique(shared, return_inverse=True)
             shared_advantages, shared_counts = np.zeros((2, len(several), policy.width))
             np.add.at(shared_advantages, places, advantages)
             np.add.at(shared_counts, places, counts)
-            policy.shared_logits[several] = self._moved(policy.shared_logits[several], shared_advantages, shared_counts)
+            moved = self._moved(policy.shared_logits[several], shared_advantages, shared_counts, config.shared_furthest)
+            policy.shared_logits[several] = moved
         policy.refresh(rows)
 
-    def _moved(self, logits: Reals, advantages: Reals, counts: Reals) -> Reals:
+    def _moved(self, logits: Reals, advantages: Reals, counts: Reals, furthest: float) -> Reals:
         """Return logits [m, C] moved by the sums of their advantages and pulled back towards 0."""
         config = self.config
         change = config.step_size * advantages / (counts + config.shrink)
         change = np.clip(change, -config.largest_change, config.largest_change)
         moved = (1 - config.step_size * self.temperature) * logits + change
-        bounded: Reals = np.maximum(moved, moved.max(axis=1, keepdims=True) - FURTHEST)
+        bounded: Reals = np.maximum(moved, moved.max(axis=1, keepdims=True) - furthest)
         return bounded
 
     def _teach(self, answers: Table) -> None:

@@ -2,29 +2,35 @@
 
 It has a row for each decision that came up: the choice of an instruction for an observation, or of an operand after
 the choices before it.
-The logits of a row are its own plus those that it shares with the same decision after other previous actions. So what
-is learned after one action is known after all others, and unlearned where it is wrong.
+The logits of a row are its own plus those that it shares, in each of some views, with the same decision after
+observations that look alike in it; a view leaves some features out. So what is learned after one observation is known
+after all that look alike, and unlearned where it is wrong.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
 
 import numpy as np
 
 from surpass.arrays import Array, Ints, Reals
 from surpass.bundles import Tensors, take
-from surpass.errors import SavedFileError
+from surpass.errors import SavedFileError, SettingError
 from surpass.learning.policy_gradient.tree import grow_tree
 from surpass.learning.table_policy.arrays import Choices, Odds
 from surpass.learning.updates import SOURCE, take_numbers
 from surpass.machine.features import PreviousAction
-from surpass.machine.interface import NO_ACTION
+from surpass.machine.interface import NO_ACTION, Interface
+from surpass.reading import show
 from surpass.table import EMPTY, Table, find_all, put
 from surpass.tasks.task import Task
 
 ROOM = 1024
 """How many rows there is room for at first, a power of two."""
 FIRST = -1
-"""Stands for the row before the choice of an instruction, and for the decision that all share it with if none do."""
+"""Stands for the row before the choice of an instruction; with the number of a view taken off, for the first decision
+that is shared in it."""
 
 
 def with_room(array: Array, count: int) -> Array:
@@ -39,23 +45,24 @@ def with_room(array: Array, count: int) -> Array:
 class TablePolicy:
     """Decisions with a logit for each choice; where a teacher has an answer, its choices begin with more."""
 
-    def __init__(self, task: Task, teacher: Table | None, softness: float) -> None:
+    def __init__(self, task: Task, teacher: Table | None, softness: float, views: str = "") -> None:
         self.task, self.teacher, self.softness = task, teacher, softness
         self._tree = tree = grow_tree(task.interface)
         self.choices = Choices(tree.action_rows, tree.offsets, tree.operand_counts, tree.weights)
         self._choice_counts = tree.choice_counts[tree.slots]
         self.width = int(self._choice_counts.max())
-        features = task.interface.features
-        self._history = next((k for k, feature in enumerate(features) if isinstance(feature, PreviousAction)), None)
+        self._hidden = [_unseen(task.interface, view) for view in parse_views(views, task.interface)]
+        """The stride and the radix of each feature that each view leaves out."""
+        self.sharpness = 1.0
+        """How many times its logits count."""
         self.explored = 0.0
         """The share of decisions that are made at random."""
         self._clear()
 
     def _clear(self) -> None:
         self.count = 0
-        self.observations, self.nodes, self.origins, self.taught, self.shared = (
-            np.zeros(ROOM, np.int64) for _ in range(5)
-        )
+        self.observations, self.nodes, self.origins, self.taught = (np.zeros(ROOM, np.int64) for _ in range(4))
+        self.shared = np.zeros((ROOM, len(self._hidden)), np.int64)
         self.links: Ints = np.full((ROOM, self.width), -1, np.int64)
         self.logits, self.cumulative = (np.zeros((ROOM, self.width)) for _ in range(2))
         self.shared_logits: Reals = np.zeros((ROOM, self.width))
@@ -75,12 +82,7 @@ class TablePolicy:
     taught: Ints
     """[R] the teacher's choice, or `NO_ACTION`."""
     shared: Ints
-    """[R] the row of the shared logits."""
-
-    @property
-    def has_history(self) -> bool:
-        """Whether decisions share logits: observations show a previous action."""
-        return self._history is not None
+    """[R, V] the row of the shared logits in each view."""
 
     @property
     def odds(self) -> Odds:
@@ -93,8 +95,14 @@ class TablePolicy:
         """Add the choice of an instruction for new, distinct observations [m]."""
         actions = self._ask(observations)
         taught = np.where(actions == NO_ACTION, NO_ACTION, self._tree.action_rows[actions, 0])
-        shared = self._share([(code, FIRST) for code in self._without_history(observations).tolist()])
         count = len(observations)
+        shared = self._share(
+            count,
+            (
+                np.stack([self._look(observations, hidden), np.full(count, FIRST - view)], axis=1)
+                for view, hidden in enumerate(self._hidden)
+            ),
+        )
         rows = self._add(observations, np.full(count, self._tree.node_count - 1), np.full(count, FIRST), taught, shared)
         if 4 * self.count > len(self.keys):
             self._allocate_keys(4 * len(self.keys))
@@ -115,8 +123,9 @@ class TablePolicy:
             depths += inner
             above = np.where(inner, self.origins[above] // self.width, above)
         taught = np.where(is_taught, self._tree.action_rows[actions, 1 + depths], NO_ACTION)
-        codes = zip((-1 - self.shared[before]).tolist(), choices.tolist(), strict=True)
-        rows = self._add(self.observations[before], nodes, origins, taught, self._share(list(codes)))
+        codes = (np.stack([-1 - above, choices], axis=1) for above in self.shared[before].T)
+        shared = self._share(len(origins), codes)
+        rows = self._add(self.observations[before], nodes, origins, taught, shared)
         self.links[before, choices] = rows
 
     def _ask(self, observations: Ints) -> Ints:
@@ -125,25 +134,22 @@ class TablePolicy:
             return np.full(len(observations), NO_ACTION, np.int64)
         return self.teacher.actions(observations)
 
-    def _without_history(self, observations: Ints) -> Ints:
-        """Return observations [m] as they would be without a previous action."""
-        if self._history is None:
-            return observations
-        stride, radix = self.task.interface.strides[self._history], self.task.interface.radices[self._history]
-        found: Ints = observations - observations // stride % radix * stride
+    def _look(self, observations: Ints, hidden: list[tuple[int, int]]) -> Ints:
+        """Return observations [m] with nothing in the places of some features."""
+        found = observations
+        for stride, radix in hidden:
+            found = found - observations // stride % radix * stride
         return found
 
-    def _share(self, codes: list[tuple[int, int]]) -> Ints:
-        """Return the rows of the shared logits of decisions, by what they have in common.
+    def _share(self, count: int, codes: Iterable[Ints]) -> Ints:
+        """Return the rows [m, V] of the shared logits of `count` decisions, by what each view [m, 2] shows alike.
 
-        That is the observation without its history, or the shared row and the choice of the decision before.
+        That is what the view shows of the observation, or the shared row and the choice of the decision before.
         """
-        if self._history is None:
-            return np.zeros(len(codes), np.int64)
         known = self._shared_rows
-        found = np.array([known.setdefault(code, len(known)) for code in codes], np.int64)
+        found = [[known.setdefault((code, choice), len(known)) for code, choice in each.tolist()] for each in codes]
         self.shared_logits = with_room(self.shared_logits, len(known))
-        return found
+        return np.array(found, np.int64).T if found else np.zeros((count, 0), np.int64)
 
     def _add(self, observations: Ints, nodes: Ints, origins: Ints, taught: Ints, shared: Ints) -> Ints:
         """Add rows, and return their numbers."""
@@ -169,7 +175,7 @@ class TablePolicy:
         """Compute the probabilities of rows, of all if none are given, from their logits, in place."""
         rows = slice(0, self.count) if rows is None else rows
         counts = self._choice_counts[self.nodes[rows]][:, None]
-        logits = self.whole_logits(rows)
+        logits = self.sharpness * self.whole_logits(rows)
         shares = np.exp(logits - logits.max(axis=1, keepdims=True))
         shares *= (1 - self.explored) / shares.sum(axis=1, keepdims=True)
         cumulative = np.cumsum(shares + self.explored / counts, axis=1)
@@ -184,7 +190,10 @@ class TablePolicy:
     def whole_logits(self, rows: Ints | slice) -> Reals:
         """Return the logits [m, C] of rows, their own plus the shared ones; those of choices that are not are -inf."""
         exists = np.arange(self.width) < self._choice_counts[self.nodes[rows]][:, None]
-        return np.where(exists, self.logits[rows] + self.shared_logits[self.shared[rows]], -np.inf)
+        whole = self.logits[rows].copy()
+        for shared in self.shared[rows].T:
+            whole += self.shared_logits[shared]
+        return np.where(exists, whole, -np.inf)
 
     def rows_of(self, observations: Ints) -> Ints:
         """Return the row of the choice of an instruction for each observation [m]; -1 for one that has not come up."""
@@ -253,6 +262,28 @@ class TablePolicy:
         self.logits[:count], self.taught[:count] = logits, taught
         self.shared_logits[: len(shared)] = shared
         self.refresh()
+
+
+def parse_views(text: str, interface: Interface) -> list[list[int]]:
+    """Return the features that each view shows, as indices; without any, one that shows all but the previous action."""
+    names = [feature.name for feature in interface.features]
+    if not text:
+        history = [k for k, feature in enumerate(interface.features) if isinstance(feature, PreviousAction)]
+        return [[k for k in range(len(names)) if k not in history]] if history else []
+    found = []
+    for view in text.split("|"):
+        patterns = [pattern.strip() for pattern in view.split(",")]
+        for pattern in patterns:
+            if not any(fnmatchcase(name, pattern) for name in names):
+                raise SettingError(f"views has {show(pattern)}, which no feature is named like: {', '.join(names)}")
+        found.append([k for k, name in enumerate(names) if any(fnmatchcase(name, pattern) for pattern in patterns)])
+    return found
+
+
+def _unseen(interface: Interface, view: list[int]) -> list[tuple[int, int]]:
+    """Return the stride and the radix of each feature that a view does not show."""
+    kinds = enumerate(zip(interface.strides, interface.radices, strict=True))
+    return [(int(stride), int(radix)) for k, (stride, radix) in kinds if k not in view]
 
 
 def _before_own(rows: Ints, first: int) -> int:

@@ -8,11 +8,11 @@ import numpy as np
 
 from surpass.arrays import Ints, Reals
 from surpass.engine.advance import advance
-from surpass.engine.batch import Batch, allocate
+from surpass.engine.batch import Batch, allocate, grow_stack
 from surpass.engine.crew import Call, Crew
 from surpass.engine.run import core_count
 from surpass.engine.specialise import specialise
-from surpass.learning.table_policy.arrays import Critic, Record, Sums
+from surpass.learning.table_policy.arrays import Critic, Record, Sums, Trials
 from surpass.learning.table_policy.compiled import TEMPLATE
 from surpass.learning.table_policy.policy import TablePolicy, with_room
 from surpass.machine.state import Outcome
@@ -34,14 +34,18 @@ class Sampler:
         self._kernels = specialise(task, TEMPLATE)
         self._sums: list[Sums] = []
 
-    def play(self, instances: Instances, limits: Ints, strays: Ints, random: Ints) -> tuple[Batch, Record]:
-        """Play every instance to its end, and return how each ended and every step.
+    def play(
+        self, instances: Instances, limits: Ints, strays: Ints, random: Ints, tried: float = 0.0
+    ) -> tuple[Batch, Record, Trials]:
+        """Play every instance to its end, and return how each ended, every step, and what was tried beside them.
 
         `limits` [B] are those of the steps, `strays` [B] how many actions at random each begins with, and `random`
-        [B, 2] the states of the generators, which move on in place.
+        [B, 2] the states of the generators, which move on in place. At a share `tried` of the steps another action is
+        tried as well.
         """
         count, total, stop = instances.count, int(limits.sum()), np.zeros(1, np.int64)
-        batch = allocate(self.task, count, int(instances.sizes.max()))
+        widest = int(instances.sizes.max())
+        batch = allocate(self.task, count, widest)
         specialise(self.task).reset(batch, *instances, np.arange(count))
         record = Record(
             np.cumsum(limits) - limits,
@@ -51,11 +55,18 @@ class Sampler:
             np.empty(total, np.float32),
             np.empty((total, self.hints), np.float32),
         )
-        bounds = list(pairwise(np.linspace(0, count, SLICES + 1).astype(int).tolist()))
+        noted = total if tried else 0
+        numbers = [np.empty(noted, np.int32) for _ in range(4)]
+        reals = np.empty(noted, np.float32), np.empty((noted, self.hints), np.float32)
+        trials = Trials(numbers[0], numbers[1], numbers[2], numbers[3], *reals)
+        bounds = [
+            part for part in pairwise(np.linspace(0, count, SLICES + 1).astype(int).tolist()) if part[0] < part[1]
+        ]
 
         def calls(batch: Batch) -> list[Call]:
-            shared = (batch, self.policy.choices, self.policy.odds, random, limits, record)
-            return [(self._kernels.sample, (*shared, *part, stop)) for part in bounds]
+            shared = (batch, self.policy.choices, self.policy.odds, random, limits, record, trials, tried)
+            copies = grow_stack(allocate(self.task, len(bounds), widest), batch.stack.shape[1])
+            return [(self._kernels.sample, (*shared, copies, own, *part, stop)) for own, part in enumerate(bounds)]
 
         def add_decisions(waiting: Ints) -> None:
             self.policy.add_after(np.unique(batch.pending[waiting]))
@@ -69,13 +80,15 @@ class Sampler:
             threads=core_count(),
             stop=stop,
         )
-        return batch, record
+        return batch, record, trials
 
-    def sum_up(self, batch: Batch, record: Record, critic: Critic, settings: Reals, limits: Ints) -> tuple[Sums, Ints]:
+    def sum_up(
+        self, batch: Batch, record: Record, trials: Trials, critic: Critic, settings: Reals, limits: Ints
+    ) -> tuple[Sums, Ints]:
         """Return what the episodes showed, and the rows of the decisions that were made; see `kernels.sum_up`."""
         bounds = list(pairwise(np.linspace(0, len(limits), PARTS + 1).astype(int).tolist()))
         self._sums = self._with_room()
-        shared = (batch, self.policy.choices, self.policy.odds, record, critic, settings, limits)
+        shared = (batch, self.policy.choices, self.policy.odds, record, trials, critic, settings, limits)
         calls: list[Call] = [
             (self._kernels.sum_up, (*shared, sums, *part)) for sums, part in zip(self._sums, bounds, strict=True)
         ]
@@ -99,7 +112,7 @@ class Sampler:
         """Return sums with room for all rows."""
         count, width, hints = self.policy.count, self.policy.width, self.hints
         if not self._sums:
-            shapes = ((0,), (0, width), (0, width), (0,), (0,), (0, hints), (hints, hints + 1), (2,))
+            shapes = ((0,), *[(0, width)] * 4, (0,), (0,), (0, hints), (hints, hints + 1), (2,))
             self._sums = [Sums(*(np.zeros(shape) for shape in shapes)) for _ in range(PARTS)]
         return [Sums(*[with_room(array, count) for array in sums[:-2]] + list(sums[-2:])) for sums in self._sums]
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from surpass.errors import ExportError
 from surpass.machine.calls import enter, leave
+from surpass.tasks.blame import show_place
 
 LARGE = 8
 """A kernel with more statements is not written out where it is called."""
@@ -101,7 +102,9 @@ class KernelSource:
 
     def refuse(self, node: ast.AST, why: str) -> ExportError:
         """Return the error that says which part of the kernel cannot be exported."""
-        return ExportError(f"kernel {self.name!r} cannot be exported: {ast.unparse(node)!r} {why}")
+        line = self.function.__code__.co_firstlineno + getattr(node, "lineno", 1) - 1
+        place = show_place(self.function.__code__, line)[1]
+        return ExportError(f"kernel {self.name!r} cannot be exported: {ast.unparse(node)!r} {why} ({place})")
 
 
 def is_kernel(thing: Any) -> bool:

@@ -1,0 +1,196 @@
+"""What is shown while a command works: drawn again and again on a terminal, plain lines elsewhere.
+
+It is shown by a thread of its own, so that it lives on while something is loaded, compiled or computed. On a terminal
+it goes away when the work is done. What the package logs meanwhile becomes a part of it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+import time
+from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.live import Live
+    from rich.text import Text
+
+PATIENCE = 2.0
+"""Seconds before anything is shown, unless it is known that the work takes long."""
+REFRESH = 0.25
+"""Seconds between two drawings."""
+PLAIN_EVERY = 10.0
+"""Seconds between plain lines while nothing new is told."""
+
+
+def is_terminal() -> bool:
+    """Return whether the error stream is a terminal on which lines can be drawn again."""
+    return sys.stderr.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
+
+
+class Display:
+    """Something that is shown for the length of a block. On a terminal `draw` is called again and again."""
+
+    patience = PATIENCE
+
+    def __init__(self) -> None:
+        self.began = time.monotonic()
+        self.message = ""
+        """What the package said last, until there is news."""
+        self._is_drawn = is_terminal()
+        self._last_line = self.began
+        self._has_news = False
+        self._ended = threading.Event()
+        self._lock = threading.RLock()
+        self._live: Live | None = None
+        self._thread = threading.Thread(target=self._keep_showing, daemon=True)
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been there."""
+        return time.monotonic() - self.began
+
+    # What is shown
+
+    @abstractmethod
+    def draw(self) -> RenderableType:
+        """Return what a terminal shows now."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Return what there is to say now, as a plain line."""
+
+    def tell(self, *, urgent: bool) -> None:
+        """Note that there is news; where there is no terminal a line says it, now if it is urgent."""
+        with self._lock:
+            self._has_news, self.message = True, ""
+            if not self._is_drawn and urgent:
+                self._print(self.describe())
+
+    def hear(self, message: str, *, is_warning: bool) -> None:
+        """Take in something that the package says: what it is doing, or a warning, which stays."""
+        with self._lock:
+            if not is_warning:
+                self._has_news, self.message = True, message
+            if is_warning or not self._is_drawn:
+                with self.paused():
+                    self._print(f"surpass: {message}")
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Leave the terminal to something else for the length of a block."""
+        with self._lock:
+            self._erase()
+            yield
+
+    # The thread
+
+    def __enter__(self) -> Self:
+        _shown.append(self)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self._ended.set()
+        _shown.remove(self)
+        with self._lock:
+            self._erase()
+
+    def _keep_showing(self) -> None:
+        if self._ended.wait(self.patience if self._is_drawn else REFRESH):
+            return
+        while True:
+            with self._lock:
+                if self._ended.is_set():
+                    return
+                if self._is_drawn:
+                    self._show()
+                elif self._has_news and time.monotonic() - self._last_line >= PLAIN_EVERY:
+                    self._print(f"still at it after {clock(self.seconds)}" if self.message else self.describe())
+            if self._ended.wait(REFRESH):
+                return
+
+    def _show(self) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        if self._live is None:
+            # Other streams are not redirected: what is printed to the output must go there.
+            options = {"transient": True, "auto_refresh": False, "redirect_stdout": False, "redirect_stderr": False}
+            self._live = Live(console=Console(stderr=True), **options)  # type: ignore[arg-type]
+            self._live.start()
+        self._live.update(self.draw(), refresh=True)
+
+    def _erase(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def _print(self, line: str) -> None:
+        self._last_line = time.monotonic()
+        print(line, file=sys.stderr, flush=True)
+
+
+_shown: list[Display] = []
+"""What is shown now; of several the last."""
+
+
+def _hold() -> None:
+    """Let no display be in the middle of something while the process is copied."""
+    for display in _shown:
+        display._lock.acquire()
+
+
+def _go_on() -> None:
+    for display in _shown:
+        display._lock.release()
+
+
+os.register_at_fork(before=_hold, after_in_parent=_go_on, after_in_child=_shown.clear)
+
+
+class Teller(logging.Handler):
+    """Lets what the package has to say go to what is shown now, or to the error stream."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show a message."""
+        text = record.getMessage()
+        if _shown:
+            _shown[-1].hear(text, is_warning=record.levelno >= logging.WARNING)
+        else:
+            print(f"surpass: {text}", file=sys.stderr, flush=True)
+
+
+# Texts
+
+
+def bar(done: int, total: int, width: int) -> Text:
+    """Return a line that is filled as far as something is done."""
+    from rich.text import Text
+
+    filled = round(width * min(1.0, done / max(1, total)))
+    return Text.assemble(("━" * filled, "cyan"), ("─" * (width - filled), "dim"))
+
+
+def clock(seconds: float) -> str:
+    """Return a length of time such as 0:07, 12:30 or 1:02:03."""
+    whole = max(0, round(seconds))
+    hours, minutes = divmod(whole // 60, 60)
+    return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
+
+
+def brief(number: float) -> str:
+    """Return a number in three digits, such as 87, 12.3 k or 1.92 M."""
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if number >= size:
+            return f"{number / size:.3g} {unit}"
+    return f"{number:.3g}"

@@ -1,0 +1,321 @@
+"""How learning is watched: one run, and the runs of a sweep."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from surpass.cli.display import Display, bar, brief, clock
+from surpass.printing import cut, show_number
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+
+    from surpass.learning.outlook import Measure, Outlook, RunState
+    from surpass.learning.sweeps import SweepState
+
+LATE = 12
+"""How many of the last rounds the pace is taken from."""
+LEAST_PAUSE, MOST_PAUSE, PAUSE_SHARE = 2.0, 30.0, 0.05
+"""Seconds between plain lines, and the share of the time so far that they grow to."""
+WIDE = 60
+"""How wide a bar and a curve are at most."""
+BARS, ASCII_BARS = "▁▂▃▄▅▆▇█", "_.-~:=+#"
+
+
+def sparkline(values: Sequence[float], width: int, bars: str = BARS) -> str:
+    """Return numbers as one line of bars, each of equally many of them if they are more than fit."""
+    known = [value for value in values if math.isfinite(value)]
+    if not known or width < 1:
+        return ""
+    count = min(width, len(known))
+    bounds = [len(known) * k // count for k in range(count + 1)]
+    means = [sum(known[a:b]) / (b - a) for a, b in pairwise(bounds)]
+    low, high = min(means), max(means)
+    scale = (len(bars) - 1) / (high - low) if high > low else 0.0
+    return "".join(bars[round((mean - low) * scale)] for mean in means)
+
+
+def show_measure(measure: Measure, value: float) -> str:
+    """Return a value of a measure as text."""
+    if measure.is_share:
+        return f"{value:.2%}"
+    return show_number(value, 2 if abs(value) >= 10 else 3)
+
+
+class Pace(NamedTuple):
+    """How fast it goes, as far as that is known."""
+
+    per_second: float | None
+    """How much of the work is done in a second."""
+    left: float | None
+    """How many seconds are left."""
+
+
+class RunView(Display):
+    """Shows how far a run has come: a view on a terminal from the first moment, plain lines elsewhere."""
+
+    patience = 0.1
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.state: RunState | None = None
+        self.outlook: Outlook | None = None
+        self._rounds: deque[tuple[float, int, int]] = deque(maxlen=LATE)
+        """When the last rounds of what it is doing now ended, how many were done, and how much work."""
+        self._next_line = self._learns_since = 0.0
+
+    def __call__(self, state: RunState) -> None:
+        """Take in how far the run has come."""
+        outlook = state.learner.outlook(state.curves[-1] if state.curves else {})
+        with self._lock:
+            now, before, was = time.monotonic(), self.outlook, self.state
+            is_first = was is None
+            if is_first:
+                self._learns_since = now
+            if before is None or (before.doing, before.unit) != (outlook.doing, outlook.unit):
+                self._rounds.clear()
+            self.state, self.outlook = state, outlook
+            # The first round is not measured: it waits for what is compiled.
+            if not state.afterwards and len(state.curves) > state.began_with:
+                self._rounds.append((now, outlook.done, outlook.work))
+            has_changed = was is not None and was.afterwards.partition(",")[0] != state.afterwards.partition(",")[0]
+            is_due = now >= self._next_line and len(state.curves) > state.began_with
+            is_due = is_due or (is_first and state.began_with > 0)
+            if is_due or has_changed:
+                pause = PAUSE_SHARE * self.seconds
+                self._next_line = now + min(MOST_PAUSE, max(LEAST_PAUSE, pause))
+            self.tell(urgent=is_due or has_changed)
+
+    # What is known
+
+    @property
+    def pace(self) -> Pace:
+        """How fast it goes."""
+        state, outlook, now = self.state, self.outlook, time.monotonic()
+        if state is None or outlook is None:
+            return Pace(None, None)
+        limit = None if state.minutes is None else max(0.0, 60 * state.minutes - (now - self._learns_since))
+        if len(self._rounds) < 2:
+            return Pace(None, limit)
+        (first, done, work), (last, done_now, work_now) = self._rounds[0], self._rounds[-1]
+        spent = max(1e-9, last - first)
+        rate = (work_now - work) / spent if work_now > work else None
+        left = None
+        if outlook.expected is not None and done_now > done:
+            each = spent / (done_now - done)
+            left = max(0.0, each * (outlook.expected - done_now) - (now - last))
+        known = [one for one in (left, limit) if one is not None]
+        return Pace(rate, min(known) if known else None)
+
+    def _alike(self) -> list[tuple[int, Mapping[str, float]]]:
+        """Return the numbers and lines of the rounds that can be compared with the last: those of its size."""
+        state, outlook = self.state, self.outlook
+        if state is None or outlook is None or not state.curves:
+            return []
+        size, column = state.curves[-1].get("size"), outlook.measure.column
+        return [(k, line) for k, line in enumerate(state.curves, 1) if line.get("size") == size and column in line]
+
+    def best(self) -> tuple[int, float] | None:
+        """Return the round in which the measure was best, of those that solved the most, and the measure."""
+        lines = self._alike()
+        if not lines or self.outlook is None:
+            return None
+        measure = self.outlook.measure
+        sign = -1 if measure.is_lower_better else 1
+        number, line = max(lines, key=lambda one: (one[1].get("solved", 0), sign * one[1][measure.column]))
+        return number, line[measure.column]
+
+    def values(self) -> list[float]:
+        """Return the main measure of each round that can be compared with the last."""
+        column = self.outlook.measure.column if self.outlook else ""
+        return [line[column] for _, line in self._alike()]
+
+    # What is said
+
+    def heading(self) -> str:
+        """Return what is being learned, and how."""
+        if self.state is None:
+            return "loading"
+        recipe = self.state.learner.recipe
+        teacher = f" from {recipe['teacher']}" if recipe.get("teacher") else ""
+        return f"{recipe['task']} by {recipe['method']}{teacher}, seed {recipe['seed']}"
+
+    def _round(self) -> str:
+        state, outlook = self.state, self.outlook
+        if state is None or outlook is None:
+            return "getting ready"
+        if state.afterwards:
+            known = f": {state.done:,} of {state.total:,}" if state.total else ""
+            return f"{state.afterwards}{known}"
+        of = "" if outlook.expected is None else f" of {outlook.expected:,}"
+        return f"round {outlook.done:,}{of}"
+
+    def _time(self) -> str:
+        left = self.pace.left
+        is_learning = self.state is not None and not self.state.afterwards
+        return clock(self.seconds) + (f", about {clock(left)} left" if left is not None and is_learning else "")
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """Return what the last round showed: what, and how much."""
+        state, outlook = self.state, self.outlook
+        if state is None or outlook is None or not state.curves:
+            return []
+        line, measure, facts = state.curves[-1], outlook.measure, []
+        solved = line.get("solved", line.get("sampled_solved"))
+        if solved is not None:
+            facts.append(("solved", f"{solved:.1%}"))
+        if outlook.compared:
+            unit = "reward" if state.learner.task.measure == "reward" else "steps"
+            for one in outlook.compared:
+                beside = "" if one.teachers is None else f" (teacher {show_number(one.teachers, 2)})"
+                facts.append((f"{unit} at n = {one.size:,}", f"{show_number(one.ours, 2)}{beside}"))
+        if measure.column in line and not (outlook.compared and measure.column.startswith("mean")):
+            facts.append((measure.words, show_measure(measure, line[measure.column])))
+        best = self.best()
+        if best is not None:
+            facts.append(("best so far", f"{show_measure(measure, best[1])} in round {best[0]:,}"))
+        rate = self.pace.per_second
+        if rate is not None:
+            facts.append((f"{outlook.unit} per second", brief(rate)))
+        return facts
+
+    def describe(self) -> str:
+        """Return how far it is, as a plain line."""
+        state, outlook = self.state, self.outlook
+        if state is None or outlook is None:
+            return f"loading, {clock(self.seconds)}"
+        if state.afterwards:
+            return f"{self._round()}, {self._time()}"
+        if len(state.curves) == state.began_with:
+            since = f"going on after round {state.began_with:,}" if state.curves else "in the first round"
+            return f"{since}: {self.heading()}, {clock(self.seconds)}"
+        doing = [outlook.doing] if outlook.doing else []
+        parts = [*doing, *(f"{name} {value}" for name, value in self._facts()), self._time()]
+        return f"{self._round()}: {', '.join(parts)}"
+
+    def draw(self) -> RenderableType:
+        """Return the view of a terminal."""
+        return _RunPicture(self)
+
+    def picture(self, options: ConsoleOptions) -> Group:
+        """Return the view for a console."""
+        from rich.console import Group
+        from rich.text import Text
+
+        width, state, outlook = options.max_width, self.state, self.outlook
+        lines: list[RenderableType] = [Text(self.heading(), style="bold", overflow="fold")]
+        if state is not None:
+            lines.append(Text(str(state.folder), style="dim", overflow="fold"))
+        if outlook is not None and outlook.doing and not (state and state.afterwards):
+            lines.append(Text(outlook.doing))
+        lines.append(Text(f"{self._round()}   {self._time()}"))
+        if state is not None and state.afterwards and state.total:
+            lines.append(bar(state.done, state.total, min(width, WIDE)))
+        elif outlook is not None and outlook.expected:
+            lines.append(bar(outlook.done, outlook.expected, min(width, WIDE)))
+        elif outlook is not None and outlook.ends:
+            lines.append(Text(outlook.ends, style="dim"))
+        facts = self._facts()
+        margin = max((len(name) for name, _ in facts), default=0)
+        lines += [Text.assemble((f"  {name.ljust(margin)}  ", "dim"), value) for name, value in facts]
+        values = self.values()
+        if len(values) > 1 and outlook is not None:
+            bars = sparkline(values, min(width - 2, WIDE), ASCII_BARS if options.ascii_only else BARS)
+            ends = f"{show_measure(outlook.measure, values[0])} to {show_measure(outlook.measure, values[-1])}"
+            lines.append(Text.assemble("  ", (bars, "cyan")))
+            lines.append(Text(f"  {outlook.measure.words}, {ends} in {len(values):,} rounds", style="dim"))
+        if self.message:
+            lines.append(Text(self.message, style="yellow"))
+        elif state is not None and len(state.curves) == state.began_with and not state.afterwards:
+            lines.append(Text("in the first round", style="dim"))
+        return Group(*lines)
+
+
+class _RunPicture:
+    """Draws a view in the width that there is."""
+
+    def __init__(self, view: RunView) -> None:
+        self._view = view
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield self._view.picture(options)
+
+
+class SweepView(Display):
+    """Shows how far a sweep has come, and what each of its runs said last."""
+
+    patience = 0.1
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.state: SweepState | None = None
+        self._ended_first: int | None = None
+        self._next_line = 0.0
+
+    def __call__(self, state: SweepState) -> None:
+        """Take in how far the sweep has come."""
+        with self._lock:
+            now, ended = time.monotonic(), _count_ended(state)
+            has_ended = self.state is not None and ended != _count_ended(self.state)
+            if self._ended_first is None:
+                self._ended_first = ended
+            self.state = state
+            is_due = bool(state.running) and (has_ended or now >= self._next_line)
+            if is_due:
+                self._next_line = now + MOST_PAUSE
+            self.tell(urgent=is_due)
+
+    def describe(self) -> str:
+        """Return how far it is, as a plain line."""
+        return f"{self.state}, {self._time()}" if self.state else f"loading, {clock(self.seconds)}"
+
+    def _time(self) -> str:
+        """Return how long it has taken and, going by the runs that have ended, how long it will."""
+        state, spent = self.state, self.seconds
+        ended = _count_ended(state) - (self._ended_first or 0) if state else 0
+        if state is None or not ended:
+            return clock(spent)
+        each = spent / ended
+        return f"{clock(spent)}, about {clock(each * (state.ranking.total - _count_ended(state)))} left"
+
+    def draw(self) -> RenderableType:
+        """Return the view of a terminal."""
+        from rich.console import Group
+        from rich.padding import Padding
+        from rich.text import Text
+
+        if self.state is None:
+            return Text(f"loading   {clock(self.seconds)}")
+        total, ended = self.state.ranking.total, _count_ended(self.state)
+        lines: list[RenderableType] = [
+            Text(str(self.state), style="bold", overflow="fold"),
+            Text(self._time()),
+            bar(ended, total, WIDE),
+        ]
+        for folder in self.state.running:
+            lines.append(Padding(Text(folder.name, overflow="fold"), (0, 0, 0, 2)))
+            lines.append(Padding(Text(last_line(folder), style="dim", overflow="fold"), (0, 0, 0, 4)))
+        return Group(*lines)
+
+
+def _count_ended(state: SweepState) -> int:
+    return len(state.ranking.runs) + len(state.ranking.failed)
+
+
+def last_line(folder: Path) -> str:
+    """Return what the run in a folder said last."""
+    from surpass.learning.jobs import LOG
+
+    try:
+        with (folder / LOG).open("rb") as file:
+            file.seek(max(0, file.seek(0, 2) - 2000))
+            lines = file.read().decode(errors="replace").strip().splitlines()
+    except OSError:
+        lines = []
+    return cut(lines[-1], 400) if lines else "starting"

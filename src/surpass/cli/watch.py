@@ -1,0 +1,103 @@
+"""`surpass watch`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from surpass.cli.options import AgentName, Limit, OutputFile, Seed, TaskName
+from surpass.cli.progress import show_progress
+from surpass.errors import SettingError
+
+
+def watch_command(
+    agent: AgentName,
+    against: Annotated[
+        str | None, typer.Option(help="Another agent, in step on the same instance.", metavar="AGENT")
+    ] = None,
+    instance: Annotated[
+        str | None,
+        typer.Option(
+            help="The instance: 5,2,9,1 to sort, 1,3,5:3 to search for 3, 0.2,0.7:0.5,0.9:0.8 for weights, values and"
+            " capacity.  [default: one is drawn]"
+        ),
+    ] = None,
+    task: TaskName = None,
+    size: Annotated[int, typer.Option(help="The size of a drawn instance.")] = 12,
+    seed: Seed = 0,
+    data: Annotated[str | None, typer.Option(help="The distribution of a drawn instance.", metavar="NAME")] = None,
+    queries: Annotated[str | None, typer.Option(help="For search: mixed, present, absent or paper.")] = None,
+    limit: Limit = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The file to write: .html, .gif or .svg.  [default: trace.html]", metavar="FILE"),
+    ] = None,
+    terminal: Annotated[bool, typer.Option("--terminal", help="Play in the terminal instead.")] = False,
+    speed: Annotated[
+        float | None, typer.Option(help="Steps a second in the terminal, pictures a second in a GIF.")
+    ] = None,
+    listing: Annotated[bool, typer.Option(help="Show the program beside the run.")] = True,
+    open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the page where there is a screen.")] = True,
+) -> None:
+    """Watch an agent run: a page for the browser with the bars, the arrows, the call stack and the rule that fires.
+
+    In the page: space plays and stops, the arrow keys step, home and end jump, + and - change the speed.
+
+    Example: surpass watch zoo:sort-bubble/improvement-insertion_sort --against teacher:insertion_sort
+    """
+    from surpass import api
+    from surpass.reading import Range, check_range
+    from surpass.visualize.pictures import SPEED, check_size
+    from surpass.visualize.watched import check_kind
+
+    if terminal and out is not None:
+        raise SettingError("--terminal and --out do not go together: give one of them")
+    if speed is not None:
+        check_range("speed", speed, Range(0.1, 1000.0))
+    target = out or Path("trace.html")
+    kind = "" if terminal else check_kind(target)
+    if not terminal:
+        OutputFile(target)
+    if instance is None and kind != ".html":
+        check_size(size)
+    with show_progress() as progress:
+        seen = api.watch(
+            agent,
+            instance,
+            against=against,
+            task=task,
+            size=size,
+            seed=seed,
+            data=data,
+            queries=queries,
+            limit=limit,
+            listing=listing,
+            progress=progress,
+        )
+        if not terminal:
+            seen.write(target, speed=speed or SPEED, progress=lambda done, total: progress("pictures", done, total))
+    if terminal:
+        seen.play(speed=speed)
+    print(seen, end="")
+    if not terminal:
+        shown = kind == ".html" and open_page and _has_screen() and _open(target)
+        print(f"{target}: {target.stat().st_size / 1000:,.0f} kB{', shown in your browser' if shown else ''}")
+
+
+def _has_screen() -> bool:
+    """Tell whether somebody sits before a screen: a person at a terminal of a machine that has one."""
+    if not sys.stdout.isatty():
+        return False
+    if sys.platform in ("darwin", "win32"):
+        return "SSH_CONNECTION" not in os.environ
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def _open(path: Path) -> bool:
+    import webbrowser
+
+    return webbrowser.open(path.resolve().as_uri())

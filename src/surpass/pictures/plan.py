@@ -1,0 +1,130 @@
+"""Which parts of a task's memory are shown, and where: taken from its declaration, once for each size."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from surpass.arrays import Ints, Reals
+from surpass.machine.state import FIRST
+from surpass.tasks.drawing import Gauge
+from surpass.tasks.task import Task
+
+_PLACE = re.compile(r"(.+)\[(\d+)\]")
+
+
+class Column(NamedTuple):
+    """A list of a task's memory."""
+
+    name: str
+    places: tuple[int, ...]
+    """Where each of its values stands among the items of an episode."""
+    is_flags: bool
+    """Whether it holds zeros and ones that light up positions, and is no row of bars itself."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is shown of an episode of a size.
+
+    Everything that can change has a slot: first the values of the lists, one list behind the other, then registers,
+    single items and real numbers. What stands in a slot is a text.
+    """
+
+    task: Task
+    size: int
+    lists: tuple[Column, ...]
+    names: tuple[str, ...]
+    """The name of each slot, as traces call it."""
+    positions: tuple[int, ...]
+    """The slots of the registers that stand at a position of the lists."""
+    values: tuple[int, ...]
+    """The slots that are written as they are."""
+    level: int | None
+    """The slot of the item that is drawn as a line across the bars."""
+    bracket: bool
+    gauges: tuple[tuple[Gauge, int, int], ...]
+    """Each gauge with the slots of its level and its mark."""
+    registers: tuple[int, ...]
+    """The number of the register in each slot behind the lists, then come single items, then real numbers."""
+    items: tuple[int, ...]
+    reals: tuple[int, ...]
+
+    def first_slot(self, number: int) -> int:
+        """Return the slot of the first value of a list."""
+        return sum(len(column.places) for column in self.lists[:number])
+
+    def read(self, registers: Ints, items: Ints, reals: Reals, labels: Sequence[str]) -> list[str]:
+        """Return what stands in each slot; `labels` says how to write the values of a list that holds their ranks."""
+
+        def write(item: int) -> str:
+            return labels[item] if 0 <= item < len(labels) else str(item)
+
+        values = items.tolist()
+        texts = [write(values[place]) for column in self.lists for place in column.places]
+        texts += [str(registers[number]) for number in self.registers]
+        texts += [write(values[place]) for place in self.items]
+        return texts + [f"{reals[place]:.6g}" for place in self.reals]
+
+
+@lru_cache(maxsize=64)
+def plan_of(task: Task, size: int) -> Plan:
+    """Return what is shown of a task's episodes of a size."""
+    memory, drawing = task.memory, task.drawing
+    places: dict[str, list[int]] = {}
+    singles: dict[str, int] = {}
+    for place in range(memory.item_width(size)):
+        name = memory.item_name(place, size)
+        match = _PLACE.fullmatch(name) if name else None
+        if match:
+            places.setdefault(match[1], []).append(place)
+        elif name:
+            singles[name] = place
+    lists = tuple(Column(name, tuple(where), name in drawing.flags) for name, where in places.items())
+
+    shown = [k for k, name in enumerate(memory.names) if not name.startswith("_")]
+    at = [memory.names[k] for k in shown]
+    arrows = set(at if drawing.positions is None else drawing.positions)
+    if drawing.positions is None and named_registers(task):
+        arrows = {memory.names[k - FIRST] for k in named_registers(task)}
+    written = set(at) - arrows if drawing.values is None else set(drawing.values)
+    rest = [*at, *singles, *memory.reals]
+    slots = {name: sum(len(column.places) for column in lists) + k for k, name in enumerate(rest)}
+    gauges = tuple((gauge, slots[gauge.level], slots[gauge.mark]) for gauge in drawing.gauges)
+    in_gauges = {slot for _, *both in gauges for slot in both}
+    level = slots.get(drawing.level)
+    return Plan(
+        task=task,
+        size=size,
+        lists=lists,
+        names=tuple([memory.item_name(p, size) or "" for c in lists for p in c.places] + rest),
+        positions=tuple(slots[name] for name in at if name in arrows),
+        values=tuple(
+            slots[name]
+            for name in rest
+            if slots[name] not in in_gauges and slots[name] != level and (name in written or name not in at)
+        ),
+        level=level,
+        bracket=drawing.bracket,
+        gauges=gauges,
+        registers=tuple(FIRST + k for k in shown),
+        items=tuple(singles.values()),
+        reals=tuple(range(len(memory.reals))),
+    )
+
+
+def named_registers(task: Task) -> set[int]:
+    """Return the registers that some operand names."""
+    inside = range(FIRST, task.register_count)
+    return {
+        code
+        for instruction in task.interface.instructions
+        for operand in instruction.operands
+        # As `surpass.variable` makes them: counted from 1, and given to the kernel as the register.
+        if operand.values == tuple(range(1, len(operand.values) + 1)) and operand.values != operand.codes
+        for code in operand.codes
+        if code in inside
+    }

@@ -1,0 +1,80 @@
+"""How a task is drawn: which parts of its memory are bars, arrows, lines and levels. Every field has a default."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from surpass.errors import DeclarationError
+from surpass.machine.fields import check_kinds, check_text, check_truth, listed
+from surpass.tasks.signature import RealInput
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gauge:
+    """A real number drawn as a level in a frame, with a mark, such as a load against a capacity."""
+
+    name: str
+    """What is written beside it."""
+    level: str
+    """The name of the real number that fills the frame."""
+    mark: str
+    """The name of the real number that the mark stands at."""
+    bars: str
+    """The bars whose sum is the length of the frame."""
+
+    def __post_init__(self) -> None:
+        for field in ("name", "level", "mark", "bars"):
+            check_text(f"{field} of a gauge", getattr(self, field), blank=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawing:
+    """What a viewer makes of the memory of a task.
+
+    Lists (items with names such as `A[3]`) are bars, side by side; everything else is written below them.
+    """
+
+    positions: tuple[str, ...] | None = None
+    """The registers that are drawn as arrows at a position of the lists. If not given, those that operands name; if
+    operands name none, all of them."""
+    values: tuple[str, ...] | None = None
+    """The registers that are written as numbers. If not given, all others that are not hidden."""
+    level: str = ""
+    """The name of an item that is drawn as a line across the bars, such as a query."""
+    bracket: bool = False
+    """Whether the list is in order, so that one sees between which positions the level can be."""
+    flags: tuple[str, ...] = ()
+    """The lists of zeros and ones that are no bars of their own: a one lights up the bars at its position."""
+    bars: tuple[RealInput, ...] = ()
+    """Real numbers of the instance, one for each item, that are drawn as bars; no instruction changes them."""
+    gauges: tuple[Gauge, ...] = ()
+
+    def __post_init__(self) -> None:
+        for field, what in (("positions", "names of registers"), ("values", "names of registers"), ("flags", "names")):
+            names = getattr(self, field)
+            if names is not None:
+                names = listed(f"{field} of a drawing", names, what)
+                check_kinds(f"{field} of a drawing", names, str, "a name")
+                object.__setattr__(self, field, names)
+        check_text("level of a drawing", self.level)
+        check_truth("bracket of a drawing", self.bracket)
+        for field, kind, what in (("bars", RealInput, "real inputs"), ("gauges", Gauge, "gauges")):
+            parts = listed(f"{field} of a drawing", getattr(self, field), what)
+            check_kinds(f"{field} of a drawing", parts, kind, f"a surpass.{kind.__name__}")
+            object.__setattr__(self, field, parts)
+
+    def check(self, task: str, registers: Iterable[str], reals: Iterable[str], items: Iterable[str | None]) -> None:
+        """Raise `DeclarationError` unless all names are those of parts of the task's memory."""
+        registers, reals = set(registers), set(reals)
+        whole = {name for name in items if name}
+        lists = {name.partition("[")[0] for name in whole}
+        bars = {bar.name for bar in self.bars} | lists
+        uses = [(name, registers, "registers") for name in (*(self.positions or ()), *(self.values or ()))]
+        uses += [(name, lists, "lists") for name in self.flags]
+        uses += [(self.level, whole, "items")] if self.level else []
+        uses += [(name, reals, "real numbers") for gauge in self.gauges for name in (gauge.level, gauge.mark)]
+        uses += [(gauge.bars, bars, "bars") for gauge in self.gauges]
+        for name, known, what in uses:
+            if name not in known:
+                raise DeclarationError(f"task {task!r} draws {name!r}, which is none of its {what}")

@@ -1,0 +1,155 @@
+"""How runs learned, round by round, as charts beside the level of their teachers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from surpass.agents import Progress
+from surpass.arrays import Reals
+from surpass.engine.run import AnyAgent
+from surpass.errors import SettingError, UnknownNameError
+from surpass.evaluation.curves import Curve, mean_with_band
+from surpass.evaluation.scores import evaluate
+from surpass.printing import count
+from surpass.visualize.charts import Chart, Line
+from surpass.visualize.histories import History, SettingHistories
+
+LEVEL_INSTANCES = 200
+"""On how many instances of a size the level of a teacher is measured."""
+LABELS = {"solved": "share solved", "agreement": "share answered like the teacher", "rules": "rules of the program"}
+SHARES = ("solved", "agreement", "sampled_solved")
+"""Columns whose values are shares."""
+AXES = ("steps", "updates")
+"""The columns that a chart of learning may have below, the best first; else it has the rounds."""
+
+
+def learning_charts(
+    settings: Sequence[SettingHistories],
+    agents: Sequence[AnyAgent] = (),
+    *,
+    columns: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> list[Chart]:
+    """Return a chart for each column, or for what runs of these kinds are best seen by."""
+    histories = [run for one in settings for run in one.runs]
+    known = list(dict.fromkeys(name for run in histories for name in run.columns))
+    for column in columns:
+        if column not in known or column == "round":
+            raise UnknownNameError("column", column, [name for name in known if name != "round"])
+    x = next((axis for axis in AXES if all(axis in run.columns for run in histories)), "")
+    charts = []
+    for column in columns or _best_seen_by(histories):
+        lines = _learning_lines(settings, column, x)
+        if column == histories[0].measure:
+            lines += _levels(histories, agents, x, progress)
+        charts.append(_learning_chart(column, lines, histories, x))
+    return charts
+
+
+def _best_seen_by(histories: Sequence[History]) -> list[str]:
+    """Return the columns that show best how runs learned: what the task is measured by, and how much is solved."""
+    measure = histories[0].measure
+    has = {measure: any(np.isfinite(run.measured()[0]).any() for run in histories)}
+    for name in ("rules", "agreement", "solved"):
+        has[name] = any(name in run.columns for run in histories)
+    first = [name for name in (measure, "agreement", "solved") if has[name]][:1]
+    has["solved"] = has["solved"] and (not first or any((run.values("solved") < 1).any() for run in histories))
+    second = [name for name in ("rules", "solved") if has[name] and name not in first][:1]
+    if not first:
+        raise SettingError("these runs have measured nothing that a chart shows by itself; name columns")
+    return first + second
+
+
+def _x_of(run: History, x: str) -> Reals:
+    """Return where the rounds [m] of a run stand on the axis; without a column, by their number."""
+    return run.values(x) if x else np.arange(1.0, len(run.rows) + 1)
+
+
+def _learning_lines(settings: Sequence[SettingHistories], column: str, x: str) -> list[Line]:
+    lines = []
+    for number, one in enumerate(settings):
+        points: dict[float, list[float]] = {}
+        for run in one.runs:
+            values = run.measured()[0] if column == run.measure else run.values(column)
+            for at, value in zip(_x_of(run, x).tolist(), values.tolist(), strict=True):
+                if np.isfinite(value) and np.isfinite(at):
+                    points.setdefault(at, []).append(value)
+        if not points:
+            continue
+        at = np.array(sorted(points))
+        widest = max(map(len, points.values()))
+        table = np.array([points[k] + [np.nan] * (widest - len(points[k])) for k in at])
+        line, low, high = mean_with_band(Curve(one.setting, at, table))
+        has_band = widest > 1
+        low = np.maximum(low, min(0.0, float(table[np.isfinite(table)].min())))  # no interval ends below what can be
+        label = f"{one.setting} ({count(len(one.runs), 'seed')})" if has_band else one.setting
+        lines.append(Line(label, at, line, low if has_band else None, high if has_band else None, colour=number))
+    return lines
+
+
+def _learning_chart(column: str, lines: list[Line], histories: Sequence[History], x: str) -> Chart:
+    most = max((float(line.x.max()) for line in lines), default=0.0)
+    unit = 1e6 if most >= 1e6 else 1.0
+    below = {"": "round", "steps": "steps taken to learn", "updates": "updates"}[x]
+    label = LABELS.get(column, column.replace("_", " "))
+    if column == histories[0].measure:
+        sizes = {int(size) for run in histories for size in run.measured()[1][np.isfinite(run.measured()[1])]}
+        label += f" at n = {min(sizes)}" if len(sizes) == 1 else ", while sizes grow" if sizes else ""
+    is_share = column in SHARES
+    return Chart(
+        title=label[0].upper() + label[1:],
+        x_label=f"{below}, million" if unit > 1 else below,
+        y_label=label,
+        lines=tuple(lines),
+        is_share=is_share,
+        x_unit=unit,
+    )
+
+
+def _levels(histories: Sequence[History], agents: Sequence[AnyAgent], x: str, progress: Progress | None) -> list[Line]:
+    """Return the levels of teachers, and of agents that have no curves, where the runs are measured."""
+    spans = [_x_of(run, x)[np.isfinite(run.measured()[0])] for run in histories]
+    ends = (min(span.min() for span in spans if len(span)), max(span.max() for span in spans if len(span)))
+    lines = []
+    for agent, run in _level_agents(histories, agents):
+        values, sizes = run.measured()
+        known = np.isfinite(values) & np.isfinite(sizes)
+        if not known.any():
+            continue
+        # The teacher of a single run follows the sizes that it grew through; among several runs there is one level.
+        follows = len(histories) == 1 and len(set(sizes[known])) > 1
+        chosen = sizes[known] if follows else sizes[known][-1:]
+        level = _measure_level(agent, run, sorted({int(size) for size in chosen}), progress)
+        if level is None:
+            continue
+        at = _x_of(run, x)[known] if follows else np.array(ends, float)
+        y = np.array([level[int(size)] for size in chosen]) if follows else np.full(2, level[int(chosen[0])])
+        label = agent.name.removeprefix("teacher:") + (" (teacher)" if agent.name.startswith("teacher:") else "")
+        lines.append(Line(label, at, y, role="teacher"))
+    return lines
+
+
+def _level_agents(histories: Sequence[History], agents: Sequence[AnyAgent]) -> list[tuple[AnyAgent, History]]:
+    """Return every agent that has a level, each once, with a run that says where it is measured."""
+    found: dict[str, tuple[AnyAgent, History]] = {}
+    for run in histories:
+        teacher = run.teacher
+        if teacher is not None:
+            found.setdefault(teacher.name, (teacher, run))
+    for agent in agents:
+        found.setdefault(agent.name, (agent, histories[0]))
+    return list(found.values())
+
+
+def _measure_level(
+    agent: AnyAgent, run: History, sizes: Sequence[int], progress: Progress | None
+) -> dict[int, float] | None:
+    """Return the mean of an agent at each size on what a run learned on; None if that is no one distribution."""
+    data = str(run.recipe.get("data") or "") or run.task.inputs.usual_data
+    if data not in run.task.inputs.draw:
+        return None
+    scores = evaluate(agent, sizes=sizes, instances=LEVEL_INSTANCES, data=data, progress=progress)
+    by_reward = run.task.measure == "reward"
+    return {row.size: row.mean_reward if by_reward else row.mean_steps for row in scores.rows}

@@ -1,0 +1,96 @@
+"""The paper's training curves as figures: mean and best over the seeds side by side."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surpass.errors import SettingError
+from surpass.evaluation.curves import (
+    EXPERIMENTS,
+    Curves,
+    best_with_band,
+    mean_with_band,
+    teacher_level,
+)
+from surpass.printing import Printed, show_number, text_table
+from surpass.reading import as_path
+from surpass.visualize.charts import Chart, Line, write_charts
+
+SUMMARY = ["setting", "seeds", "mean at the end", "95 %", "best at any time"]
+
+
+@dataclass(frozen=True, repr=False)
+class Figure(Printed):
+    """The drawn curves of an experiment."""
+
+    curves: Curves
+    teacher: tuple[str, float]
+    """The teacher, and its mean episode length."""
+    paths: tuple[Path, ...]
+
+    @property
+    def title(self) -> str:
+        """What the experiment varies."""
+        return EXPERIMENTS.get(self.curves.name, self.curves.name)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what the figure shows as plain data."""
+        return {
+            "name": self.curves.name,
+            "title": self.title,
+            "teacher": {"agent": self.teacher[0], "mean_steps": self.teacher[1]},
+            "settings": self.curves.summary(),
+            "files": [str(path) for path in self.paths],
+        }
+
+    def __str__(self) -> str:
+        note = f"{self.teacher[0]}: {self.teacher[1]:.1f}; drawn in {' and '.join(map(str, self.paths))}"
+        return text_table(f"{self.title}: mean episode length", SUMMARY, self._rows(), note)
+
+    def as_markdown(self, folder: Path) -> str:
+        """Return the figure and its numbers as Markdown for a page in a folder."""
+        lines = [f"## {self.title}: mean episode length", ""]
+        lines += [f"![{self.title}]({os.path.relpath(self.paths[0], folder)})", ""]
+        lines += ["| " + " | ".join(SUMMARY) + " |", "|---|" + "---:|" * (len(SUMMARY) - 1)]
+        lines += ["| " + " | ".join(row) + " |" for row in self._rows()]
+        return "\n".join([*lines, f"| {self.teacher[0]} | | {self.teacher[1]:.1f} | | |", ""])
+
+    def _rows(self) -> list[list[str]]:
+        return [
+            [
+                *(str(entry["setting"]), str(entry["seeds"]), show_number(entry["mean"])),
+                f"{show_number(entry['mean_low'])} to {show_number(entry['mean_high'])}",
+                show_number(entry["best"]),
+            ]
+            for entry in self.curves.summary()
+        ]
+
+
+def make_figure(curves: Curves, folder: Path) -> Figure:
+    """Draw curves in a folder, beside the level of their teacher."""
+    try:
+        as_path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingError(f"{folder} cannot be written: {error.strerror}") from None
+    teacher = teacher_level(curves.name)
+    return Figure(curves, teacher, draw_curves(curves, folder / curves.name, teacher=teacher))
+
+
+def draw_curves(curves: Curves, stem: Path, *, teacher: tuple[str, float] | None = None) -> tuple[Path, Path]:
+    """Draw mean and best of the seeds side by side as `stem.png` and `stem.svg`, and return the two paths."""
+    charts = []
+    for title, band in (("mean of the seeds", mean_with_band), ("best of the seeds", best_with_band)):
+        lines = [Line(curve.setting.replace("_", " "), curve.steps, *band(curve)) for curve in curves.curves]
+        if teacher is not None:
+            ends = np.array([min(line.x.min() for line in lines), max(line.x.max() for line in lines)])
+            lines.append(Line(teacher[0].replace("_", " "), ends, np.full(2, teacher[1]), role="teacher"))
+        charts.append(Chart(title, "million steps", "mean episode length", tuple(lines), x_unit=1e6))
+    paths = stem.with_name(f"{stem.name}.png"), stem.with_name(f"{stem.name}.svg")
+    for path in paths:
+        write_charts(path, charts, title=EXPERIMENTS.get(curves.name, curves.name), shared=True)
+    return paths

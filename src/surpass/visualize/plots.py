@@ -1,0 +1,244 @@
+"""Plots of one's own runs while they learn, and of any agents' steps against the size."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surpass.agents import AgentLike, Progress, TaskLike, as_agent
+from surpass.agents.teachers import usual_teacher
+from surpass.engine.run import AnyAgent
+from surpass.errors import SavedFileError, SettingError, UnknownNameError
+from surpass.evaluation.growth import Contender, compare_by_size
+from surpass.printing import Printed, finite, show_number, text_table
+from surpass.reading import COUNT, SIZE, as_path, check_range
+from surpass.tasks.task import Task
+from surpass.visualize.charts import MOST_LINES, Chart, Line, render_charts, write_charts
+from surpass.visualize.growth_charts import as_cell_progress, growth_chart, how_counted, ratio_chart
+from surpass.visualize.histories import (
+    SettingHistories,
+    is_run,
+    is_sweep,
+    read_history,
+    read_sweep,
+)
+from surpass.visualize.learning_charts import learning_charts
+
+BY = ("learning", "size")
+"""What a plot can be over: the rounds of learning, or the size of the instances."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Plot(Printed):
+    """Charts side by side, and where their numbers come from."""
+
+    title: str
+    charts: tuple[Chart, ...]
+    notes: tuple[str, ...] = ()
+
+    def write(self, path: str | Path) -> None:
+        """Write the plot to a file whose ending says what it is: .png, .svg or .pdf."""
+        write_charts(Path(path), self.charts, title=self.title, note=" ".join(self.notes))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what is drawn as plain data: each chart with its lines, point by point."""
+        charts = [
+            {
+                "title": chart.title,
+                "x": chart.x_label,
+                "y": chart.y_label,
+                "lines": [_line_as_json(line) for line in chart.lines],
+            }
+            for chart in self.charts
+        ]
+        return {"title": self.title, "charts": charts, "notes": list(self.notes)}
+
+    def __str__(self) -> str:
+        parts = []
+        for chart in self.charts:
+            rows = [
+                [line.label, str(len(line.y)), *(show_number(float(line.y[k]), 3) for k in (0, -1))]
+                for line in chart.lines
+            ]
+            columns = [chart.y_label, "points", "first", "last"]
+            parts.append(text_table(f"{self.title}: {chart.title}", columns, rows))
+        return "\n".join(parts) + "".join(f"  {note}\n" for note in self.notes)
+
+    def _repr_html_(self) -> str:
+        image = base64.b64encode(render_charts("svg", self.charts, title=self.title, note=" ".join(self.notes)))
+        return f'<img alt="a plot" src="data:image/svg+xml;base64,{image.decode()}">'
+
+
+def _line_as_json(line: Line) -> dict[str, Any]:
+    arrays = {"x": line.x, "y": line.y, "low": line.low, "high": line.high}
+    listed = {name: None if array is None else finite(array.tolist()) for name, array in arrays.items()}
+    return {"label": line.label, "role": line.role, **listed}
+
+
+# What can be plotted
+
+
+@dataclass(frozen=True, eq=False)
+class _Subject:
+    """Something to plot: the runs of a folder with their settings, or an agent that has no curves."""
+
+    name: str
+    task: Task
+    settings: tuple[SettingHistories, ...] = ()
+    agent: AnyAgent | None = None
+    """Only if there are no curves; else the folder is loaded when its agent is needed."""
+    is_sweep: bool = False
+
+    def load(self) -> AnyAgent:
+        """Return the agent."""
+        return self.agent or as_agent(self.name)
+
+    @property
+    def method(self) -> str:
+        """How it was learned; empty for a teacher."""
+        if self.settings:
+            return str(self.settings[0].runs[0].recipe["method"])
+        return "" if self.name.startswith("teacher:") else _method_of(self.name)
+
+
+def _method_of(name: str) -> str:
+    """Return the method of an agent that is no run: that of one of the zoo, else it is a program."""
+    if name.startswith("zoo:"):
+        from surpass.agents.zoo import find_resident
+
+        return str(find_resident(name.removeprefix("zoo:")).record["method"])
+    return "program"
+
+
+def _find_subject(what: Any, task: TaskLike | None) -> _Subject:
+    what = getattr(what, "folder", what)  # a Run means its folder
+    if not isinstance(what, str | Path):
+        agent = as_agent(what, task)
+        return _Subject(agent.name, agent.task, agent=agent)
+    path = as_path(what) if not str(what).startswith(("teacher:", "zoo:")) else None
+    if path is not None and is_sweep(path):
+        settings = read_sweep(path, task)
+        if not settings:
+            raise SettingError(f"no run of the sweep {path} has ended a round yet: there is nothing to plot")
+        return _Subject(str(path), settings[0].runs[0].task, tuple(settings), is_sweep=True)
+    if path is not None and is_run(path):
+        history = read_history(path, task)
+        if not history.rows:
+            raise SettingError(f"the run {path} has not ended a round yet: there is nothing to plot")
+        return _Subject(str(path), history.task, (SettingHistories("", (history,)),))
+    if path is not None and path.is_dir() and not (path / "agent.json").exists():
+        raise SavedFileError(f"{path} holds neither a run nor a sweep: there is nothing to plot")
+    agent = as_agent(what, task)
+    return _Subject(agent.name, agent.task, agent=agent)
+
+
+def plot(
+    *what: AgentLike | Any,
+    by: str | None = None,
+    columns: Sequence[str] = (),
+    sizes: Sequence[int] | None = None,
+    instances: int | None = None,
+    seed: int = 0,
+    task: TaskLike | None = None,
+    progress: Progress | None = None,
+) -> Plot:
+    """Return a plot of runs, sweeps and agents of one task; `write` puts it into a file.
+
+    `by="learning"` draws what runs measured round by round, a sweep as mean and 95 % interval over its seeds, with the
+    level of the teacher and of any agent that has no curves; `columns` of `curves.csv` choose what. `by="size"` draws
+    steps (or reward) against the size of the instances for any agents, with the paper's where it has them; `sizes`,
+    `instances` and `seed` choose on what. If not given, it is by learning where there is something that learned.
+    """
+    if not what:
+        raise SettingError("nothing to plot is given; name runs, sweeps or agents")
+    if by is not None and by not in BY:
+        raise UnknownNameError("kind of plot", by, BY)
+    for size in sizes or ():
+        check_range("size", size, SIZE)
+    if instances is not None:
+        check_range("the number of instances", instances, COUNT)
+    subjects = [_find_subject(one, task) for one in what]
+    names = list(dict.fromkeys(one.task.name for one in subjects))
+    if len(names) > 1:
+        raise SettingError(f"these are of several tasks ({', '.join(names)}); a plot shows one")
+    if by == "learning" and not any(one.settings for one in subjects):
+        raise SettingError(f"{subjects[0].name} has no curves to plot: only runs and sweeps have; by size it can be")
+    if by == "size" or not any(one.settings for one in subjects):
+        if columns:
+            raise SettingError("columns are those of a run's curves: they do not go with a plot by size")
+        return _plot_by_size(subjects, tuple(sizes or ()), instances, seed, progress)
+    return _plot_learning(subjects, columns, progress)
+
+
+# By learning
+
+
+def _plot_learning(subjects: Sequence[_Subject], columns: Sequence[str], progress: Progress | None) -> Plot:
+    settings, notes = _all_settings(subjects)
+    histories = [run for one in settings for run in one.runs]
+    task = histories[0].task
+    agents = [one.load() for one in subjects if not one.settings]
+    charts = learning_charts(settings, agents, columns=columns, progress=progress)
+    if any(len(one.runs) > 1 for one in settings):
+        notes.append("Shaded: the 95 % interval of the mean over the seeds.")
+    return Plot(f"Learning {task.name}", tuple(charts), tuple(notes))
+
+
+def _all_settings(subjects: Sequence[_Subject]) -> tuple[list[SettingHistories], list[str]]:
+    """Return the lines to draw with labels that tell them apart, and what had to be left out."""
+    settings: list[SettingHistories] = []
+    several = sum(bool(one.settings) for one in subjects) > 1
+    for subject in subjects:
+        for one in subject.settings:
+            label = one.setting if subject.is_sweep else ""
+            named = f"{subject.name} {label}".strip() if several or not label else label
+            settings.append(SettingHistories(named, one.runs))
+    if len(settings) <= MOST_LINES:
+        return settings, []
+
+    def rank(one: SettingHistories) -> float:
+        ends = [run.measured()[0][np.isfinite(run.measured()[0])][-1:] for run in one.runs]
+        mean = float(np.mean(np.concatenate(ends))) if any(map(len, ends)) else np.inf
+        return -mean if one.runs[0].task.measure == "reward" else mean
+
+    kept = sorted(sorted(settings, key=rank)[:MOST_LINES], key=settings.index)
+    return kept, [f"The {MOST_LINES} of {len(settings)} settings that ended best."]
+
+
+# By size
+
+
+def _plot_by_size(
+    subjects: Sequence[_Subject], sizes: tuple[int, ...], instances: int | None, seed: int, progress: Progress | None
+) -> Plot:
+    task = subjects[0].task
+    contenders = [Contender(one.load(), one.name.removeprefix("teacher:"), one.method) for one in subjects]
+    known = {one.label for one in contenders}
+    for subject in subjects:
+        teacher = _teacher_of(subject)
+        if teacher is not None and teacher.name.removeprefix("teacher:") not in known:
+            contenders.append(Contender(teacher, teacher.name.removeprefix("teacher:")))
+            known.add(contenders[-1].label)
+    if len(contenders) > MOST_LINES:
+        raise SettingError(f"a plot shows at most {MOST_LINES} agents; these are {len(contenders)}")
+    table = compare_by_size(
+        task, contenders, sizes=sizes, instances=instances, seed=seed, progress=as_cell_progress(progress)
+    )
+    notes = [how_counted(table)]
+    if any(not cell.instances for row in table.rows for cell in row.cells):
+        notes.append("Sizes that would take too long are left out.")
+    level = next((row.label for row in table.rows if row.is_teacher), "")
+    charts = [one for one in (growth_chart(table), ratio_chart(table, level)) if one]
+    return Plot(f"Agents of {task.name}", tuple(charts), tuple(notes))
+
+
+def _teacher_of(subject: _Subject) -> AnyAgent | None:
+    """Return whom something learned from, which is drawn beside it."""
+    if subject.settings:
+        return subject.settings[0].runs[0].teacher
+    return usual_teacher(subject.task) if subject.method else None

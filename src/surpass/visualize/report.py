@@ -1,0 +1,273 @@
+"""The report of a run or an agent: what was learned, how, how good it is, its program, its check, and a film."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from surpass.agents import AgentLike, Progress, TaskLike
+from surpass.agents.teachers import known_teachers
+from surpass.bundles import write_atomically
+from surpass.checks.certificate import Certificate
+from surpass.checks.check import check
+from surpass.engine.run import AnyAgent, run
+from surpass.errors import SurpassError
+from surpass.evaluation.growth import Contender, compare_by_size, growth_of
+from surpass.evaluation.reproduce import PaperTable
+from surpass.printing import Printed
+from surpass.programs.extract import Evidence, Extraction, extract, write_program
+from surpass.programs.program import Program
+from surpass.programs.usage import Usage, measure_use
+from surpass.table import Agent, Table
+from surpass.tasks.enumeration import enumeration_of
+from surpass.tasks.task import Request, Task
+from surpass.visualize.film import Film, make_film
+from surpass.visualize.growth_charts import as_cell_progress
+from surpass.visualize.headline import Headline, write_headline
+from surpass.visualize.subjects import Subject, find_subject
+
+PROGRAM_SECONDS = 20.0
+"""How long a brief report may take to write the rules of a program."""
+MOST_SMALL = 10_000
+"""About how many small instances a brief report checks."""
+BRIEF = {"instances": 5, "effort": 2000, "minutes": 0.05}
+"""How a brief report checks beyond them."""
+BRIEF_SIZES = (12, 30)
+MOST_TEACHERS = 4
+"""How many teachers an agent is compared with."""
+WATCHED, DRAWN = 12, 21
+"""About how large the instance is that is watched, and of how many it is the typical one."""
+USED_ON = 100
+"""On how many instances the use of the rules is measured."""
+
+
+@dataclass(frozen=True, eq=False)
+class ProgramPart:
+    """The program of an agent, or why there is none."""
+
+    usage: Usage | None
+    why: str = ""
+    """A sentence: why there is no listing, or what the listing was taken from."""
+
+
+@dataclass(frozen=True, eq=False)
+class FilmPart:
+    """The agent and its teacher on one instance, or why there is nothing to watch."""
+
+    films: tuple[Film, ...]
+    why: str
+    """A sentence: why there is no film, or what it shows."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Report(Printed):
+    """What was learned, how, and how good it is; `write` makes it a page."""
+
+    subject: Subject
+    headline: Headline
+    teacher: str
+    """The label of the row that it is compared with first; empty if there is none."""
+    comparison: PaperTable | None
+    program: ProgramPart
+    certificate: Certificate | None
+    is_whole_check: bool
+    films: FilmPart
+    html: str = ""
+    """The page."""
+
+    def write(self, path: str | Path) -> Path:
+        """Write the page to a file, and return its path."""
+        write_atomically(Path(path), self.html.encode())
+        return Path(path)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the numbers of the report as plain data."""
+        table, usage = self.comparison, self.program.usage
+        fits = {row.label: growth_of(row) for row in table.rows} if table else {}
+        return {
+            "agent": self.subject.name,
+            "task": self.subject.task.name,
+            "headline": self.headline.text,
+            "recipe": dict(self.subject.recipe or {}),
+            "command": self.subject.command,
+            "finished": self.subject.is_finished,
+            "comparison": table.as_json() if table else None,
+            "growth": {label: fit.as_json() if fit else None for label, fit in fits.items()},
+            "program": usage.as_json() if usage else None,
+            "certificate": self.certificate.as_json() if self.certificate else None,
+        }
+
+    def __str__(self) -> str:
+        return f"{self.headline.text}\n"
+
+    def _repr_html_(self) -> str:
+        style = "width:100%;height:80vh;border:1px solid #8888"
+        return f'<iframe title="report" style="{style}" srcdoc="{escape(self.html, quote=True)}"></iframe>'
+
+
+def report(
+    what: AgentLike | Any,
+    *,
+    task: TaskLike | None = None,
+    check: bool = False,
+    progress: Progress | None = None,
+) -> Report:
+    """Return the report of a run, an agent of the zoo, or any other agent; `write` makes it one page of HTML.
+
+    It is brief: agents are run on few instances, the check is short, and rules that take long to write are left out.
+    With `check` the check is the whole one of `surpass check`, and the rules those of `surpass show`.
+    """
+    from surpass.visualize.report_page import write_page
+
+    return write_page(gather_report(find_subject(what, task), check, progress), progress)
+
+
+def gather_report(subject: Subject, is_whole: bool = False, progress: Progress | None = None) -> Report:
+    """Return the report of something, still without its page."""
+    agent = subject.agent
+    if agent is None:
+        headline = write_headline(subject, None, "")
+        return Report(subject, headline, "", None, ProgramPart(None), None, is_whole, FilmPart((), ""))
+    player = Table.of(agent) if isinstance(agent, Agent) else agent
+    contenders, teacher = _contenders(subject, player)
+    comparison = compare_by_size(subject.task, contenders, progress=as_cell_progress(progress))
+    certificate = _check(subject.task, player, agent, is_whole, progress)
+    program = _write_program(agent, player, comparison, certificate, is_whole, progress)
+    return Report(
+        subject=subject,
+        headline=write_headline(subject, comparison, teacher),
+        teacher=teacher,
+        comparison=comparison,
+        program=program,
+        certificate=certificate,
+        is_whole_check=is_whole,
+        films=_make_films(subject, player, program.usage, progress),
+    )
+
+
+def _contenders(subject: Subject, player: AnyAgent) -> tuple[list[Contender], str]:
+    """Return the teachers and the agent, and the label of the teacher that counts."""
+    teacher = subject.find_teacher()
+    teachers: dict[str, AnyAgent] = {}
+    for one in known_teachers(subject.task)[:MOST_TEACHERS]:
+        teachers[one.name.removeprefix("teacher:")] = one
+    if teacher is not None and teacher.name != subject.name:
+        teachers[teacher.name.removeprefix("teacher:")] = teacher
+    label = "" if teacher is None else teacher.name.removeprefix("teacher:")
+    if not subject.method:  # a teacher is one among them
+        own = subject.name.removeprefix("teacher:")
+        others = [Contender(one, name) for name, one in teachers.items() if name != own]
+        return [*others, Contender(player, subject.label)], ""
+    shown = [Contender(one, name) for name, one in teachers.items()]
+    return [*shown, Contender(player, subject.label, subject.method, tuple(teachers))], label
+
+
+def _check(
+    task: Task, player: AnyAgent, agent: AnyAgent, is_whole: bool, progress: Progress | None
+) -> Certificate | None:
+    if is_whole:
+        return check(agent, progress=progress)
+    small = enumeration_of(task)
+    up_to = together = 0
+    for size in range(small.largest + 1):
+        together += small.count(size)
+        if together > MOST_SMALL:
+            break
+        up_to = size
+    return check(player, up_to=up_to, sizes=BRIEF_SIZES, progress=progress, **BRIEF)  # type: ignore[arg-type]
+
+
+class _TooLongError(Exception):
+    """The time for something is up."""
+
+
+def _write_program(
+    agent: AnyAgent,
+    player: AnyAgent,
+    comparison: PaperTable,
+    certificate: Certificate | None,
+    is_whole: bool,
+    progress: Progress | None,
+) -> ProgramPart:
+    """Return the program of an agent with the use of its rules."""
+    if not isinstance(agent, Agent):
+        return ProgramPart(None, "This agent sees the whole list at once, so it has no table and no program to read.")
+    try:
+        extraction, why = _extract(agent, player, comparison, certificate, is_whole, progress)
+    except _TooLongError:
+        why = f"Its rules could not be written within {PROGRAM_SECONDS:.0f} seconds; surpass show {agent.name} does it."
+        return ProgramPart(None, why)
+    except SurpassError as error:
+        return ProgramPart(None, f"There is no program to show: {error}.")
+    task = agent.task
+    inputs = task.inputs
+    request = Request(size=task.training_sizes[1], count=USED_ON, data=inputs.usual_data, queries=inputs.usual_queries)
+    return ProgramPart(measure_use(extraction, task.draw(request)), why)
+
+
+def _extract(
+    agent: Agent,
+    player: AnyAgent,
+    comparison: PaperTable,
+    certificate: Certificate | None,
+    is_whole: bool,
+    progress: Progress | None,
+) -> tuple[Extraction, str]:
+    """Return the program of an agent, and in a sentence what it was taken from."""
+    if isinstance(agent, Program):
+        return Extraction(agent), "The agent is this program."
+    if is_whole:
+        found = extract(agent, progress=progress)
+        ran = found.evidence.instances if found.evidence else 0
+        return found, f"The rules do what the agent does on everything that it saw in {ran:,} instances."
+    assert isinstance(player, Table)
+    deadline = time.monotonic() + PROGRAM_SECONDS
+
+    def report(what: str, done: int, total: int | None) -> None:
+        if time.monotonic() > deadline:
+            raise _TooLongError
+        if progress:
+            progress(f"writing rules: {what}", done, total)
+
+    program = write_program(agent.name, player, report)
+    own = comparison.rows[-1]
+    ran = sum(cell.instances for cell in own.cells) + (certificate.instances if certificate else 0)
+    why = f"The rules do what the agent does on everything that it saw in the {ran:,} instances of this page."
+    return Extraction(program, player, Evidence(ran, ())), why
+
+
+# Films
+
+
+def _make_films(subject: Subject, player: AnyAgent, usage: Usage | None, progress: Progress | None) -> FilmPart:
+    """Return the films of an agent and of its teacher on a typical instance."""
+    task, agent, teacher = subject.task, subject.agent, subject.find_teacher()
+    assert agent is not None
+    low, high = task.training_sizes
+    inputs = task.inputs
+    request = Request(
+        size=min(max(WATCHED, low), high), count=DRAWN, data=inputs.usual_data, queries=inputs.usual_queries
+    )
+    drawn = task.draw(request)
+    results = run(player, drawn)
+    typical = int(results.steps.argsort(kind="stable")[DRAWN // 2])
+    try:
+        instance = task.write_instance(drawn.part(typical, typical + 1))
+        shown = usage.program if usage is not None else agent
+        films = [make_film(shown, instance, progress=progress)]
+        if films[0].steps != results.steps[typical]:  # the rules are not the agent where it saw something new
+            films = [make_film(agent, instance, progress=progress)]
+        if teacher is not None and teacher.name != agent.name:
+            films.append(make_film(teacher, instance, progress=progress))
+    except SurpassError as error:
+        return FilmPart((), f"There is nothing to watch: {error}.")
+    beside = f", beside {films[1].agent} on the same one" if len(films) > 1 else ""
+    size = f"n = {request.size:,}"
+    return FilmPart(
+        tuple(films),
+        f"The run on a typical instance: of {DRAWN} drawn at {size}, the one with the middle number of steps{beside}."
+        " Play it, or step through it; after a click on one of its buttons the arrow keys do that too.",
+    )

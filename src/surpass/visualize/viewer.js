@@ -1,0 +1,530 @@
+// The viewer: panels for one film or two in step, and the controls. Texts go into the page as texts, never as markup.
+
+const SPEEDS = [1, 2, 4, 8, 15, 30, 60, 120, 250, 500, 1000, 2500];
+const ROW = 22;
+
+function make(tag, options = {}, children = []) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(options)) {
+    if (name === "text") element.textContent = value;
+    else if (name === "class") element.className = value;
+    else element.setAttribute(name, value);
+  }
+  element.append(...children);
+  return element;
+}
+
+const ICONS = {
+  first: "M3 3h2.4v14H3zM17 3v14L7 10z",
+  back: "M14.5 3v14L5 10z",
+  play: "M5 2.5v15L17.5 10z",
+  pause: "M4.5 3h4v14h-4zM11.5 3h4v14h-4z",
+  on: "M5.5 3v14L15 10z",
+  last: "M14.6 3H17v14h-2.4zM3 3v14l10-7z",
+  slower: "M4 9h12v2H4z",
+  faster: "M9 4h2v5h5v2h-5v5H9v-5H4V9h5z",
+};
+
+/** A sign drawn by the page itself, since not every font has it. */
+function makeIcon(name) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("viewBox", "0 0 20 20");
+  svg.setAttribute("aria-hidden", "true");
+  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  path.setAttribute("d", ICONS[name]);
+  svg.append(path);
+  return svg;
+}
+
+function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+const isNarrow = () => window.matchMedia("(max-width: 760px)").matches;
+const plural = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
+
+/** One agent: its picture, its state in words, its listing and its trace. */
+class Panel {
+  constructor(film, number, inStep) {
+    this.film = film;
+    this.reel = new Reel(film);
+    this.lineOf = new Map();
+    film.listing.forEach((line, k) => line.rules.forEach((rule) => this.lineOf.set(rule, k)));
+    this.build(number, inStep);
+    this.stage = new Stage(this.canvas, this.reel);
+  }
+
+  build(number, inStep) {
+    const { film } = this;
+    this.count = make("span", { class: "count" });
+    this.badge = make("span", { class: "badge" });
+    this.canvas = make("canvas", { class: film.bars.length ? "stage tall" : "stage", role: "img" });
+    this.action = make("dd", { class: "action" });
+    this.facts = new Map();
+    const list = make("dl", { class: "facts" }, [make("div", {}, [make("dt", { text: "action" }), this.action])]);
+    const fact = (name) => {
+      const value = make("dd");
+      list.append(make("div", {}, [make("dt", { text: name }), value]));
+      this.facts.set(name, value);
+    };
+    if (film.calls) ["function", "previous action"].forEach(fact);
+    const isIdle = (slot) => film.names[slot] === "score" && !film.steps.changes.some((c) => c.some((part, k) => k % 2 === 0 && part === slot));
+    this.values = film.values.filter((slot) => !isIdle(slot));
+    this.values.forEach((slot) => fact(film.names[slot]));
+    this.gauges = film.gauges.map((gauge) => this.buildGauge(gauge));
+    const parts = [
+      make("header", {}, [
+        make("span", { class: `dot dot-${number}` }),
+        make("h2", { text: film.agent, title: film.agent }),
+        this.count,
+        this.badge,
+      ]),
+      ...film.notices.map((text) => make("p", { class: "notice", text })),
+      this.canvas,
+      ...this.gauges.map((gauge) => gauge.element),
+      list,
+    ];
+    if (film.calls) parts.push(this.buildStack());
+    this.detail = make("details", {}, [
+      make("summary", { text: "Program and steps" }),
+      make("div", { class: "detail" }, [this.buildListing(), this.buildTrace()]),
+    ]);
+    this.detail.open = !(isNarrow() && inStep);
+    this.detail.addEventListener("toggle", () => {
+      this.measure();
+      this.show(this.reel.at);
+    });
+    this.element = make("article", { class: "panel", "aria-label": film.agent }, [...parts, this.detail]);
+  }
+
+  buildGauge(gauge) {
+    const { film } = this, bars = film.bars.find((bar) => bar.name === gauge.bars);
+    const fill = make("i", { class: "fill" }), mark = make("i", { class: "mark" }), text = make("span", { class: "number" });
+    const element = make("div", { class: "gauge" }, [
+      make("span", { class: "name", text: gauge.name }),
+      make("span", { class: "frame" }, [fill, mark]),
+      text,
+    ]);
+    const sum = bars ? bars.values.reduce((a, b) => a + b, 0) : 0;
+    return { ...gauge, element, fill, mark, text, sum, markSlot: gauge.mark, levelSlot: gauge.level };
+  }
+
+  buildStack() {
+    this.stackTitle = make("h3");
+    this.stack = make("ol", { class: "stack", tabindex: "0", "aria-label": "open calls, the newest first" });
+    return make("div", { class: "calls" }, [this.stackTitle, this.stack]);
+  }
+
+  buildListing() {
+    const { film } = this;
+    this.lines = film.listing.map((line) =>
+      make("li", {}, [
+        make("code", { text: line.text }),
+        make("span", { class: "rules", text: line.rules.map((rule) => rule + 1).join("+") }),
+      ]),
+    );
+    const parts = [make("h3", { text: "Program" })];
+    if (this.lines.length) {
+      this.listing = make("ol", { class: "listing", tabindex: "0", "aria-label": "program" }, this.lines);
+      parts.push(this.listing);
+    }
+    if (film.note) parts.push(make("p", { class: "note", text: film.note }));
+    return make("div", { class: "program" }, film.listing.length || film.note ? parts : []);
+  }
+
+  buildTrace() {
+    this.rows = new Map();
+    this.space = make("div", { class: "space" });
+    this.space.style.height = `${(this.reel.length + 1) * ROW}px`;
+    this.trace = make("div", { class: "trace", tabindex: "0", role: "group", "aria-label": "steps" }, [this.space]);
+    this.trace.addEventListener("scroll", () => this.fillTrace());
+    return make("div", { class: "steps" }, [make("h3", { text: "Steps" }), this.trace]);
+  }
+
+  /** Take the sizes that its parts have on the page. */
+  measure() {
+    this.stage.readColours();
+    this.stage.measure();
+    this.traceHeight = this.trace.clientHeight || 240;
+    this.isLongListing = Boolean(this.listing) && this.listing.scrollHeight > this.listing.clientHeight;
+  }
+
+  /** Show a moment. */
+  show(moment) {
+    const { reel, film } = this;
+    reel.seek(moment);
+    const isOver = reel.at === reel.length;
+    setText(this.count, `step ${reel.at.toLocaleString("en")} of ${film.total.toLocaleString("en")}`);
+    setText(this.badge, isOver ? (reel.length < film.total ? "cut" : film.outcome) : "");
+    this.badge.className = `badge ${isOver ? (film.outcome === "solved" ? "good" : "bad") : ""}`;
+    setText(this.action, reel.told("action", "start"));
+    if (film.calls) {
+      setText(this.facts.get("function"), reel.told("function", "main"));
+      setText(this.facts.get("previous action"), reel.told("previous") || "none");
+      this.showStack();
+    }
+    for (const slot of this.values) setText(this.facts.get(film.names[slot]), reel.text(slot));
+    this.gauges.forEach((gauge) => this.showGauge(gauge));
+    this.showRule();
+    this.showTrace();
+    this.canvas.setAttribute("aria-label", this.describe());
+    this.element.dataset.step = reel.at;
+    this.stage.draw();
+  }
+
+  showGauge(gauge) {
+    const level = Number(this.reel.text(gauge.levelSlot)), mark = Number(this.reel.text(gauge.markSlot));
+    const full = Math.max(gauge.sum, level, mark) || 1;
+    gauge.fill.style.width = `${(100 * Math.max(0, level)) / full}%`;
+    gauge.mark.style.left = `${(100 * Math.max(0, mark)) / full}%`;
+    gauge.fill.className = level > mark ? "fill over" : "fill";
+    setText(gauge.text, `${level.toPrecision(3)} / ${mark.toPrecision(3)}`);
+  }
+
+  showStack() {
+    const { stack } = this.reel, shown = stack.slice(-40).reverse();
+    setText(this.stackTitle, `Call stack, depth ${stack.length}`);
+    this.stack.classList.toggle("empty", !stack.length);
+    while (this.stack.children.length > shown.length) this.stack.lastChild.remove();
+    while (this.stack.children.length < shown.length) this.stack.append(make("li"));
+    shown.forEach((text, k) => {
+      setText(this.stack.children[k], this.film.texts[text]);
+      this.stack.children[k].title = this.film.texts[text];
+    });
+  }
+
+  showRule() {
+    const rule = this.reel.rule, line = this.lines[this.lineOf.get(rule)];
+    this.element.dataset.rule = rule === null ? "" : rule;
+    if (this.lit === line) return;
+    if (this.lit) {
+      this.lit.classList.remove("lit");
+      this.lit.removeAttribute("aria-current");
+    }
+    this.lit = line;
+    if (!line) return;
+    line.classList.add("lit");
+    line.setAttribute("aria-current", "step");
+    if (this.isLongListing) keepInView(this.listing, line.offsetTop, line.offsetHeight);
+  }
+
+  showTrace() {
+    const top = Math.max(0, this.reel.at * ROW - (this.traceHeight - ROW) / 2);
+    this.trace.scrollTop = top;
+    this.fillTrace(top);
+  }
+
+  /** Keep only the rows of the trace that can be seen. */
+  fillTrace(top = this.trace.scrollTop) {
+    const last = Math.min(this.reel.length, Math.ceil((top + this.traceHeight) / ROW) + 2);
+    const first = Math.max(0, Math.min(Math.floor(top / ROW) - 2, last - Math.ceil(this.traceHeight / ROW) - 2));
+    for (const [at, row] of this.rows) {
+      if (at < first || at > last) {
+        row.remove();
+        this.rows.delete(at);
+      }
+    }
+    for (let at = first; at <= last; at += 1) {
+      let row = this.rows.get(at);
+      if (!row) {
+        row = this.buildStep(at);
+        row.style.top = `${at * ROW}px`;
+        this.rows.set(at, row);
+      }
+      row.classList.toggle("now", at === this.reel.at);
+      // In order, for those who hear the page.
+      this.space.append(row);
+    }
+  }
+
+  buildStep(at) {
+    const { film } = this;
+    if (at === 0) return make("div", { class: "step" }, [make("span", { class: "at", text: "0" }), make("code", { text: "start" })]);
+    const { action, changes } = film.steps, change = changes[at - 1], told = [];
+    for (let k = 0; k < change.length && told.length < 6; k += 2) {
+      told.push(`${film.names[change[k]]} = ${film.texts[change[k + 1]]}`);
+    }
+    return make("div", { class: "step" }, [
+      make("span", { class: "at", text: String(at) }),
+      make("code", { text: film.texts[action[at - 1]] }),
+      make("span", { class: "changes", text: told.join(", ") }),
+    ]);
+  }
+
+  /** The picture in words. */
+  describe() {
+    const { reel, film } = this;
+    const lists = film.lists.map((list) => {
+      const texts = Array.from({ length: Math.min(list.count, 50) }, (_, k) => reel.text(list.first + k));
+      return `${list.name} = ${texts.join(", ")}${list.count > 50 ? ", …" : ""}`;
+    });
+    const arrows = reel.arrows.map((arrow) => `${arrow.name} at ${arrow.at}`);
+    const level = film.level === null ? [] : [`${film.names[film.level]} = ${reel.text(film.level)}`];
+    return [`Step ${reel.at}`, ...lists, ...arrows, ...level].join("; ");
+  }
+}
+
+/** Scroll a box, and nothing around it, so that a part of it is in view. */
+function keepInView(box, top, height) {
+  if (top < box.scrollTop || top + height > box.scrollTop + box.clientHeight) {
+    box.scrollTop = top - (box.clientHeight - height) / 2;
+  }
+}
+
+/** The curves of progress of all films over their steps, with a line at the moment that is shown. */
+class Curves {
+  constructor(canvas, panels) {
+    this.canvas = canvas;
+    this.panels = panels;
+    this.series = panels.map(({ film }) =>
+      film.bracket ? [film.size, ...film.steps.bracket.map((b) => (b ? b[1] - b[0] + 1 : 0))] : film.steps.score,
+    );
+    const all = this.series.flatMap((values) => [values.reduce((a, b) => Math.min(a, b)), values.reduce((a, b) => Math.max(a, b))]);
+    this.low = Math.min(...all);
+    this.high = Math.max(...all);
+    this.length = Math.max(1, ...panels.map((panel) => panel.reel.length));
+    this.title = panels[0].film.bracket ? "positions left" : panels[0].film.scoreName.replaceAll("_", " ");
+  }
+
+  get isFlat() {
+    return !(this.high > this.low);
+  }
+
+  measure() {
+    [this.width, this.height] = fitCanvas(this.canvas);
+    const style = getComputedStyle(this.canvas);
+    this.font = style.fontFamily;
+    this.colours = Object.fromEntries(
+      ["agent-1", "agent-2", "faint"].map((name) => [name, style.getPropertyValue(`--surpass-${name}`).trim()]),
+    );
+  }
+
+  draw(moment) {
+    const { width, height } = this, pen = this.canvas.getContext("2d"), colour = (name) => this.colours[name];
+    pen.clearRect(0, 0, width, height);
+    const x = (at) => 4 + ((width - 8) * at) / this.length;
+    const y = (value) => height - 5 - ((height - 22) * (value - this.low)) / (this.high - this.low);
+    this.series.forEach((values, number) => {
+      pen.strokeStyle = colour(`agent-${number + 1}`);
+      pen.lineWidth = 2;
+      pen.setLineDash(number ? [6, 3] : []);
+      pen.beginPath();
+      const step = Math.max(1, Math.floor(values.length / (2 * width)));
+      for (let at = 0; at < values.length; at += step) {
+        if (at) pen.lineTo(x(at), y(values[at - step]));
+        pen.lineTo(x(at), y(values[at]));
+      }
+      pen.lineTo(x(values.length - 1), y(values[values.length - 1]));
+      pen.stroke();
+      const at = Math.min(moment, values.length - 1);
+      pen.fillStyle = pen.strokeStyle;
+      pen.beginPath();
+      pen.arc(x(at), y(values[at]), 4, 0, 7);
+      pen.fill();
+    });
+    pen.setLineDash([]);
+    pen.fillStyle = colour("faint");
+    pen.fillRect(x(moment) - 0.5, 14, 1, height - 16);
+    pen.font = `12px ${this.font}`;
+    pen.fillText(this.title, 2, 11);
+  }
+}
+
+/** A viewer in a page. */
+class Viewer {
+  constructor(root, films) {
+    this.root = root;
+    this.panels = films.map((film, k) => new Panel(film, k + 1, films.length > 1));
+    this.length = Math.max(...this.panels.map((panel) => panel.reel.length));
+    this.moment = 0;
+    this.isPlaying = false;
+    const pace = this.length / 12;
+    this.speed = Math.max(0, SPEEDS.findIndex((speed) => speed >= pace));
+    if (pace > SPEEDS[SPEEDS.length - 1]) this.speed = SPEEDS.length - 1;
+    this.build();
+    this.listen();
+    this.measure();
+  }
+
+  /** Take the sizes that everything has on the page, and show it. */
+  measure() {
+    this.panels.forEach((panel) => panel.measure());
+    this.curves.measure();
+    this.show();
+  }
+
+  build() {
+    const button = (label, icon, act) => {
+      const element = make("button", { type: "button", "aria-label": label, title: label }, [makeIcon(icon)]);
+      element.addEventListener("click", act);
+      return element;
+    };
+    const { film } = this.panels[0];
+    this.play = button("Play (space)", "play", () => this.toggle());
+    this.play.classList.add("play");
+    this.scrub = make("input", { type: "range", min: "0", max: String(this.length), value: "0", "aria-label": "Step" });
+    this.scrub.addEventListener("input", () => this.seek(Number(this.scrub.value)));
+    this.pace = make("output", { class: "pace" });
+    this.status = make("p", { class: "status", "aria-live": "polite" });
+    this.verdict = make("p", { class: "verdict", text: this.compare() });
+    this.curves = new Curves(make("canvas", { class: "curves", "aria-hidden": "true" }), this.panels);
+    const buttons = make("div", { class: "buttons" }, [
+      button("First step (home)", "first", () => this.seek(0)),
+      button("One step back (left)", "back", () => this.stepBy(-1)),
+      this.play,
+      button("One step on (right)", "on", () => this.stepBy(1)),
+      button("Last step (end)", "last", () => this.seek(this.length)),
+      make("span", { class: "speed" }, [
+        button("Slower (-)", "slower", () => this.changeSpeed(-1)),
+        this.pace,
+        button("Faster (+)", "faster", () => this.changeSpeed(1)),
+      ]),
+    ]);
+    this.controls = make("div", { class: "controls", role: "group", "aria-label": "Controls" }, [
+      ...(this.curves.isFlat ? [] : [this.curves.canvas]),
+      this.scrub,
+      buttons,
+      this.status,
+    ]);
+    this.root.replaceChildren(
+      make("p", { class: "about", text: `${film.task}, size ${film.size}: ${film.instance}` }),
+      ...(this.panels.length > 1 ? [this.verdict] : []),
+      make("div", { class: `panels panels-${this.panels.length}` }, this.panels.map((panel) => panel.element)),
+      this.controls,
+    );
+    this.root.setAttribute("tabindex", "0");
+    this.showPace();
+  }
+
+  /** What the first agent saves against the second, in a sentence. */
+  compare() {
+    if (this.panels.length < 2) return "";
+    const [a, b] = this.panels.map((panel) => panel.film);
+    const unsolved = [a, b].filter((film) => film.outcome !== "solved");
+    if (unsolved.length) return unsolved.map((film) => `${film.agent} ends with: ${film.outcome}.`).join(" ");
+    if (a.measure === "reward") {
+      const gain = a.score - b.score, words = `${a.agent} ends with ${a.score.toPrecision(4)}, ${b.agent} with ${b.score.toPrecision(4)}`;
+      return `${words}: ${gain === 0 ? "no difference" : `${Math.abs(gain).toPrecision(3)} ${gain > 0 ? "more" : "less"}`}.`;
+    }
+    const saved = b.total - a.total, words = `${a.agent} takes ${plural(a.total, "step")}, ${b.agent} ${plural(b.total, "step")}`;
+    if (saved === 0) return `${words}: no difference.`;
+    const share = b.total ? ` (${Math.round((100 * Math.abs(saved)) / b.total)} %)` : "";
+    return `${words}: ${plural(Math.abs(saved), "step")}${share} ${saved > 0 ? "saved" : "more"}.`;
+  }
+
+  listen() {
+    // In a page that shows other things too, keys are the page's until the viewer has the focus.
+    const isAlone = document.body.classList.contains("surpass-page");
+    (isAlone ? document : this.root).addEventListener("keydown", (event) => this.press(event));
+    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.measure());
+    new ResizeObserver(() => this.measure()).observe(this.root);
+    this.root.addEventListener("pointerdown", (event) => {
+      if (event.target === this.root) this.root.focus();
+    });
+  }
+
+  press(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const tag = event.target.tagName, isButton = tag === "BUTTON" || tag === "SUMMARY";
+    if (["SELECT", "TEXTAREA"].includes(tag) || (tag === "INPUT" && event.target !== this.scrub)) return;
+    const far = Math.max(10, Math.round(this.length / 20));
+    const acts = {
+      ArrowRight: () => this.stepBy(event.shiftKey ? far : 1),
+      ArrowLeft: () => this.stepBy(event.shiftKey ? -far : -1),
+      Home: () => this.seek(0),
+      End: () => this.seek(this.length),
+      "+": () => this.changeSpeed(1),
+      "=": () => this.changeSpeed(1),
+      "-": () => this.changeSpeed(-1),
+    };
+    if (!isButton) acts[" "] = () => this.toggle();
+    if (!acts[event.key]) return;
+    event.preventDefault();
+    acts[event.key]();
+  }
+
+  seek(moment) {
+    this.pause();
+    this.moment = Math.max(0, Math.min(moment, this.length));
+    this.show();
+  }
+
+  stepBy(steps) {
+    this.seek(this.moment + steps);
+  }
+
+  toggle() {
+    if (this.isPlaying) {
+      this.pause();
+      this.show();
+    } else this.start();
+  }
+
+  start() {
+    if (this.moment >= this.length) this.moment = 0;
+    this.isPlaying = true;
+    this.showPlay();
+    let before = performance.now(), owed = 0;
+    const tick = (now) => {
+      if (!this.isPlaying) return;
+      // A page that was hidden does not catch up at once.
+      owed += (Math.min(now - before, 250) / 1000) * SPEEDS[this.speed];
+      before = now;
+      const steps = Math.floor(owed);
+      owed -= steps;
+      if (steps > 0) {
+        this.moment = Math.min(this.moment + steps, this.length);
+        if (this.moment === this.length) this.pause();
+        this.show();
+      }
+      if (this.isPlaying) requestAnimationFrame(tick);
+    };
+    requestAnimationFrame(tick);
+  }
+
+  pause() {
+    this.isPlaying = false;
+    this.showPlay();
+  }
+
+  showPlay() {
+    this.play.firstChild.firstChild.setAttribute("d", ICONS[this.isPlaying ? "pause" : "play"]);
+    const label = this.isPlaying ? "Pause (space)" : "Play (space)";
+    this.play.setAttribute("aria-label", label);
+    this.play.title = label;
+    this.root.dataset.playing = String(this.isPlaying);
+  }
+
+  changeSpeed(by) {
+    this.speed = Math.max(0, Math.min(SPEEDS.length - 1, this.speed + by));
+    this.showPace();
+  }
+
+  showPace() {
+    setText(this.pace, `${SPEEDS[this.speed].toLocaleString("en")} ${SPEEDS[this.speed] === 1 ? "step" : "steps"}/s`);
+  }
+
+  show() {
+    this.panels.forEach((panel) => panel.show(this.moment));
+    if (!this.curves.isFlat) this.curves.draw(this.moment);
+    this.scrub.value = String(this.moment);
+    this.scrub.setAttribute("aria-valuetext", `step ${this.moment} of ${this.length}`);
+    this.root.dataset.step = this.moment;
+    if (!this.isPlaying) {
+      const done = this.panels.filter((panel) => panel.reel.at === panel.reel.length && panel.reel.length < this.length);
+      const ahead = done.map((panel) => `${panel.film.agent} is done, ${plural(this.moment - panel.reel.length, "step")} ago.`);
+      setText(this.status, [`Step ${this.moment.toLocaleString("en")} of ${this.length.toLocaleString("en")}.`, ...ahead].join(" "));
+    }
+  }
+}
+
+function startViewers() {
+  for (const root of document.querySelectorAll(".surpass-viewer")) {
+    const data = document.getElementById(`${root.id}-films`);
+    if (root.surpassViewer || !data) continue;
+    root.surpassViewer = new Viewer(root, JSON.parse(data.textContent));
+  }
+}
+
+if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", startViewers);
+else startViewers();

@@ -1,0 +1,236 @@
+"""What is shown while something is learned or takes long, without a terminal and on one of any width."""
+
+from __future__ import annotations
+
+import io
+import logging
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from rich.console import Console
+
+from surpass.cli import display, live
+from surpass.cli.display import Display, Teller, brief, clock
+from surpass.cli.live import RunView, sparkline
+from surpass.cli.progress import Progress
+from surpass.learning.methods import METHODS, POLICIES, new_learner
+from surpass.learning.outlook import AGREEMENT, STEPS, Compared, Outlook, RunState
+from surpass.tasks.registry import find_task
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock_at(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    for module in (display, live):
+        monkeypatch.setattr(module, "time", found)
+    monkeypatch.setattr(display, "is_terminal", lambda: False)
+    return found
+
+
+class Pretended:
+    """A learner that has 35 rounds, each of a million steps."""
+
+    task = find_task("sort-bubble")
+    recipe: ClassVar[dict[str, Any]] = {
+        "task": "sort-bubble",
+        "method": "rl+imitation",
+        "teacher": "insertion_sort",
+        "seed": 7,
+    }
+    rounds = 0
+
+    def outlook(self, curve: Mapping[str, float]) -> Outlook:
+        compared = (Compared(20, curve["mean_steps"], 211.3),) if curve else ()
+        return Outlook(
+            measure=STEPS,
+            doing="stage 2 of 3, sizes 5 to 20",
+            done=self.rounds,
+            expected=35,
+            work=1_000_000 * self.rounds,
+            compared=compared,
+        )
+
+
+def line(number: int, solved: float, steps: float, size: int = 20) -> dict[str, float]:
+    return {"round": number, "size": size, "solved": solved, "mean_steps": steps}
+
+
+def learn_some(view: RunView, clock_at: Clock, **more: Any) -> Pretended:
+    """Let a view see five rounds of two seconds each; the best is the fourth, the second solved less."""
+    learner = Pretended()
+    curves: list[Mapping[str, float]] = []
+    view(RunState(learner, Path("runs/mine"), curves, 0, more.get("minutes")))
+    for number, (solved, steps, size) in enumerate(
+        [(0.2, 90.0, 10), (0.5, 200.0, 20), (1.0, 230.0, 20), (1.0, 205.5, 20), (1.0, 207.25, 20)], 1
+    ):
+        clock_at.now += 2
+        learner.rounds = number
+        curves.append(line(number, solved, steps, size))
+        view(RunState(learner, Path("runs/mine"), curves, 0, more.get("minutes")))
+    return learner
+
+
+def picture(view: Display, width: int) -> str:
+    console = Console(width=width, file=io.StringIO(), record=True, legacy_windows=False)
+    console.print(view.draw())
+    shown = console.export_text()
+    assert max(map(len, shown.splitlines())) <= width
+    return shown
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_the_view_of_a_run_says_what_a_person_wants_to_know(width: int, clock_at: Clock) -> None:
+    view = RunView()
+    learn_some(view, clock_at)
+    lines = picture(view, width).splitlines()
+    assert any(one.split() == ["solved", "100.0%"] for one in lines)
+    assert any(set(one.strip()) == set("━─") for one in lines)
+    shown = " ".join(" ".join(lines).split())
+    for part in (
+        "sort-bubble by rl+imitation from insertion_sort, seed 7",
+        "runs/mine",
+        "stage 2 of 3, sizes 5 to 20",
+        "round 5 of 35 0:10, about 1:00 left",
+        "solved 100.0%",
+        "steps at n = 20 207.25 (teacher 211.30)",
+        "best so far 205.50 in round 4",
+        "steps per second 500 k",
+        "mean steps, 200.00 to 207.25 in 4 rounds",
+    ):
+        assert part in shown
+    assert any(bar in shown for bar in live.BARS)
+
+
+def test_before_the_first_round_it_says_what_is_going_on(clock_at: Clock) -> None:
+    view = RunView()
+    assert "loading" in picture(view, 80)
+    view(RunState(Pretended(), Path("runs/mine"), [], 0, None))
+    shown = picture(view, 80)
+    assert "round 0 of 35" in shown
+    assert "in the first round" in shown
+    view._is_drawn = True
+    view.hear("compiling what sort-bubble needs; this is done once and can take a minute", is_warning=False)
+    assert "compiling what sort-bubble needs" in picture(view, 80)
+    learn_some(view, clock_at)
+    assert "compiling" not in picture(view, 80)
+
+
+def test_while_it_is_scored_the_view_says_so(clock_at: Clock) -> None:
+    view = RunView()
+    learner = learn_some(view, clock_at)
+    view(RunState(learner, Path("runs/mine"), [line(5, 1.0, 207.25)], 0, None, "scoring it, n=100", 30, 200))
+    shown = picture(view, 80)
+    assert "scoring it, n=100: 30 of 200" in shown
+    assert "left" not in shown
+
+
+def test_the_time_that_is_set_bounds_the_time_left(clock_at: Clock) -> None:
+    view = RunView()
+    learn_some(view, clock_at, minutes=0.5)
+    assert view.pace.left == pytest.approx(20)
+    assert view.pace.per_second == pytest.approx(500_000)
+
+
+def test_lines_without_a_terminal_come_at_a_calm_pace(clock_at: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    view = RunView()
+    learner = Pretended()
+    curves: list[Mapping[str, float]] = []
+    view(RunState(learner, Path("runs/mine"), curves, 0, None))
+    for number in range(1, 2001):
+        clock_at.now += 0.1
+        learner.rounds = number
+        curves.append(line(number, 1.0, 200.0))
+        view(RunState(learner, Path("runs/mine"), curves, 0, None))
+    view(RunState(learner, Path("runs/mine"), curves, 0, None, "scoring it"))
+    told = capsys.readouterr().err.splitlines()
+    assert told[0].startswith("round 1 of 35: stage 2 of 3, sizes 5 to 20, solved 100.0%, steps at n = 20 200.00")
+    assert 20 < len(told) < 60
+    assert told[-1] == "scoring it, 3:20"
+
+
+def test_a_run_that_is_taken_up_says_where(clock_at: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    view = RunView()
+    learner = Pretended()
+    learner.rounds = 2
+    view(RunState(learner, Path("runs/mine"), [line(1, 1.0, 9.0), line(2, 1.0, 8.0)], 2, None))
+    assert capsys.readouterr().err.startswith("going on after round 2: sort-bubble by rl+imitation")
+
+
+@pytest.mark.parametrize(("task", "method"), [(task, method) for task in ("search", "sort-full") for method in METHODS])
+def test_every_learner_tells_of_itself(task: str, method: str) -> None:
+    of_task = find_task(task)
+    if of_task.interface.is_full_view and method == "improvement":
+        return
+    policies = POLICIES if method.startswith("rl") and not of_task.interface.is_full_view else [None]
+    for policy in policies:
+        learner = new_learner(of_task, method, settings={"policy": policy} if policy else None)
+        outlook = learner.outlook({})
+        assert outlook.done == 0
+        assert outlook.expected or outlook.ends
+        assert outlook.unit in ("steps", "programs")
+
+
+def test_a_learner_is_set_beside_its_teacher_on_the_same_instances() -> None:
+    learner = new_learner(find_task("search"), "rl", settings={"policy": "network"})
+    column = learner.outlook({}).measure.column
+    (compared,) = learner.outlook({"size": 20, column: 9.5, "solved": 1.0}).compared
+    assert compared.size == 20
+    assert compared.teachers is not None
+    assert 3 < compared.teachers < 9
+    assert new_learner(find_task("search"), "imitation").outlook({}).measure is AGREEMENT
+
+
+def test_a_sparkline_has_the_ends_and_fits() -> None:
+    assert sparkline([1, 2, 3, 4, 5, 6, 7, 8], 20) == live.BARS
+    assert sparkline([5, 5], 10) == "▁▁"
+    assert len(sparkline(list(range(1000)), 60)) == 60
+    assert sparkline([float("nan")], 10) == ""
+
+
+def test_times_and_rates_are_brief() -> None:
+    assert [clock(s) for s in (7.4, 750, 3723)] == ["0:07", "12:30", "1:02:03"]
+    assert [brief(n) for n in (87, 12_345, 1_923_456, 2.5e9)] == ["87", "12.3 k", "1.92 M", "2.5 G"]
+
+
+def test_what_the_package_says_goes_into_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(display, "is_terminal", lambda: True)
+    monkeypatch.setattr(Progress, "_show", lambda self: None)
+    said = io.StringIO()
+    monkeypatch.setattr("sys.stderr", said)
+    with Progress() as progress:
+        for level, text in ((logging.INFO, "compiling"), (logging.WARNING, "take care")):
+            Teller().emit(logging.LogRecord("surpass", level, "", 0, text, None, None))
+        progress("runs", 3, 9)
+        assert "3 of 9" in picture(progress, 80)
+    assert said.getvalue() == "surpass: take care\n"
+    Teller().emit(logging.LogRecord("surpass", logging.INFO, "", 0, "compiling", None, None))
+    assert said.getvalue().endswith("surpass: compiling\n")
+
+
+def test_work_of_under_two_seconds_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress() as progress:
+        for k in range(100):
+            progress("runs", k, 100)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_long_work_shows_itself_while_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = threading.Event()
+    monkeypatch.setattr(display, "is_terminal", lambda: True)
+    monkeypatch.setattr(Progress, "patience", 0.01)
+    monkeypatch.setattr(Progress, "_show", lambda self: drawn.set())
+    with Progress():
+        assert drawn.wait(60)

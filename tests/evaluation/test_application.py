@@ -1,0 +1,96 @@
+"""`apply`: results as the task's signature says, values as they were written, and nothing where it is not solved."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import surpass
+from surpass.cli.main import app
+from surpass.errors import DataFileError, InstanceError
+
+
+def test_lists_come_back_in_order_as_they_were_written(tmp_path: Path) -> None:
+    path = tmp_path / "lists.csv"
+    path.write_text("5,2,9,1\n\n1e3 0.5 -2 1.50 123456789012345678901234567890\n3,3.0,2,,,\n7\n")
+    found = surpass.apply("teacher:insertion_sort", path)
+    assert [row.place for row in found.rows] == ["line 1", "line 3", "line 4", "line 5"]
+    assert [row.result for row in found.rows] == [
+        {"list": ["1", "2", "5", "9"]},
+        {"list": ["-2", "0.5", "1.50", "1e3", "123456789012345678901234567890"]},
+        {"list": ["2", "3", "3.0"]},
+        {"list": ["7"]},
+    ]
+    assert found.unsolved == ()
+
+
+def test_steps_are_those_of_an_evaluation_on_the_same_lists() -> None:
+    lists = np.random.default_rng(0).integers(0, 9, (20, 7))
+    found = surpass.apply("teacher:bubble_sort", lists)
+    instances = [surpass.find_task("sort-bubble").read_parts([one])[0] for one in lists.tolist()]
+    steps = [int(surpass.run(surpass.find_teacher("bubble_sort"), one).steps[0]) for one in instances]
+    assert [row.steps for row in found.rows] == steps
+    assert [row.result for row in found.rows] == [{"list": sorted(one)} for one in lists.tolist()]
+
+
+def test_a_search_gives_a_position_or_none() -> None:
+    found = surpass.apply("teacher:bracket_search", [([1, 3, 5, 9], 5), ([1, 3], 4), "0.5,2.5:2.5"])
+    assert found.results == [{"answer": 2}, {"answer": None}, {"answer": 1}]
+    assert [row["answer"] for row in csv.DictReader(io.StringIO(found.as_csv()))] == ["2", "none", "1"]
+
+
+def test_a_knapsack_gives_what_is_chosen_with_its_weight_and_value() -> None:
+    (result,) = surpass.apply("teacher:depth_first", ["0.25,0.5,0.125:0.5,0.75,0.25:0.625"], limit="100n").results
+    assert result == {"chosen": [1, 2], "sum of weights": 0.625, "sum of values": 1.0, "value": 1.0}
+
+
+def test_what_is_not_solved_has_no_result_and_says_why() -> None:
+    found = surpass.apply("teacher:bubble_sort", [[3, 1, 2], [1, 2]], limit="1")
+    assert [row.is_solved for row in found.rows] == [False, True]
+    assert found.results == [None, {"list": [1, 2]}]
+    assert "1 list not, the first at list 0: step limit" in found.summary
+    assert json.loads(json.dumps(found.as_json()))["solved"] == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [("1,,2", "line 2: a number is missing"), (",1", "line 2: a number is missing"), ("1,x", "line 2: 'x' is not a")],
+)
+def test_a_bad_line_is_refused_with_its_place(line: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "lists.csv"
+    path.write_text(f"1,2\n{line}\n")
+    with pytest.raises(DataFileError, match=said):
+        surpass.apply("teacher:bubble_sort", path)
+
+
+@pytest.mark.parametrize("one", [[1, None], [1, float("nan")], [True, 2], 7, ["a"]])
+def test_what_is_no_list_of_numbers_is_refused(one: object) -> None:
+    with pytest.raises(InstanceError, match="list 0"):
+        surpass.apply("teacher:bubble_sort", [one])
+
+
+def test_a_column_of_numbers_is_pointed_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "column.csv"
+    path.write_text("3\n1\n2\n")
+    with caplog.at_level(logging.WARNING, "surpass"):
+        assert len(surpass.apply("teacher:bubble_sort", path).rows) == 3
+    assert "one number on each of its 3 lines" in caplog.text
+
+
+def test_the_command_writes_a_file_and_ends_with_1_if_something_is_unsolved(tmp_path: Path) -> None:
+    data, out = tmp_path / "in.csv", tmp_path / "out.csv"
+    data.write_text("3,1,2\n1,2\n")
+    words = ["apply", "teacher:bubble_sort", "--data", str(data), "--out", str(out)]
+    ended = CliRunner().invoke(app, words)
+    assert ended.exit_code == 0, ended.output
+    assert "solved 2 of 2 lists" in ended.output
+    assert out.read_text().splitlines()[1].endswith('"1,2,3"')
+    assert CliRunner().invoke(app, [*words, "--limit", "1"]).exit_code == 1
+    assert out.read_text().splitlines()[1] == "line 1,no,step limit,1,"

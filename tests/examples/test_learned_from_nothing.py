@@ -1,0 +1,102 @@
+"""A task of one's own that declares no settings is learned from nothing, and what is wrong is said early."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import surpass
+from surpass.agents import as_task
+from surpass.evaluation.scores import evaluate
+from surpass.learning.derived import derived_settings, usual_policy
+from surpass.learning.methods import new_learner
+from surpass.programs.export import find_obstacle
+from surpass.tasks.registry import PAPER_TASKS, find_task
+from surpass.tasks.user_file import forget_task_file
+
+FOLDER = Path(__file__).parents[2] / "examples"
+NAMES = ("minimum", "pair_sum", "partition", "reverse", "last_position", "dutch_flag")
+
+
+def test_sizes_begin_small_and_double() -> None:
+    task = as_task(FOLDER / "dutch_flag.py")
+    assert usual_policy(task) == "table"
+    assert derived_settings(task, "table")["stages"] == "2-4 2-8 2-20"
+    assert derived_settings(task, "network")["wrong_cost"] == 2.0
+    recipe = new_learner(task, "rl").recipe
+    assert recipe["policy"] == "table"
+    assert recipe["stages"] == "2-4 2-8 2-20"
+
+
+@pytest.mark.parametrize("name", [task.name for task in PAPER_TASKS if not task.interface.is_full_view])
+def test_the_packages_own_tasks_say_themselves_how_they_are_learned(name: str) -> None:
+    task = find_task(name)
+    recipe = new_learner(task, "rl").recipe
+    assert {key: recipe[key] for key in task.learning["rl"]} == dict(task.learning["rl"])
+    assert recipe["policy"] == task.learning["rl"].get("policy", "network")
+
+
+def test_derived_settings_solve_an_example(tmp_path: Path) -> None:
+    small = {"episodes": 1024, "updates": 40, "mending": 1}
+    run = surpass.learn(FOLDER / "dutch_flag.py", "rl", out=tmp_path / "run", score_sizes=[5, 30], settings=small)
+    assert run.scores is not None
+    assert [row.solved for row in run.scores.rows] == [1.0, 1.0]
+
+
+def test_a_time_that_is_up_leaves_what_was_learned_so_far(tmp_path: Path) -> None:
+    words = {"out": tmp_path / "run", "score_sizes": [3, 5], "episodes": 64}
+    run = surpass.learn(FOLDER / "dutch_flag.py", "rl", minutes=1e-9, **words)
+    assert run.agent is not None
+    assert not run.is_finished
+    assert len(run.curves) == 1
+    assert surpass.find_agent(str(tmp_path / "run")).task.name == "dutch-flag"
+
+
+def one_pass(seen: dict[str, Any]) -> str:
+    if seen["at ? high"] == ">":
+        return "Done()"
+    return {0: "Swap(1)", 1: "Move(+1)", 2: "Swap(2)"}[seen["A[at]"]]
+
+
+def test_a_function_is_shown_checked_and_exported_as_any_agent() -> None:
+    agent = surpass.agent(one_pass, task=FOLDER / "dutch_flag.py", observation="named")
+    program = surpass.program(agent)
+    assert len(program.rules) == 4
+    assert surpass.check(program, up_to=4, instances=2, sizes=[10], effort=100).passed
+    assert "def dutch_flag(" in surpass.export(agent, "python").source
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_example_declares_no_settings_and_can_be_exported(name: str) -> None:
+    task = as_task(FOLDER / f"{name}.py")
+    assert not task.learning
+    assert find_obstacle(task) == ""
+
+
+def test_what_cannot_be_exported_is_said_when_the_file_is_loaded(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path, text = tmp_path / "unexported.py", (FOLDER / "minimum.py").read_text()
+    old = "state.registers[R.v2] = state.registers[R.v1]"
+    new = "state.registers[R.v2] = state.registers[R.v1] ** 1"
+    path.write_text(
+        text.replace(old, new).replace('name="minimum"', 'name="unexported"').replace("def scan", "def scan_again")
+    )
+    with caplog.at_level(logging.WARNING, "surpass"):
+        as_task(path)
+    forget_task_file(path)
+    assert "kernel 'keep' cannot be exported: 'state.registers[R.v1] ** 1' is not in the part" in caplog.text
+    assert "(unexported.py, line 54)" in caplog.text
+
+
+def test_steps_are_compared_where_both_solve_and_late_sizes_are_left_out() -> None:
+    hasty = surpass.agent(lambda _: "Found(1)", task="search", name="hasty")
+    found = evaluate(hasty, sizes=[4, 8], instances=50, against="teacher:binary_search", seconds=0.0)
+    (row,) = found.rows
+    assert found.left_out == (8,)
+    assert 0 < row.difference_count == round(row.solved * 50) < 50
+    assert "only where both solve the instance" in str(found)
+    assert "left out for want of time: n=8" in str(found)

@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from PIL import Image
+
+import surpass
+from surpass.errors import SettingError, SurpassError
+from surpass.pictures.plan import named_registers, plan_of
+from surpass.programs.program import Function, Place, Program, Rule
+from surpass.visualize.film import MOST_SIZE, make_film
+from surpass.visualize.terminal import play_films
+from surpass.visualize.viewer import viewer_fragment
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def test_a_film_holds_what_a_trace_tells() -> None:
+    agent = surpass.find_agent("teacher:quick_sort")
+    film, trace = make_film(agent, "5,2,9,1,7"), surpass.trace(agent, "5,2,9,1,7")
+    assert [move.action for move in film.moves] == [step.action for step in trace.steps]
+    depth = 0
+    for move, step in zip(film.moves, trace.steps, strict=True):
+        assert depth == step.depth, "as many calls are open as the trace says"
+        depth = move.kept + len(move.opened)
+    *_, (texts, _) = film.moments()
+    assert texts[:5] == ["1", "2", "5", "7", "9"]
+    assert film.steps == len(trace.steps)
+
+
+def test_open_calls_are_told_in_words() -> None:
+    film = make_film(surpass.find_agent("teacher:quick_sort"), "2,1")
+    first = film.moves[0]
+    assert first.opened == ("main: FunctionCall(1, 3, 4, 3, 4, 4) into v4; v1 = 0, v2 = 1, v3 = 0, v4 = 1",)
+    assert (first.function, first.previous) == ("function 1", "")
+
+
+def test_the_bracket_closes_on_the_query() -> None:
+    film = make_film(surpass.find_agent("teacher:bracket_search"), "1,3,5,7,9,11,13,15:11")
+    widths = [8, *(move.bracket[1] - move.bracket[0] + 1 if move.bracket else 0 for move in film.moves)]
+    assert widths == sorted(widths, reverse=True)
+    assert film.moves[-1].bracket == (5, 5)
+
+
+def test_rules_of_a_teacher_do_what_it_did() -> None:
+    agent = surpass.find_agent("teacher:insertion_sort")
+    film = make_film(agent, "3,1,2,5,4")
+    program = film.listing.program
+    assert isinstance(program, Program)
+    placed = [program.rules[move.rule] for move in film.moves if move.rule is not None]
+    actions = agent.task.interface.actions
+    assert [str(actions[rule.action]) for rule in placed] == [move.action for move in film.moves]
+
+
+def test_a_loop_is_said_to_be_one() -> None:
+    task = surpass.find_task("sort-bubble")
+    always = Rule((), task.interface.parse_action("MoveVar(1, +1)"))
+    looping = Program("looping", task, (Function((), (Place((), (always,)),)),))
+    film = make_film(looping, "2,1,3")
+    assert film.outcome == "loop"
+    assert film.steps == 90, "the limit, as evaluate counts it"
+    assert len(film.moves) == 3
+    assert film.notices == ("After 3 steps everything is as it was before: from here on the run repeats itself.",)
+
+
+def test_an_agent_without_an_answer_has_a_film_without_a_step() -> None:
+    film = make_film(Program("speechless", surpass.find_task("sort-bubble"), ()), "2,1")
+    assert (film.outcome, film.moves) == ("no action", ())
+    assert viewer_fragment([film], element_id="still")
+
+
+@pytest.mark.parametrize(
+    ("task", "positions", "values"),
+    [
+        ("sort-bubble", ["v1", "v2", "v3", "v4"], ["in_order"]),
+        ("search", ["v1", "v2", "v3", "v4"], ["answer", "score"]),
+        ("knapsack", ["i"], []),
+        ("minimum.py", ["v1", "v2"], ["answer", "score"]),
+        ("pair_sum.py", ["low", "high"], ["found", "score"]),
+        ("partition.py", ["i", "j"], ["score"]),
+    ],
+)
+def test_positions_and_values_come_from_the_declaration(task: str, positions: list[str], values: list[str]) -> None:
+    from surpass.agents import as_task
+
+    plan = plan_of(as_task(str(EXAMPLES / task) if task.endswith(".py") else task), 4)
+    assert [plan.names[slot] for slot in plan.positions] == positions
+    assert [plan.names[slot] for slot in plan.values] == values
+
+
+def test_operands_that_name_no_registers_are_not_taken_for_some() -> None:
+    knapsack, quick = surpass.find_task("knapsack"), surpass.find_task("sort-quick")
+    assert named_registers(knapsack) == set()
+    assert named_registers(quick) == set(quick.memory.registers)
+
+
+@pytest.mark.parametrize(
+    ("drawing", "says"),
+    [
+        (surpass.Drawing(positions=("v9",)), "draws 'v9', which is none of its registers"),
+        (surpass.Drawing(level="q"), "draws 'q', which is none of its items"),
+        (surpass.Drawing(flags=("taken",)), "draws 'taken', which is none of its lists"),
+    ],
+)
+def test_a_drawing_of_what_is_not_there_is_refused(drawing: surpass.Drawing, says: str) -> None:
+    from dataclasses import replace
+
+    with pytest.raises(SurpassError, match=says):
+        replace(surpass.find_task("sort-bubble"), drawing=drawing)
+
+
+def test_a_gif_shows_the_first_and_the_last_moment(tmp_path: Path) -> None:
+    seen = surpass.watch("teacher:insertion_sort", "3,1,2", against="teacher:bubble_sort")
+    seen.write(tmp_path / "run.gif")
+    with Image.open(tmp_path / "run.gif") as image:
+        longest = max(len(film.moves) for film in seen.films)
+        assert image.n_frames == longest + 1  # type: ignore[attr-defined]
+        assert image.size == (960, 300)
+
+
+def test_an_svg_is_well_formed_and_holds_markup_as_text(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    seen = surpass.watch("teacher:depth_first", size=4)
+    nasty = "<b>&\x00"
+    seen = replace(seen, films=tuple(replace(film, agent=nasty) for film in seen.films))
+    root = ElementTree.fromstring(seen.to_svg())
+    texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert "<b>&�" in texts
+    assert any(text and "solved" in text for text in texts)
+
+
+def test_films_are_printed_where_the_output_is_no_terminal() -> None:
+    out = io.StringIO()
+    play_films(surpass.watch("teacher:binary_search", "1,3,5,7:5").films, file=out)
+    assert "rule " in out.getvalue()
+    assert "▲ v1" in out.getvalue()
+    assert "solved" in out.getvalue()
+
+
+def test_a_notebook_shows_the_viewer_in_a_frame_of_its_own() -> None:
+    shown = surpass.watch("teacher:insertion_sort", [3, 1, 2])._repr_html_()
+    assert shown.startswith("<iframe")
+    assert 'sandbox="allow-scripts"' in shown
+    assert "<script" not in shown, "the page inside is escaped"
+
+
+def test_too_many_values_are_shown_as_fewer_and_it_is_said() -> None:
+    seen = surpass.watch("teacher:linear_search", size=100_000, listing=False)
+    assert seen.films[0].plan.size == 1000
+    assert "100,000 values are more than a screen has columns, so this shows 1,000" in str(seen)
+
+
+def test_an_instance_that_is_too_large_is_refused() -> None:
+    written = ",".join(map(str, range(MOST_SIZE + 1)))
+    with pytest.raises(SettingError, match=r"a picture shows up to 2,000 values"):
+        surpass.watch("teacher:insertion_sort", written)
+
+
+@pytest.mark.parametrize("name", ["1x", "", "a b", 'a"b'])
+def test_an_element_needs_an_id_that_cannot_break_out(name: str) -> None:
+    films = surpass.watch("teacher:insertion_sort", "2,1", listing=False).films
+    with pytest.raises(SettingError, match="the element's id"):
+        viewer_fragment(films, element_id=name)
+
+
+def run_command(monkeypatch: pytest.MonkeyPatch, *options: str) -> object:
+    """Run `surpass watch` on insertion sort, and return its exit code."""
+    from surpass.cli.main import main
+
+    monkeypatch.setattr(sys, "argv", ["surpass", "watch", "teacher:insertion_sort", *options])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return ended.value.code
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--instance", "5,two,9"], "'two' is not a number"),
+        (["--size", "1000000", "--out", "run.gif"], "a picture of 1,000,000 values would show nothing"),
+        (["--size", "1000000", "--terminal"], "a picture of 1,000,000 values would show nothing"),
+        (["--size", "0"], "size"),
+        (["--out", "missing/run.html"], "cannot be written"),
+        (["--out", "run.mp4"], "must end with .html, .gif or .svg"),
+        (["--against", "teacher:binary_search"], "teacher:binary_search works on search, not on sort-bubble"),
+        (["--data", "nowhere"], "unknown distribution"),
+        (["--terminal", "--out", "run.gif"], "do not go together"),
+        (["--speed", "0"], "speed"),
+    ],
+)
+def test_bad_input_is_refused_in_one_sentence(
+    options: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run_command(monkeypatch, *options) == 2
+    told = capsys.readouterr().err.strip().splitlines()
+    assert len(told) == 1
+    assert says in told[0]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_writes_a_page_and_says_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_command(monkeypatch, "--instance", "3,1,2", "--no-listing")
+    told = capsys.readouterr().out
+    assert "solved after 6 steps" in told
+    assert "trace.html: " in told
+    assert "browser" not in told, "nobody sits at a terminal"
+    assert (tmp_path / "trace.html").read_text(encoding="utf-8").startswith("<!doctype html>")

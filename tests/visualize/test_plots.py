@@ -1,0 +1,210 @@
+"""Plots of one's own runs and of agents against the size: what is drawn, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import surpass
+from surpass.errors import SurpassError
+from surpass.evaluation.scores import evaluate
+from surpass.visualize.charts import MOST_LINES, Chart, Line, inline_svg, render_charts
+from surpass.visualize.plots import Plot, plot
+from tests.visualize.made_runs import call, write_run, write_sweep
+
+
+def line_of(made: Plot, label: str, chart: int = 0) -> Line:
+    (found,) = [line for line in made.charts[chart].lines if line.label == label]
+    return found
+
+
+# By learning
+
+
+def test_a_run_is_drawn_over_its_steps_with_its_teachers_level(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "first")
+    made = plot(run)
+    assert [chart.y_label for chart in made.charts] == ["mean steps at n = 50", "share solved"]
+    own = line_of(made, str(run))
+    assert (own.x.tolist(), own.y.tolist()) == ([5e5, 1e6, 1.5e6], [30, 20, 10])
+    assert made.charts[0].x_unit == 1e6
+    level = evaluate("teacher:binary_search", sizes=[50], instances=200).rows[0].mean_steps
+    assert line_of(made, "binary_search (teacher)").y.tolist() == [level, level]
+    assert line_of(made, str(run), 1).y.tolist() == [0.75, 1, 1]
+
+
+def test_runs_lie_over_each_other_and_an_agent_without_curves_is_a_level(tmp_path: Path) -> None:
+    first, second = write_run(tmp_path / "a"), write_run(tmp_path / "b", (9.0, 8.0, 7.0))
+    made = plot(first, str(second), "teacher:bracket_search")
+    assert [line.label for line in made.charts[0].lines] == [
+        str(first),
+        str(second),
+        "binary_search (teacher)",
+        "bracket_search (teacher)",
+    ]
+    assert len({line.colour for line in made.charts[0].lines[:2]}) == 2
+
+
+def test_the_teacher_of_a_run_follows_the_sizes_that_it_grew_through(tmp_path: Path) -> None:
+    made = plot(write_run(tmp_path / "grown", sizes=(5, 5, 50)))
+    level = line_of(made, "binary_search (teacher)").y
+    rows = evaluate("teacher:binary_search", sizes=[5, 50], instances=200).rows
+    assert level.tolist() == [rows[0].mean_steps, rows[0].mean_steps, rows[1].mean_steps]
+    assert made.charts[0].y_label == "mean steps, while sizes grow"
+
+
+def test_a_sweep_is_the_mean_over_its_seeds_with_the_interval(tmp_path: Path) -> None:
+    made = plot(write_sweep(tmp_path / "sweep"))
+    three, two = made.charts[0].lines[:2]
+    assert (three.label, two.label) == ("learning_rate=0.01 (3 seeds)", "learning_rate=0.001 (2 seeds)")
+    assert three.y.tolist() == [31, 21, 11]
+    assert two.y.tolist() == [33.5, 23.5, 13.5]
+    assert three.low is not None
+    assert three.low[0] == pytest.approx(31 - 4.3027 * 1 / np.sqrt(3), rel=5e-3)
+    assert any("95 %" in note for note in made.notes)
+
+
+def test_any_column_of_the_curves_can_be_drawn(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    made = plot(run, columns=["solved", "mean_reward"])
+    assert [chart.title for chart in made.charts] == ["Share solved", "Mean reward"]
+    with pytest.raises(SurpassError, match="unknown column 'loss'; known: updates, steps, size, solved, mean_steps"):
+        plot(run, columns=["loss"])
+
+
+def test_of_very_many_settings_those_that_ended_best_are_drawn(tmp_path: Path) -> None:
+    runs = [write_run(tmp_path / f"r{k:02d}", (9.0, 8.0, float(k))) for k in range(MOST_LINES + 2)]
+    made = plot(*runs)
+    drawn = [line.label for line in made.charts[0].lines if line.role == "learned"]
+    assert drawn == [str(run) for run in runs[:MOST_LINES]]
+    assert made.notes == (f"The {MOST_LINES} of {MOST_LINES + 2} settings that ended best.",)
+
+
+# By size
+
+
+def test_agents_are_drawn_against_the_size_with_the_papers() -> None:
+    made = surpass.plot("zoo:search/improvement-binary_search", "teacher:bracket_search", sizes=[10, 100, 1000])
+    chart, ratio = made.charts
+    roles = {line.label.partition(", n^")[0]: line.role for line in chart.lines}
+    assert roles == {
+        "zoo:search/improvement-binary_search": "learned",
+        "the paper's rl + imitation": "paper",
+        "bracket_search": "teacher",
+        "binary_search": "teacher",
+    }
+    assert chart.log_x
+    assert chart.log_y
+    (paper,) = [line for line in chart.lines if line.role == "paper"]
+    assert (paper.x.tolist(), paper.y.tolist()) == ([10, 100, 1000], [2.6, 10.6, 85.8])
+    assert "one query in four is not in the list" in made.notes[0]
+    first, teacher = (next(line for line in chart.lines if line.label.startswith(name)) for name in ("zoo", "bracket"))
+    assert ratio.lines[0].y.tolist() == pytest.approx((first.y / teacher.y).tolist())
+
+
+def test_a_teacher_alone_stands_beside_the_papers_of_itself() -> None:
+    made = plot("teacher:binary_search", sizes=[10, 100])
+    assert [(line.role, line.label.partition(",")[0]) for line in made.charts[0].lines] == [
+        ("teacher", "binary_search"),
+        ("paper", "the paper's binary search"),
+    ]
+
+
+# Pictures
+
+
+def chart(label: str = "a line") -> Chart:
+    x = np.array([1.0, 10.0, 100.0])
+    lines = (Line(label, x, 2 * x, x, 3 * x), Line("other", x, x, role="teacher"), Line("p", x, x + 1, role="paper"))
+    return Chart("Some title", "size", "steps", lines, log_x=True, log_y=True, marks=True)
+
+
+@pytest.mark.parametrize(("kind", "begins"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
+def test_pictures_are_of_their_kind_and_drawn_again_the_same(kind: str, begins: bytes, tmp_path: Path) -> None:
+    made = Plot("t", (chart(), chart()), ("A note that stands at the foot. " * 9,))
+    paths = [tmp_path / f"{name}.{kind}" for name in ("a", "b")]
+    for path in paths:
+        made.write(path)
+    assert paths[0].read_bytes().startswith(begins)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+def test_what_looks_like_formulas_or_markup_is_drawn_as_text() -> None:
+    hostile = "$x^2$ <script>alert(1)</script> & _hidden"
+    assert render_charts("png", [chart(hostile)])
+    svg = inline_svg(chart(hostile), name="one")
+    texts = "".join(ElementTree.fromstring(svg).itertext())
+    assert "$x^2$ <script>alert(1)</script> & _hidden" in texts
+    assert "<script" not in svg
+
+
+def test_charts_in_a_page_take_their_colours_and_names_from_it() -> None:
+    first, second = (inline_svg(chart(), name=name) for name in ("one", "two"))
+    root = ElementTree.fromstring(first)
+    assert root.get("role") == "img"
+    assert root.get("aria-label") == "Some title"
+    assert "var(--series-0)" in first
+    assert "#0072b2" not in first
+    names = [{e.get("id") for e in ElementTree.fromstring(svg).iter() if e.get("id")} for svg in (first, second)]
+    assert names[0]
+    assert not names[0] & names[1]
+    assert "http" not in first.replace("http://www.w3.org/", "")
+
+
+# The command
+
+
+def test_the_command_writes_the_picture_and_its_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = write_run(tmp_path / "run")
+    words = ("plot", run, "--out", tmp_path / "p.svg", "--json", tmp_path / "p.json")
+    code, shown, _ = call(monkeypatch, capsys, *words)
+    assert code == 0
+    assert f"drawn in {tmp_path / 'p.svg'}" in shown
+    assert ElementTree.parse(tmp_path / "p.svg").getroot().tag.endswith("svg")
+    record = json.loads((tmp_path / "p.json").read_text())
+    assert record["charts"][0]["lines"][0]["y"] == [30, 20, 10]
+
+
+def test_bad_input_is_refused_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = write_run(tmp_path / "run")
+    fresh = write_run(tmp_path / "fresh", (), sizes=())
+    (tmp_path / "fresh" / "curves.csv").unlink()
+    other = write_run(tmp_path / "other", task="knapsack", method="rl")
+    (tmp_path / "empty").mkdir()
+    broken = write_run(tmp_path / "broken")
+    (broken / "curves.csv").write_text("round,steps\n1,x\n")
+    sweep = write_sweep(tmp_path / "sweep")
+    for path in (sweep / "runs").glob("*/curves.csv"):
+        path.unlink()
+    out = ("--out", tmp_path / "p.png")
+    cases: list[tuple[tuple[object, ...], str]] = [
+        ((run, "--out", tmp_path / "p.jpeg"), "no plot can be written with; allowed: .png, .svg, .pdf"),
+        ((run, "--out", tmp_path / "p"), "no plot can be written with"),
+        ((run, "--out", tmp_path / "none" / "p.png"), "cannot be written"),
+        ((run, "--out", tmp_path), "is a folder"),
+        ((fresh, *out), "has not ended a round yet: there is nothing to plot"),
+        ((tmp_path / "empty", *out), "holds neither a run nor a sweep"),
+        ((tmp_path / "missing", *out), "unknown agent"),
+        ((sweep, *out), "has ended a round yet: there is nothing to plot"),
+        ((broken, *out), "is not a file of a run's curves"),
+        ((run, other, *out), "several tasks (search, knapsack)"),
+        ((run, "--by", "colour", *out), "unknown kind of plot 'colour'; known: learning, size"),
+        (("teacher:binary_search", "--by", "learning", *out), "has no curves to plot"),
+        (("teacher:binary_search", "--column", "steps", *out), "do not go with a plot by size"),
+        (("teacher:binary_search", "--sizes", "0", *out), "size is 0"),
+        (("teacher:binary_search", "--instances", "0", *out), "the number of instances is 0"),
+        ((run, "--task", "knapsack", *out), "is a run of search, not of knapsack"),
+    ]
+    for words, message in cases:
+        code, _, errors = call(monkeypatch, capsys, "plot", *words)
+        assert (code, errors.count("\n")) == (2, 1), (words, errors)
+        assert message in errors
+    assert not (tmp_path / "p.png").exists()
