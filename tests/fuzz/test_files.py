@@ -21,7 +21,7 @@ from surpass.agents.saved import save_program
 from surpass.agents.zoo import find_resident
 from surpass.errors import SavedFileError
 from surpass.evaluation.curves import read_curves
-from surpass.learning.jobs import Ended, Job
+from surpass.workers.runner import Ended, Job
 from surpass.learning.methods import AnyLearner, new_learner
 from surpass.learning.recipes import parse_recipe
 from surpass.learning.runs import RunFolder

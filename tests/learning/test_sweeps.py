@@ -21,7 +21,9 @@ from surpass.agents.networks.agent import new_agent
 from surpass.agents.networks.files import save_agent
 from surpass.cli.sweep import live_table
 from surpass.errors import SettingError
-from surpass.learning.jobs import Ended, Job, LocalRunner, Watch, score_sizes
+from surpass.learning.jobs import score_sizes
+from surpass.workers.local import LocalRunner
+from surpass.workers.runner import Ended, Job, Watch
 from surpass.learning.recipes import Recipe, parse_recipe
 from surpass.learning.sweeps import INSTANCES, Ranking, Sweep, SweepState
 from surpass.tasks.registry import find_task
