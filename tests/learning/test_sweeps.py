@@ -335,7 +335,7 @@ def test_the_command_ranks_what_worked_and_says_what_failed(
 
 def test_a_job_ends_when_its_starter_is_gone(tmp_path: Path) -> None:
     words = ["learn", "knapsack", "--out", str(tmp_path / "run"), "--set", "sizes=2", "--set", "calm_rounds=1000000"]
-    job = [sys.executable, "-m", "surpass.cli.job", *words, "--set", "most_rounds=100000000"]
+    job = [sys.executable, "-m", "surpass.cli.job", str(tmp_path), *words, "--set", "most_rounds=100000000"]
     with subprocess.Popen(job, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
         wait_for(lambda: (tmp_path / "run" / "recipe.json").exists())
         assert process.poll() is None

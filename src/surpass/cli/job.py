@@ -26,8 +26,8 @@ def _end_with_the_other_side() -> None:
 
 
 if __name__ == "__main__":
+    threading.Thread(target=_end_with_the_other_side, daemon=True).start()
     with suppress(OSError):  # a file system without locks
         lock = (Path(sys.argv.pop(1)) / ".lock").open("w")  # held until this process ends
         fcntl.flock(lock, fcntl.LOCK_EX)
-    threading.Thread(target=_end_with_the_other_side, daemon=True).start()
     main()

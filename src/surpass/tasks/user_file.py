@@ -55,10 +55,11 @@ def forget_task_file(path: Path) -> None:
 
 def task_file(task: Task) -> str:
     """Return the file that registered a task, or nothing for one of the package's own."""
-    for name, module in sys.modules.items():
-        if name.startswith("surpass_user_") and task in module.__dict__.get("_surpass_tasks", ()):
+    for name, module in list(sys.modules.items()):
+        registered = module.__dict__.get("_surpass_tasks", ()) if name.startswith("surpass_user_") else ()
+        if any(one is task for one in registered):
             return str(Path(str(module.__file__)).resolve())
-    if task not in PAPER_TASKS:
+    if not any(one is task for one in PAPER_TASKS):
         raise SettingError(f"task {task.name!r} is in no file, so no other process can be sent it; put it into one")
     return ""
 
