@@ -32,6 +32,7 @@ from surpass.programs.program import Program
 from surpass.programs.usage import Usage, measure_use
 from surpass.reading import COUNT, MINUTES, SIZE, as_path, check_range
 from surpass.tasks.task import Limit, Request, Task
+from surpass.workers.runner import Runner, open_runner
 
 if TYPE_CHECKING:
     from surpass.learning.methods import AnyLearner
@@ -80,25 +81,30 @@ def check(
     must_end: bool = False,
     effort: int | None = None,
     minutes: float | None = None,
+    on: str | Runner = "local",
     progress: Progress | None = None,
 ) -> Certificate:
     """Return what came of checking an agent: whether it `passed`, and a `counter_example` if it did not.
 
     Every instance is run up to size `up_to`, and `instances` of each distribution at each of `sizes`. Then a search
-    changes instances that led to something new, until `effort` in a row have led to nothing or `minutes` are over.
+    changes instances that led to something new, until `effort` in a row have led to nothing or `minutes` are over. `on`
+    is where all but the search runs: `local`, or `ray` or `ray=ADDRESS` for a cluster.
     """
-    return check_agent(
-        as_agent(agent, task),
-        up_to=up_to,
-        sizes=sizes,
-        instances=instances,
-        seed=seed,
-        limit=limit,
-        must_end=must_end,
-        effort=effort,
-        minutes=minutes,
-        progress=progress,
-    )
+    found = as_agent(agent, task)
+    with open_runner(on) as workers:
+        return check_agent(
+            found,
+            up_to=up_to,
+            sizes=sizes,
+            instances=instances,
+            seed=seed,
+            limit=limit,
+            must_end=must_end,
+            effort=effort,
+            minutes=minutes,
+            workers=workers,
+            progress=progress,
+        )
 
 
 # Programs
@@ -268,6 +274,7 @@ def learn(
     resume: bool = False,
     score_sizes: Sequence[int] | None = None,
     score_instances: int = 100,
+    on: str | Runner = "local",
     report: Callable[[int, dict[str, float]], None] | None = None,
     settings: Mapping[str, Any] | None = None,
     **more_settings: Any,
@@ -276,7 +283,8 @@ def learn(
 
     `method` is `imitation` (if not given), `rl`, `rl+imitation` or `improvement`; the method's settings are keywords,
     or stand in `settings`. `report(round, curve)` is called after each round, and once with no curve when a run is
-    resumed.
+    resumed. `on` is who samples or tries candidates: `local`, or `ray` or `ray=ADDRESS` for a cluster; what is learned
+    does not depend on it.
     """
     from surpass.learning import runs
 
@@ -292,20 +300,36 @@ def learn(
     made = learner.recipe
     words = (made["task"], made["method"], made["teacher"], str(made["seed"]))
     folder = runs.RunFolder(Path(out or Path("runs") / re.sub("[:/]+", "-", "-".join(filter(None, words)))))
-    folder.begin(made, resume=resume)
-    if resume:
-        folder.restore(learner)
-        for warning in folder.warnings:
-            log.warning("passed over: %s", warning)
-        if report:
-            report(len(folder.curves), {})
-    try:
-        runs.train(learner, folder, minutes=minutes, report=report)
-    except KeyboardInterrupt:
-        log.warning("surpass learn --out %s --resume goes on from the last checkpoint", folder.path)
-        raise
+    with open_runner(on) as runner:
+        _share_out(learner, runner)
+        folder.begin(made, resume=resume)
+        if resume:
+            folder.restore(learner)
+            for warning in folder.warnings:
+                log.warning("passed over: %s", warning)
+            if report:
+                report(len(folder.curves), {})
+        try:
+            runs.train(learner, folder, minutes=minutes, report=report)
+        except KeyboardInterrupt:
+            log.warning("surpass learn --out %s --resume goes on from the last checkpoint", folder.path)
+            raise
     sizes = score_sizes or [size for size in learner.task.sizes if size <= MOST_SCORED]
     return _finish(learner, folder, sizes, score_instances)
+
+
+def _share_out(learner: AnyLearner, runner: Runner) -> None:
+    """Let a runner do what a learner can share out; one of a cluster must have something to do."""
+    if hasattr(learner, "runner"):
+        learner.runner = runner
+    if runner.is_local:
+        return
+    if not hasattr(learner, "runner"):
+        raise SettingError(
+            "only rl, rl+imitation and improvement on tasks with a table can be shared out; use --on local"
+        )
+    if learner.recipe["method"] != "improvement" and learner.config.actors == 1:
+        raise SettingError("actors is 1, which leaves nothing to share out: set more, such as --set actors=8")
 
 
 def _finish(learner: AnyLearner, folder: RunFolder, sizes: Sequence[int], instances: int) -> Run:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from surpass.cli.options import AgentName, Json, Limit, OutputFile, Seed, TaskName, parse_sizes
+from surpass.cli.options import AgentName, Json, Limit, On, OutputFile, Seed, TaskName, parse_sizes
 from surpass.cli.progress import show_progress
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def check_command(
         ),
     ] = None,
     minutes: Annotated[float | None, typer.Option(help="How long that search may take.  [default: 1]")] = None,
+    on: On = "local",
     json: Json = None,
 ) -> None:
     """Check an agent on every small instance and on large ones; print a certificate or the smallest failing instance.
@@ -80,6 +81,7 @@ def check_command(
             must_end=must_end,
             effort=effort,
             minutes=minutes,
+            on=on,
             progress=progress,
         )
     if not output.is_stdout:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from surpass.cli.options import AgentName, Json, Limit, OutputFile, Seed, TaskName, parse_sizes
+from surpass.cli.options import AgentName, Json, Limit, On, OutputFile, Seed, TaskName, parse_sizes
 from surpass.cli.progress import show_progress
 
 
@@ -30,6 +30,7 @@ def evaluate_command(
     against: Annotated[
         str | None, typer.Option(help="Another agent, compared on the same instances.", metavar="AGENT")
     ] = None,
+    on: On = "local",
     json: Json = None,
 ) -> None:
     """Run an agent and print its scores for each size.
@@ -50,6 +51,7 @@ def evaluate_command(
             queries=queries,
             limit=limit,
             against=against,
+            on=on,
             progress=progress,
         )
     if not output.is_stdout:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from surpass.cli.options import parse_sizes
+from surpass.cli.options import On, parse_sizes
 from surpass.errors import SettingError
 
 
@@ -55,6 +55,7 @@ def learn_command(
         str | None, typer.Option(help="Sizes to score the network at, such as 5,10.  [default: the task's, up to 1000]")
     ] = None,
     instances: Annotated[int, typer.Option(help="Instances per size of these scores.")] = 100,
+    on: On = "local",
     list_settings: Annotated[
         bool, typer.Option("--settings", help="List what --set can change, with the values now, and stop.")
     ] = False,
@@ -88,6 +89,7 @@ def learn_command(
         resume=resume,
         score_sizes=scored,
         score_instances=instances,
+        on=on,
         report=_Rounds(),
         settings=settings,
     )

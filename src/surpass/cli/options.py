@@ -27,6 +27,14 @@ Limit = Annotated[
     str | None, typer.Option(help="The step limit: a number, Kn or Kn^2, such as 20n or 10n^2.  [default: the task's]")
 ]
 Seed = Annotated[int, typer.Option(help="Draws other instances.")]
+On = Annotated[
+    str,
+    typer.Option(
+        help="Where to work: local (all cores of this machine), ray (a Ray of its own here, or that of RAY_ADDRESS) or"
+        " ray=HOST:PORT (a Ray cluster, for trusted users and machines).",
+        metavar="local|ray[=ADDRESS]",
+    ),
+]
 
 
 def parse_sizes(text: str | None) -> list[int] | None:

@@ -16,6 +16,8 @@ from surpass.reading import ANY_SEED, COUNT, as_path, check_range
 from surpass.table import Agent, Table
 from surpass.tasks.files import read_instances
 from surpass.tasks.task import Instances, Limit, Request, Task
+from surpass.workers.playing import PlayedElsewhere
+from surpass.workers.runner import Runner, open_runner
 
 Run = Callable[[Instances, Limit | None, Callable[[int], None] | None], Results]
 
@@ -124,8 +126,14 @@ class Evaluation(Printed):
         return plain
 
 
-def runner(agent: AnyAgent, threads: int | None = None) -> Run:
-    """Return a function that runs an agent on instances and remembers what the agent answered."""
+def runner(agent: AnyAgent, threads: int | None = None, workers: Runner | None = None) -> Run:
+    """Return a function that runs an agent on instances and remembers what the agent answered.
+
+    The workers of a cluster each remember for themselves.
+    """
+    if workers is not None and not workers.is_local:
+        elsewhere = PlayedElsewhere(workers, agent)
+        return lambda instances, limit, progress: elsewhere.run(instances, limit=limit, progress=progress)
     player = Table.of(agent) if isinstance(agent, Agent) else agent
     return lambda instances, limit, progress: run(player, instances, limit=limit, threads=threads, progress=progress)
 
@@ -166,11 +174,13 @@ def evaluate(
     limit: str | None = None,
     against: AgentLike | None = None,
     threads: int | None = None,
+    on: str | Runner = "local",
     progress: Progress | None = None,
 ) -> Evaluation:
     """Return the scores of an agent for each size, on drawn instances or on those of a file.
 
-    `data` is the name of a distribution or a path. `against` runs another agent of the task on the same instances.
+    `data` is the name of a distribution or a path. `against` runs another agent of the task on the same instances. `on`
+    is where they run: `local`, or `ray` or `ray=ADDRESS` for a cluster.
     """
     if sizes is not None and (isinstance(sizes, str) or not isinstance(sizes, Iterable)):
         raise SettingError(f"sizes is {sizes!r}; it must be a list of whole numbers")
@@ -181,17 +191,18 @@ def evaluate(
     if queries is not None and not of_task.inputs.queries:
         raise SettingError(f"task {of_task.name} has no queries")
     steps_limit = Limit.parse(limit or of_task.limit)
-    runs = [runner(one, threads) for one in agents]
     rows = []
-    for size, batch in _instances(of_task, sizes, instances, seed, data, queries):
-        total = batch.count * len(runs)
-        results = []
-        for k, run_one in enumerate(runs):
-            done = k * batch.count
-            what = f"{first.name} n={size:,}"
-            report = (lambda ended, w=what, d=done, t=total: progress(w, d + ended, t)) if progress else None
-            results.append(run_one(batch, steps_limit, report))
-        rows.append(score(of_task, *results))
+    with open_runner(on) as workers:
+        runs = [runner(one, threads, workers) for one in agents]
+        for size, batch in _instances(of_task, sizes, instances, seed, data, queries):
+            total = batch.count * len(runs)
+            results = []
+            for k, run_one in enumerate(runs):
+                done = k * batch.count
+                what = f"{first.name} n={size:,}"
+                report = (lambda ended, w=what, d=done, t=total: progress(w, d + ended, t)) if progress else None
+                results.append(run_one(batch, steps_limit, report))
+            rows.append(score(of_task, *results))
     return Evaluation(
         agent=first.name,
         task=of_task.name,

@@ -10,6 +10,7 @@ own; the ports are Ray's. Jobs need a folder that all machines of the cluster sh
 
 from __future__ import annotations
 
+import logging
 import pickle
 import time
 from collections import Counter, deque
@@ -26,6 +27,8 @@ from surpass.reading import THREADS, check_range
 from surpass.workers.connecting import connect, import_ray
 from surpass.workers.runner import Actors, Ended, Job, Make, Watch
 from surpass.workers.worker import About, Remaking, Worker, new_token, read_answer, source_version, write_call, write_make
+
+_log = logging.getLogger(__name__)
 
 LOOK_EVERY = 0.1
 """Seconds between two looks at the workers while jobs run."""
@@ -67,6 +70,8 @@ class RayRunner:
         self._coming: dict[Any, Any] = {}
         """Workers that were asked for, by what says that they are there."""
         self._numbers = count()
+        self.lost = 0
+        """How many workers were lost."""
         try:
             self._recruit(processes)
         except BaseException:
@@ -145,10 +150,13 @@ class RayRunner:
             self.hands(wait=1.0)
         return min(self._hands, key=lambda hand: len(hand.held))
 
-    def lose(self, hand: Hand) -> None:
+    def lose(self, hand: Hand, *, on_purpose: bool = False) -> None:
         """Do without a worker from here on, and ask for another."""
         if hand in self._hands:
             self._hands.remove(hand)
+            if not on_purpose:
+                self.lost += 1
+                _log.warning("the worker %d on %s was lost; others do its work", hand.about.process, hand.about.machine)
             with suppress(Exception):  # it is gone already, as a rule
                 self.ray.kill(hand.handle)
             self._ask_for_worker()
@@ -215,7 +223,7 @@ class RayRunner:
                     waiting.appendleft(job)
         finally:
             for hand, _ in running.values():
-                self.lose(hand)
+                self.lose(hand, on_purpose=True)
 
     def _sees(self, hand: Hand, where: Path, folder: Path) -> bool:
         """Return whether a worker is there, once it is known that it sees the folder of the jobs."""

@@ -36,13 +36,14 @@ class SamplingActor:
     """A share of the episodes of a run."""
 
     def __init__(self, task: Task, source: InstanceSource, episodes: int, steps: int, seed: int, settings: Reals):
-        torch.set_num_threads(1)
         self._sampler = Sampler(task, source, episodes=episodes, steps=steps, seed=seed, threads=1)
         self._value = new_value_network(task, seed)
         self._settings = settings
 
     def sample(self, orders: Orders) -> Share:
         """Let every episode take its steps, and return what they showed."""
+        # PyTorch counts the threads of each thread that calls it apart, and sums in another order by several.
+        torch.set_num_threads(1)
         sampler = self._sampler
         sampler.sizes = orders.sizes
         record = sampler.sample(orders.parameters)
