@@ -307,7 +307,8 @@ class RayActors(Actors):
         self._places = [None] * len(self._places)
 
     def _keep(self, states: Sequence[Any]) -> None:
-        self._states = [pickle.dumps(state, pickle.HIGHEST_PROTOCOL) for state in states]
+        written = {id(state): pickle.dumps(state, pickle.HIGHEST_PROTOCOL) for state in states}
+        self._states = [written[id(state)] for state in states]
         self._journal = []
 
     def close(self) -> None:

@@ -87,3 +87,55 @@ class Sums(NamedTuple):
     """[K, K + 1] the sums of the products of hints with each other, below the diagonal, and with what came after."""
     errors: Reals
     """[2] the sum of the squares of the critic's errors, and of what came after."""
+
+
+class Share(NamedTuple):
+    """What one actor's share of a batch showed, as it is sent: only what is not 0.
+
+    Decisions have the numbers of the learner's rows, and those that it does not know yet the numbers after these.
+    """
+
+    observations: Ints
+    """[F] those that the learner does not know."""
+    origins: Ints
+    """[N] where each decision comes from that it does not know, as in the policy; `FIRST` for those of the
+    observations, in order."""
+    rows: Array
+    """[m] int32: the decisions that were made,"""
+    totals: Array
+    """[m] int32: and how often."""
+    places: Array
+    """[p] int32: a position among `rows` times the number of choices, plus the choice,"""
+    advantages: Reals
+    """[p] the sum of its advantages"""
+    counts: Array
+    """[p] int32: and how often it was made."""
+    seen: Array
+    """[k] int32: the positions among `rows` of choices of an instruction,"""
+    visits: Array
+    """[k] int32: how often their observations came up,"""
+    returns: Reals
+    """[k] the sum of what came after them,"""
+    hints: Reals
+    """[k, K] and of the hints."""
+    products: Reals
+    errors: Reals
+    """As in `Sums`."""
+    outcomes: Array
+    """[b] int8: how the episodes ended that had no action at random,"""
+    steps: float
+    """and their steps together."""
+
+    def add_to(self, sums: Sums, rows: Ints) -> None:
+        """Add the share to sums, in place; `rows` [m] are those of its decisions."""
+        width = sums.counts.shape[1]
+        sums.totals[rows] += self.totals
+        made, choices = rows[self.places // width], self.places % width
+        sums.advantages[made, choices] += self.advantages
+        sums.counts[made, choices] += self.counts
+        seen = rows[self.seen]
+        sums.visits[seen] += self.visits
+        sums.returns[seen] += self.returns
+        sums.hints[seen] += self.hints
+        sums.products[:] += self.products
+        sums.errors[:] += self.errors

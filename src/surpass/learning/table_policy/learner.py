@@ -29,7 +29,17 @@ from surpass.engine.run import run
 from surpass.errors import DivergedError, SavedFileError, SettingError, UnknownNameError
 from surpass.learning.imitation import Imitation, ImitationConfig
 from surpass.learning.soundness import find_failures
-from surpass.learning.table_policy.arrays import Sums
+from surpass.learning.policy_gradient.learner import Shares, without_usual_actors
+from surpass.learning.table_policy.actors import (
+    Copy,
+    Orders,
+    Plays,
+    TableActor,
+    arguments_of_actors,
+    draw,
+    draw_chances,
+)
+from surpass.learning.table_policy.arrays import Critic, Share, Sums
 from surpass.learning.table_policy.critic import CriticFit
 from surpass.learning.table_policy.policy import TablePolicy, with_room
 from surpass.learning.table_policy.sampler import Sampler
@@ -39,7 +49,10 @@ from surpass.machine.state import Outcome
 from surpass.reading import Batch, Count, Fraction, Many, Seed, Share, Weight, Whole, check_fields, conform
 from surpass.table import Agent, Table
 from surpass.tasks.task import Instances, Limit, Request, Task, join_instances
+from surpass.workers.local import LocalRunner
+from surpass.workers.runner import Actors, Runner
 
+NO_ROWS: Ints = np.zeros(0, np.int64)
 PATIENCE = 5
 """How many times its updates a stage may take until its sizes are solved."""
 HARD_SHARE = 0.25
@@ -116,6 +129,8 @@ class TablePolicyConfig:
     """How many times the network may be checked, and what it fails on learned in as many updates as a stage has."""
     checked: Batch = 200
     """Fresh instances on which the most likely actions are measured at the end of each round."""
+    actors: Shares = 1
+    """Into how many shares the episodes of a stage are cut, each with generators of its own; workers share them out."""
 
     def __post_init__(self) -> None:
         if self.policy != "table":
@@ -123,6 +138,8 @@ class TablePolicyConfig:
         check_fields(self)
         if self.limit:
             Limit.parse(self.limit)
+        if self.actors > self.episodes:
+            raise SettingError(f"actors is {self.actors}; there are only {self.episodes} episodes to share out")
         self.ranges((1, 1))
 
     def ranges(self, usual: tuple[int, int]) -> list[tuple[int, int]]:
@@ -164,6 +181,11 @@ class TablePolicyGradient:
         """Whether the last check of the network found nothing that fails."""
         self.hard: list[str] = []
         """Instances that the network failed on, as text."""
+        self.runner: Runner = LocalRunner()
+        """Where the actors work, if there are several."""
+        self._actors: Actors | None = None
+        self._sent, self._changed, self._changed_shared = 0, NO_ROWS, NO_ROWS
+        """How many rows the actors have, and which of them have changed since."""
         self._begin()
 
     def _begin(self) -> None:
@@ -172,6 +194,7 @@ class TablePolicyGradient:
         self.policy = TablePolicy(self.task, answers, config.softness)
         self.sampler = Sampler(self.task, self.policy)
         self.critic = CriticFit(self.sampler.hints, config.memory)
+        self._changed_shared = NO_ROWS
         self._advantages: Reals = np.zeros((0, self.policy.width))
         self._counts: Reals = np.zeros((0, self.policy.width))
         """[R, C] the advantages of late, and how often each choice was made."""
@@ -182,7 +205,7 @@ class TablePolicyGradient:
     @property
     def recipe(self) -> dict[str, Any]:
         """Everything that this run needs to be made again."""
-        return {"method": self.method, **asdict(self.config)}
+        return without_usual_actors({"method": self.method, **asdict(self.config)})
 
     @property
     def is_descending(self) -> bool:
@@ -253,6 +276,8 @@ class TablePolicyGradient:
             self.policy.soften(config.restart)
         self._set_temperature()
         self.policy.refresh()
+        if self._is_shared:
+            self._send_all()
         solved = steps = played = 0.0
         updates = config.updates_per_round if self.is_descending else config.updates
         for _ in range(updates):
@@ -303,18 +328,10 @@ class TablePolicyGradient:
 
     def update(self) -> tuple[Ints, float]:
         """Make one update; return how the episodes ended that had no action at random, and their steps together."""
-        config = self.config
-        instances = self._draw()
-        limits = self.limit.steps(instances.sizes)
-        random = np.random.default_rng([config.seed, 2, self.updates])
-        generators = random.integers(1, 2**32, (instances.count, 2), dtype=np.int64)
-        straying = config.straying if self.stage < len(self.ranges) - 1 else 0.0
-        strays = random.integers(1, config.strays + 1, instances.count)
-        strays *= random.random(instances.count) < straying
-        batch, record = self.sampler.play(instances, limits, np.minimum(strays, limits - 1), generators)
-        settings = np.array([config.step_cost, config.wrong_cost, self.task.reward.progress, config.trace])
-        critic = self.critic.with_room(self.policy.count)
-        sums, rows = self.sampler.sum_up(batch, record, critic, settings, limits)
+        if self._is_shared:
+            sums, rows, outcomes, steps = self._play_elsewhere()
+        else:
+            sums, rows, outcomes, steps = self._play()
         if not np.isfinite(sums.errors).all():
             raise DivergedError(
                 f"the critic's error is no number at update {self.updates + 1}: try a smaller step_size"
@@ -323,26 +340,81 @@ class TablePolicyGradient:
             self._learn(sums, rows)
             self.critic.fit(sums, rows[sums.visits[rows] > 0])
             self.sampler.clear(rows)
+        self._changed = rows
         self.updates += 1
-        return _whole(batch, record.strays)
+        return outcomes, steps
+
+    # Playing, here or by actors
+
+    def _plays(self) -> Plays:
+        """Return how the next update's episodes are played; once any failed, they are of every distribution in turn."""
+        config = self.config
+        data = tuple(self.task.inputs.draw) if self.hard else tuple(config.data.split(","))
+        straying = config.straying if self.stage < len(self.ranges) - 1 else 0.0
+        return Plays(self.sizes, data, self.queries, straying, config.strays)
+
+    def _worth(self) -> Reals:
+        config = self.config
+        return np.array([config.step_cost, config.wrong_cost, self.task.reward.progress, config.trace])
+
+    def _play(self) -> tuple[Sums, Ints, Ints, float]:
+        """Play the episodes of an update; return what they showed, the rows of it, how they ended and their steps."""
+        instances = self._draw()
+        limits = self.limit.steps(instances.sizes)
+        generators, strays = draw_chances(self.config.seed, self.updates, instances.count, self._plays())
+        batch, record = self.sampler.play(instances, limits, np.minimum(strays, limits - 1), generators)
+        critic = self.critic.with_room(self.policy.count)
+        sums, rows = self.sampler.sum_up(batch, record, critic, self._worth(), limits)
+        return sums, rows, *_whole(batch, record.strays)
+
+    @property
+    def _is_shared(self) -> bool:
+        """Whether actors play: in all stages, and no longer when a network is mended."""
+        return self.config.actors > 1 and self.is_descending
+
+    def _send_all(self) -> None:
+        """Send the whole table to the actors, which makes up for all changes."""
+        if self._actors is None:
+            config = self.config
+            about = (config.teacher, config.softness, self.limit, config.episodes, config.seed, self._worth())
+            self._actors = self.runner.gather(TableActor, arguments_of_actors(self.task, *about, config.actors))
+        count = self.policy.count
+        copy = Copy(self.policy.save(), self.critic.save(count) if count else {}, self.policy.explored)
+        self._actors.load([copy] * self.config.actors)
+        self._sent, self._changed, self._changed_shared = count, NO_ROWS, NO_ROWS
+
+    def _play_elsewhere(self) -> tuple[Sums, Ints, Ints, float]:
+        """Let the actors play the episodes of an update; return the same as `_play`."""
+        assert self._actors is not None
+        policy, rows, critic = self.policy, self._changed, self.critic.with_room(self.policy.count)
+        orders = Orders(
+            update=self.updates,
+            plays=self._plays(),
+            observations=policy.observations[self._sent : policy.count],
+            origins=policy.origins[self._sent : policy.count],
+            rows=rows,
+            logits=policy.logits[rows],
+            shared_rows=self._changed_shared,
+            shared_logits=policy.shared_logits[self._changed_shared],
+            critic=Critic(*(array[rows] for array in critic[:3]), critic.weights, critic.usual),
+        )
+        shares: list[Share] = self._actors.tell("play", orders)
+        self._sent = known = policy.count
+        numbers = policy.adopt(known, shares)
+        places = [np.concatenate([np.arange(known), own])[share.rows] for share, own in zip(shares, numbers, strict=True)]
+        self.critic.with_room(policy.count)
+        sums, made = self.sampler.add_up(shares, places)
+        return sums, made, np.concatenate([share.outcomes for share in shares]), sum(share.steps for share in shares)
 
     def _draw(self) -> Instances:
-        """Return the instances of an update: of the sizes of the stage, and some of those that failed.
-
-        Once there are such, they come from every distribution in turn.
-        """
-        config, (low, high) = self.config, self.sizes
-        random = np.random.default_rng([config.seed, 3, self.updates])
-        sizes = np.sort(random.integers(low, high + 1, config.episodes))
-        names = list(self.task.inputs.draw) if self.hard else config.data.split(",")
-
-        def ask(size: int, wanted: int) -> Request:
-            data, seed = names[(size + self.updates) % len(names)], config.seed * 10_000_000 + self.updates
-            return Request(size=size, count=wanted, seed=seed, data=data, queries=self.queries)
-
-        drawn = self.task.draw_each(sizes, high, ask)
+        """Return the instances of an update: of the sizes of the stage, and some of those that failed."""
+        config = self.config
+        drawn = draw(self.task, config.seed, self.updates, config.episodes, self._plays())
         if not self.hard:
             return drawn
+        # The same generator as that of the sizes, after these.
+        random, (low, high) = np.random.default_rng([config.seed, 3, self.updates]), self.sizes
+        random.integers(low, high + 1, config.episodes)
         few = round(HARD_SHARE * config.episodes)
         chosen = random.integers(0, len(self.hard), few)
         hard = join_instances(self.task, [self.task.parse_instance(text)[0] for text in self.hard])
@@ -368,6 +440,7 @@ class TablePolicyGradient:
             shared_advantages, shared_counts = np.zeros((2, len(several), policy.width))
             np.add.at(shared_advantages, places, advantages)
             np.add.at(shared_counts, places, counts)
+            self._changed_shared = several
             policy.shared_logits[several] = self._moved(policy.shared_logits[several], shared_advantages, shared_counts)
         policy.refresh(rows)
 

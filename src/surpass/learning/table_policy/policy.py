@@ -8,13 +8,15 @@ is learned after one action is known after all others, and unlearned where it is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from surpass.arrays import Array, Ints, Reals
 from surpass.bundles import Tensors, take
 from surpass.errors import SavedFileError
 from surpass.learning.policy_gradient.tree import grow_tree
-from surpass.learning.table_policy.arrays import Choices, Odds
+from surpass.learning.table_policy.arrays import Choices, Odds, Share
 from surpass.learning.updates import SOURCE, take_numbers
 from surpass.machine.features import PreviousAction
 from surpass.machine.interface import NO_ACTION
@@ -118,6 +120,62 @@ class TablePolicy:
         codes = zip((-1 - self.shared[before]).tolist(), choices.tolist(), strict=True)
         rows = self._add(self.observations[before], nodes, origins, taught, self._share(list(codes)))
         self.links[before, choices] = rows
+
+    def add_again(self, observations: Ints, origins: Ints) -> None:
+        """Add rows [m] that another policy, which had the same rows before, has added in this order."""
+        # Rows were added in stretches, of observations or of decisions after others; they are added so again.
+        at, count = 0, len(origins)
+        while at < count:
+            is_first = origins[at] == FIRST
+            same = np.flatnonzero((origins[at:] == FIRST) != is_first)
+            end = at + int(same[0]) if same.size else count
+            if is_first:
+                self.add_observations(observations[at:end])
+            else:
+                end = at + _before_own(origins[at:end] // self.width, self.count)
+                if end == at:
+                    raise SavedFileError(f"{SOURCE} has decisions that come before those they follow")
+                self.add_after(origins[at:end])
+            at = end
+
+    def adopt(self, known: int, shares: Sequence[Share]) -> list[Ints]:
+        """Add the rows that shares have added to the first `known`; return the number of each, share by share."""
+        numbers = [np.full(len(share.origins), -1, np.int64) for share in shares]
+        met = np.unique(np.concatenate([share.observations for share in shares]))
+        new = met[self.rows_of(met) == EMPTY]
+        if new.size:
+            self.add_observations(new)
+        for own, share in zip(numbers, shares, strict=True):
+            own[share.origins == FIRST] = self.rows_of(share.observations)
+        while any((own < 0).any() for own in numbers):  # once for each operand, from the first on
+            places = [
+                _reached(own, share.origins, known, self.width) for own, share in zip(numbers, shares, strict=True)
+            ]
+            codes = np.unique(np.concatenate([codes for _, codes in places]))
+            missing = codes[self.links.ravel()[codes] < 0]
+            if missing.size:
+                self.add_after(missing)
+            for own, (which, codes) in zip(numbers, places, strict=True):
+                own[which] = self.links.ravel()[codes]
+        return numbers
+
+    def forget(self, count: int, shared: int) -> None:
+        """Forget all rows but the first `count`, and all shared ones but the first `shared`."""
+        if self.count == count:
+            return
+        origins = self.origins[count : self.count]
+        self.links.ravel()[origins[(origins != FIRST) & (origins < count * self.width)]] = -1
+        self.logits[count : self.count] = 0
+        self.count = count
+        while len(self._shared_rows) > shared:
+            self._shared_rows.popitem()
+        self.keys[:], self.places[:] = EMPTY, EMPTY
+        self._put_all()
+
+    @property
+    def shared_count(self) -> int:
+        """How many rows of shared logits there are."""
+        return len(self._shared_rows)
 
     def _ask(self, observations: Ints) -> Ints:
         """Return the teacher's action for each observation [m], or `NO_ACTION`."""
@@ -231,20 +289,7 @@ class TablePolicy:
         logits = take(tensors, "logits", np.zeros((count, self.width)), SOURCE)
         codes = take(tensors, "codes", tensors.get("codes", np.zeros((0, 2), np.int64)).astype(np.int64), SOURCE)
         shared = take(tensors, "shared", np.zeros((len(codes), self.width)), SOURCE)
-        # Rows were added in stretches, of observations or of decisions after others; they are added so again.
-        at = 0
-        while at < count:
-            is_first = origins[at] == FIRST
-            same = np.flatnonzero((origins[at:] == FIRST) != is_first)
-            end = at + int(same[0]) if same.size else count
-            if is_first:
-                self.add_observations(observations[at:end])
-            else:
-                end = at + _before_own(origins[at:end] // self.width, at)
-                if end == at:
-                    raise SavedFileError(f"{SOURCE} has decisions that come before those they follow")
-                self.add_after(origins[at:end])
-            at = end
+        self.add_again(observations, origins)
         is_same = np.array_equal(self.nodes[:count], nodes)
         if not is_same or list(self._shared_rows) != [tuple(code) for code in codes.tolist()]:
             raise SavedFileError(f"{SOURCE} has decisions that do not follow from each other")
@@ -253,6 +298,14 @@ class TablePolicy:
         self.logits[:count], self.taught[:count] = logits, taught
         self.shared_logits[: len(shared)] = shared
         self.refresh()
+
+
+def _reached(own: Ints, origins: Ints, known: int, width: int) -> tuple[Ints, Ints]:
+    """Return which of some rows [m] without a number come after one with a number, and that place for each."""
+    left = np.flatnonzero(own < 0)
+    before, choices = origins[left] // width, origins[left] % width
+    rows = np.where(before < known, before, own[np.maximum(before - known, 0)])
+    return left[rows >= 0], (rows * width + choices)[rows >= 0]
 
 
 def _before_own(rows: Ints, first: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +13,7 @@ from surpass.engine.batch import Batch, allocate
 from surpass.engine.crew import Call, Crew
 from surpass.engine.run import core_count
 from surpass.engine.specialise import specialise
-from surpass.learning.table_policy.arrays import Critic, Record, Sums
+from surpass.learning.table_policy.arrays import Critic, Record, Share, Sums
 from surpass.learning.table_policy.compiled import TEMPLATE
 from surpass.learning.table_policy.policy import TablePolicy, with_room
 from surpass.machine.state import Outcome
@@ -27,12 +28,17 @@ SLICES = 16
 class Sampler:
     """Plays episodes of a task by a policy, which grows as new observations come up."""
 
-    def __init__(self, task: Task, policy: TablePolicy) -> None:
-        self.task, self.policy = task, policy
+    def __init__(self, task: Task, policy: TablePolicy, *, threads: int | None = None) -> None:
+        self.task, self.policy, self._threads = task, policy, threads
         self.hints = len(task.all_hints) + 1
         """How many hints the critic gets: the task's, and the steps that are left."""
         self._kernels = specialise(task, TEMPLATE)
         self._sums: list[Sums] = []
+
+    @property
+    def threads(self) -> int:
+        """How many threads play and sum up side by side."""
+        return self._threads or core_count()
 
     def play(self, instances: Instances, limits: Ints, strays: Ints, random: Ints) -> tuple[Batch, Record]:
         """Play every instance to its end, and return how each ended and every step.
@@ -66,7 +72,7 @@ class Sampler:
             calls,
             answer=self.policy.add_observations,
             others={Outcome.UNKNOWN_DECISION: add_decisions},
-            threads=core_count(),
+            threads=self.threads,
             stop=stop,
         )
         return batch, record
@@ -79,7 +85,7 @@ class Sampler:
         calls: list[Call] = [
             (self._kernels.sum_up, (*shared, sums, *part)) for sums, part in zip(self._sums, bounds, strict=True)
         ]
-        with Crew(min(core_count(), PARTS), np.zeros(1, np.int64), self.task.name) as crew:
+        with Crew(min(self.threads, PARTS), np.zeros(1, np.int64), self.task.name) as crew:
             crew.make(calls)
         first, *others = self._sums
         for other in others:
@@ -89,6 +95,17 @@ class Sampler:
             for whole, part in zip(first[-2:], other[-2:], strict=True):
                 whole += part
             _clear(other, rows)
+        return first, np.flatnonzero(first.totals)
+
+    def add_up(self, shares: Sequence[Share], rows: Sequence[Ints]) -> tuple[Sums, Ints]:
+        """Return the sums of all shares, added in their order, and the rows of the decisions that were made.
+
+        `rows` are those of the decisions of each share.
+        """
+        self._sums = self._with_room()
+        first = self._sums[0]
+        for share, own in zip(shares, rows, strict=True):
+            share.add_to(first, own)
         return first, np.flatnonzero(first.totals)
 
     def clear(self, rows: Ints) -> None:
