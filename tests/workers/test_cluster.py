@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 import surpass
+from surpass.learning.methods import new_learner
 from surpass.learning.recipes import parse_recipe
+from surpass.learning.runs import RunFolder, train, write_json
 from surpass.learning.sweeps import Sweep, SweepState
 from surpass.tasks.registry import find_task
 from surpass.workers.cluster import RayRunner
@@ -23,6 +25,17 @@ GRADIENT = {
     "updates": 24,
     "updates_per_round": 6,
     "checked": 5,
+    "actors": 4,
+}
+TABLE = {
+    "policy": "table",
+    "stages": "2-3 2-4",
+    "solved": 0,
+    "episodes": 64,
+    "updates": 6,
+    "updates_per_round": 3,
+    "checked": 5,
+    "mending": 0,
     "actors": 4,
 }
 IMPROVEMENT = {
@@ -45,20 +58,22 @@ SCORED = {"score_sizes": [3], "score_instances": 5}
 
 
 def files_of(run: Path) -> dict[str, bytes]:
-    """Return all that a run has learned, byte by byte."""
+    """Return all that a run has learned, byte by byte; a program without the line that names its folder."""
     names = [name for name in ("agent.safetensors", "agent.rules", "curves.csv") if (run / name).exists()]
-    return {**{name: (run / name).read_bytes() for name in names}, **checkpoint_files(run)}
+    own = str(run).encode()
+    return {**{name: (run / name).read_bytes().replace(own, b"") for name in names}, **checkpoint_files(run)}
 
 
-def test_a_policy_gradient_run(two_nodes: TwoNodes, tmp_path: Path) -> None:
-    surpass.learn("search", "rl+imitation", out=tmp_path / "here", settings=GRADIENT, **SCORED)  # type: ignore[arg-type]
+@pytest.mark.parametrize("settings", [GRADIENT, TABLE], ids=["network", "table"])
+def test_a_policy_gradient_run(two_nodes: TwoNodes, tmp_path: Path, settings: dict[str, object]) -> None:
+    surpass.learn("search", "rl+imitation", out=tmp_path / "here", settings=settings, **SCORED)  # type: ignore[arg-type]
     runner = RayRunner(two_nodes.address)
     assert runner.count == 2
     try:
         surpass.learn(
             *("search", "rl+imitation"),
             out=tmp_path / "there",
-            settings=GRADIENT,
+            settings=settings,
             on=runner,
             report=lambda *_: two_nodes.kill_second(0.02),
             **SCORED,  # type: ignore[arg-type]
@@ -103,6 +118,8 @@ def test_a_sweep_that_was_begun_here(two_nodes: TwoNodes, tmp_path: Path, monkey
     here.run(LocalRunner(2))
     monkeypatch.chdir(tmp_path)
     there = Sweep(recipe, task, Path("there"))
+    there.folder.mkdir()
+    write_json(there.folder / "sweep.json", recipe.as_json())
     begin(there)
 
     def watch(state: SweepState) -> None:
@@ -122,9 +139,6 @@ def test_a_sweep_that_was_begun_here(two_nodes: TwoNodes, tmp_path: Path, monkey
 
 def begin(sweep: Sweep) -> None:
     """Leave each run of a sweep as if it had been broken off here after some rounds."""
-    from surpass.learning.methods import new_learner
-    from surpass.learning.runs import RunFolder, train
-
     for variant in sweep.recipe.variants:
         learner = new_learner(sweep.task, sweep.recipe.method, seed=variant.seed, settings=variant.settings)
         folder = RunFolder(sweep.run_folder(variant))

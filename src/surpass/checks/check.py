@@ -332,7 +332,7 @@ class _Checker:
 
     def _run(self, instances: Instances, limit: Limit, find_loops: bool, report: Report | None = None) -> Results:
         is_quick = instances.count * self._usual_steps < QUICK
-        if self._elsewhere is not None and not is_quick:
+        if self._elsewhere is not None and report is not None and not is_quick:  # a search is led by what a table lacks
             return self._elsewhere.run(instances, limit=limit, find_loops=find_loops, progress=report)
         return run(
             self.agent if self.table is None else self.table,
