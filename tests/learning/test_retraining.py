@@ -7,8 +7,8 @@ from pathlib import Path
 
 from surpass.agents.zoo import find_resident
 from surpass.learning.jobs import retrain
-from surpass.workers.runner import Ended, Job, Watch
 from surpass.learning.recipes import setting_text
+from surpass.workers.runner import Ended, Job, Watch
 
 NAMES = ["zoo:knapsack/rl", "zoo:search/imitation-binary_search"]
 

@@ -22,11 +22,11 @@ from surpass.agents.networks.files import save_agent
 from surpass.cli.sweep import live_table
 from surpass.errors import SettingError
 from surpass.learning.jobs import score_sizes
-from surpass.workers.local import LocalRunner
-from surpass.workers.runner import Ended, Job, Watch
 from surpass.learning.recipes import Recipe, parse_recipe
 from surpass.learning.sweeps import INSTANCES, Ranking, Sweep, SweepState
 from surpass.tasks.registry import find_task
+from surpass.workers.local import LocalRunner
+from surpass.workers.runner import Ended, Job, Watch
 from tests.learning.test_learn_command import call, check_refused
 
 RECIPE: dict[str, object] = {

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,7 +29,7 @@ class TwoNodes:
         from ray.cluster_utils import Cluster
 
         head = {**NODE, "include_dashboard": False, "_system_config": SOON}
-        self.cluster = Cluster(initialize_head=True, head_node_args=head)
+        self.cluster = _patiently(lambda: Cluster(initialize_head=True, head_node_args=head))
         self._second: Any = None
 
     @property
@@ -39,7 +39,7 @@ class TwoNodes:
     def ready(self) -> TwoNodes:
         """Return the cluster once it has two nodes."""
         if self._second is None:
-            self._second = self.cluster.add_node(**NODE)
+            self._second = _patiently(lambda: self.cluster.add_node(**NODE))
         self.cluster.wait_for_nodes()
         return self
 
@@ -54,6 +54,16 @@ class TwoNodes:
         self.cluster.remove_node(node, allow_graceful=False)
 
 
+def _patiently(start: Callable[[], Any]) -> Any:
+    """Start something of Ray's, which gives up after half a minute: on a machine that busy it is tried again."""
+    for _ in range(3):
+        try:
+            return start()
+        except Exception as error:
+            last = error
+    raise last
+
+
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[TwoNodes]:
     with pytest.MonkeyPatch.context() as patch:
@@ -63,16 +73,15 @@ def cluster() -> Iterator[TwoNodes]:
         found = TwoNodes()
         yield found
         found.cluster.shutdown()
-        assert not [name for name in os.listdir("/proc") if name.isdecimal() and _is_left(name, found.address)]
+        processes = [path.name for path in Path("/proc").iterdir() if path.name.isdecimal()]
+        assert not [process for process in processes if _is_left(process, found.address)]
 
 
 def _is_left(process: str, address: str) -> bool:
     """Tell whether a process is one of the cluster's that has outlived it."""
     try:
-        with open(f"/proc/{process}/cmdline", "rb") as file:
-            words = file.read()
-        with open(f"/proc/{process}/stat") as file:
-            return f"gcs-address={address}".encode() in words and " Z " not in file.read()
+        words, state = (Path("/proc", process, name).read_bytes() for name in ("cmdline", "stat"))
+        return f"gcs-address={address}".encode() in words and b" Z " not in state
     except OSError:
         return False
 

@@ -62,7 +62,7 @@ def test_the_number_of_shares_is_part_of_a_recipe_unless_it_is_one() -> None:
 
 @pytest.mark.parametrize("settings", [NETWORK, TABLE], ids=["network", "table"])
 def test_more_shares_than_episodes_are_refused(settings: dict[str, Any]) -> None:
-    with pytest.raises(SettingError, match="actors is 80; there are only .* episodes to share out"):
+    with pytest.raises(SettingError, match=r"actors is 80; there are only .* episodes to share out"):
         learner_of(settings, actors=80)
 
 

@@ -82,7 +82,6 @@ class Teacher:
                 answers[k] = NO_ACTION if action is None else interface.pack_action(action)
         return answers
 
-
     def __reduce__(self) -> tuple[Any, ...]:
         """Write a teacher for another process as its task and its name."""
         return _find_again, (self.task, self.name)

@@ -26,7 +26,16 @@ from surpass.printing import cut
 from surpass.reading import THREADS, check_range
 from surpass.workers.connecting import connect, import_ray
 from surpass.workers.runner import Actors, Ended, Job, Make, Watch
-from surpass.workers.worker import About, Remaking, Worker, new_token, read_answer, source_version, write_call, write_make
+from surpass.workers.worker import (
+    About,
+    Remaking,
+    Worker,
+    new_token,
+    read_answer,
+    source_version,
+    write_call,
+    write_make,
+)
 
 _log = logging.getLogger(__name__)
 

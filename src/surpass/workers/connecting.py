@@ -16,6 +16,8 @@ NEAR = "127.0.0.1"
 """The address of a Ray of our own: it is reached from this machine alone."""
 REACHED_WITHIN = 5.0
 """Seconds in which a machine must answer."""
+STARTS = 3
+"""How often it is tried to start a Ray of our own."""
 QUIETLY = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_NUM_REDIS_GET_RETRIES": "3",
@@ -49,11 +51,14 @@ def connect(ray: Any, address: str, processes: int | None) -> bool:
     quiet = {"log_to_driver": False, "configure_logging": False, "logging_level": logging.CRITICAL}
     if not address:
         own = {"num_cpus": processes or core_count(), "include_dashboard": False, "_node_ip_address": NEAR}
-        try:
-            ray.init(address="local", **own, **quiet)
-        except Exception as error:
-            raise SettingError(f"Ray does not start on this machine: {_gist(error)}") from None
-        return True
+        for attempt in range(STARTS):
+            try:
+                ray.init(address="local", **own, **quiet)
+                return True
+            except Exception as error:  # on a busy machine its patience is too short
+                ray.shutdown()
+                if attempt == STARTS - 1:
+                    raise SettingError(f"Ray does not start on this machine: {_gist(error)}") from None
     _reach(ray, address)
     try:
         ray.init(address=address, **quiet)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -67,7 +68,7 @@ class PlayedElsewhere:
     ) -> Results:
         """Run the agent on every instance and return what became of each."""
         bounds = np.linspace(0, instances.count, 1 + min(instances.count, PIECES * self._runner.count)).astype(int)
-        pieces = [instances.part(first, last) for first, last in zip(bounds, bounds[1:], strict=False)]
+        pieces = [instances.part(first, last) for first, last in pairwise(bounds.tolist())]
         if not pieces:
             return run(self._table or self._agent, instances, limit=limit, find_loops=find_loops)
         played: list[Played] = self._actors.ask("play", [(piece, limit, find_loops) for piece in pieces])

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from surpass.agents.networks.structured import StructuredPolicy
 from surpass.arrays import Floats, Ints, Reals
 from surpass.learning.policy_gradient.arrays import Sums
-from surpass.learning.policy_gradient.forward import HIDDEN_LAYERS, WIDTH
 from surpass.learning.policy_gradient.decisions import Decisions
+from surpass.learning.policy_gradient.forward import HIDDEN_LAYERS, WIDTH
 
 CHUNK = 1024
 """How many decisions go through a network at once: so many that their layers stay in the processor's cache."""

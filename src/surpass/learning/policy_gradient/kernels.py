@@ -209,9 +209,7 @@ def absorb(plan: DecisionPlan, other: DecisionPlan, numbers: Ints) -> None:
 
 
 @numba.njit(nogil=True, cache=True)
-def adopt(
-    tree: Tree, parameters: Floats, plan: DecisionPlan, observations: Ints, origins: Ints, numbers: Ints
-) -> None:
+def adopt(tree: Tree, parameters: Floats, plan: DecisionPlan, observations: Ints, origins: Ints, numbers: Ints) -> None:
     """Add decisions that came up elsewhere and that a plan lacks, in place; it must have room.
 
     `origins` [R] say where each decision comes from, as in a plan; those of -1 are the choices of an instruction for

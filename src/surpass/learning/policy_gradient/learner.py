@@ -285,10 +285,15 @@ class PolicyGradient(GradientLearner):
         if isinstance(self.sampler, Sampler):
             self.sampler.sizes = sizes
             return self.sampler.sample(parameters)
-        value = write_network(self.value) if self.config.baseline == "network" else None
-        shares: list[Share] = self.actors.tell("sample", Orders(parameters, self.scalar.item(), value, sizes))
+        shares: list[Share] = self.actors.tell("sample", self.orders())
         self._rows = self.sampler.adopt(parameters, shares)
         return shares
+
+    def orders(self) -> Orders:
+        """Return what the actors are sent for the next update."""
+        value = write_network(self.value) if self.config.baseline == "network" else None
+        sizes = self.config.sizes(self.task, self.grown)
+        return Orders(parameter_rows(self.network), self.scalar.item(), value, sizes)
 
     def loss_terms(self, batch: Record | list[Share]) -> tuple[dict[str, Tensor], Sums]:
         """Return the terms of the loss, each a mean over all steps of a batch, and the sums they are made of."""

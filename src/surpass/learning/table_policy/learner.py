@@ -28,8 +28,8 @@ from surpass.engine.batch import Batch as Episodes
 from surpass.engine.run import run
 from surpass.errors import DivergedError, SavedFileError, SettingError, UnknownNameError
 from surpass.learning.imitation import Imitation, ImitationConfig
-from surpass.learning.soundness import find_failures
 from surpass.learning.policy_gradient.learner import Shares, without_usual_actors
+from surpass.learning.soundness import find_failures
 from surpass.learning.table_policy.actors import (
     Copy,
     Orders,
@@ -39,7 +39,7 @@ from surpass.learning.table_policy.actors import (
     draw,
     draw_chances,
 )
-from surpass.learning.table_policy.arrays import Critic, Share, Sums
+from surpass.learning.table_policy.arrays import Critic, Sums
 from surpass.learning.table_policy.critic import CriticFit
 from surpass.learning.table_policy.policy import TablePolicy, with_room
 from surpass.learning.table_policy.sampler import Sampler
@@ -398,10 +398,12 @@ class TablePolicyGradient:
             shared_logits=policy.shared_logits[self._changed_shared],
             critic=Critic(*(array[rows] for array in critic[:3]), critic.weights, critic.usual),
         )
-        shares: list[Share] = self._actors.tell("play", orders)
+        shares = self._actors.tell("play", orders)
         self._sent = known = policy.count
         numbers = policy.adopt(known, shares)
-        places = [np.concatenate([np.arange(known), own])[share.rows] for share, own in zip(shares, numbers, strict=True)]
+        places = [
+            np.concatenate([np.arange(known), own])[share.rows] for share, own in zip(shares, numbers, strict=True)
+        ]
         self.critic.with_room(policy.count)
         sums, made = self.sampler.add_up(shares, places)
         return sums, made, np.concatenate([share.outcomes for share in shares]), sum(share.steps for share in shares)
