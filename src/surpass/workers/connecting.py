@@ -59,7 +59,7 @@ def connect(ray: Any, address: str, processes: int | None) -> bool:
                 ray.shutdown()
                 if attempt == STARTS - 1:
                     raise SettingError(f"Ray does not start on this machine: {_gist(error)}") from None
-    _reach(ray, address)
+    _reach(address)
     try:
         ray.init(address=address, **quiet)
     except Exception as error:
@@ -70,7 +70,7 @@ def connect(ray: Any, address: str, processes: int | None) -> bool:
     return True
 
 
-def _reach(ray: Any, address: str) -> None:
+def _reach(address: str) -> None:
     """Raise an error unless something answers at an address; Ray itself would try for many minutes."""
     if address == "auto":
         return
@@ -79,13 +79,9 @@ def _reach(ray: Any, address: str) -> None:
         raise SettingError(
             f"the address of the Ray cluster is {show(address)}; it must be HOST:PORT, as ray start --head prints it"
         )
-    from ray._private.services import canonicalize_bootstrap_address
-
     try:
-        found = canonicalize_bootstrap_address(address) or address
-        reached, _, _ = found.rpartition(":")
-        socket.create_connection((reached, int(port)), REACHED_WITHIN).close()
-    except (OSError, ValueError) as error:
+        socket.create_connection((host, int(port)), REACHED_WITHIN).close()
+    except OSError as error:
         raise SettingError(f"there is no Ray cluster at {address}: {_gist(error)}") from None
 
 
