@@ -21,9 +21,11 @@ STARTS = 3
 QUIETLY = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_NUM_REDIS_GET_RETRIES": "3",
+    "RAY_worker_niceness": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
 }
-"""Ray reports to nobody, does not try for a quarter of an hour to reach a cluster, and does not warn of the future."""
+"""Ray reports to nobody, does not try for a quarter of an hour to reach a cluster, lets its workers run like any process,
+and does not warn of the future."""
 
 
 def import_ray() -> Any:
