@@ -7,12 +7,13 @@ reward and an end for each step), and as vectors of numbers, as frameworks for a
 
 from __future__ import annotations
 
+import math
 import pickle
 import shutil
 import tempfile
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,6 +48,38 @@ SWEEP: dict[str, Any] = {
 }
 LEAST = 10
 """How many times as much trajectories, as vectors, should take as sums."""
+
+
+MODELLED = (10, 100, 1000)
+"""Numbers of actors, each on a processor of its own, for which the throughput is computed from what was measured."""
+BANDWIDTH, TOGETHER, ANSWER = 1.25e9, 16, 0.002
+"""What is assumed of a cluster: bytes per second of the learner's network (10 Gbit), actors on a machine, which are sent
+the parameters once, and seconds until an answer has come through Ray."""
+
+
+class Share(NamedTuple):
+    """What was measured of one share of an update, in seconds and bytes."""
+
+    steps: float
+    seconds: float
+    deviation: float
+    sent: float
+    received: float
+    take: float
+    """What the learner needs to take in its sums."""
+    update: float
+    """What an update takes the learner with the shares of this benchmark."""
+
+    @property
+    def each(self) -> float:
+        """What one more share costs the learner and its network."""
+        return self.take + (self.sent / TOGETHER + self.received) / BANDWIDTH
+
+    def update_by(self, actors: int) -> float:
+        """Return what an update takes: the slowest share, the messages, and the learner, which all wait for."""
+        slowest = self.seconds + self.deviation * math.sqrt(2 * math.log(actors))
+        own = max(0.0, self.update - ACTORS * self.take)
+        return slowest + ANSWER + own + actors * self.each
 
 
 def measure(rounds: int) -> Report:
@@ -88,6 +121,25 @@ def measure(rounds: int) -> Report:
         Quantity("its steps as vectors, per million", vectors * million, "bytes"),
         *time_shares(),
     ]
+    known = {one.what: one.value for one in quantities}
+    first = f"policy gradient, {show(1)}"
+    share = Share(
+        steps=steps,
+        seconds=known["a share, sampled and summed up, of the processor"],
+        deviation=known["its standard deviation"],
+        sent=known[f"{first}: sent to an actor for an update"],
+        received=known[f"{first}: received from an actor"],
+        take=known["to take in the sums of one share"],
+        update=known[f"{first}: an update of the learner itself"],
+    )
+    for count in MODELLED:
+        quantities.append(
+            Quantity(f"model, {count:,} actors: throughput", count * steps / share.update_by(count), "steps/s")
+        )
+        quantities.append(
+            Quantity(f"model, {count:,} actors: time that actors work", share.seconds / share.update_by(count), "")
+        )
+    quantities.append(Quantity("model: the most that one learner takes in", steps / share.each, "steps/s"))
     ratios.append(Ratio("bytes: steps packed / sums", packed / sums))
     ratios.append(Ratio("bytes: steps as vectors / sums", vectors / sums, least=LEAST))
     return Report(tuple(measurements), tuple(ratios), tuple(quantities))
