@@ -53,7 +53,7 @@ LEAST = 10
 MODELLED = (10, 100, 1000)
 """Numbers of actors, each on a processor of its own, for which the throughput is computed from what was measured."""
 BANDWIDTH, TOGETHER, ANSWER = 1.25e9, 16, 0.002
-"""What is assumed of a cluster: bytes per second of the learner's network (10 Gbit), actors on a machine, which are sent
+"""What is assumed of a cluster: bytes per second of the learner's network (10 Gbit), actors on a machine, which is sent
 the parameters once, and seconds until an answer has come through Ray."""
 
 

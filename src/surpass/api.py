@@ -328,7 +328,7 @@ def _share_out(learner: AnyLearner, runner: Runner) -> None:
         raise SettingError(
             "only rl, rl+imitation and improvement on tasks with a table can be shared out; use --on local"
         )
-    if learner.recipe["method"] != "improvement" and learner.config.actors == 1:
+    if getattr(learner.config, "actors", 0) == 1:
         raise SettingError("actors is 1, which leaves nothing to share out: set more, such as --set actors=8")
 
 

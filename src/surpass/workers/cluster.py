@@ -331,7 +331,8 @@ class RayActors(Actors):
     def _answers(self, calls: Sequence[tuple[int | None, Any]]) -> list[Any]:
         """Return the answer to each call of an actor, or of any if none is named; lost ones are made again."""
         answers: list[Any] = [None] * len(calls)
-        todo, waiting, losses = deque(range(len(calls))), {}, Counter[int]()
+        todo, losses = deque(range(len(calls))), Counter[int]()
+        waiting: dict[Any, tuple[int, int]] = {}
         idle = deque([*range(len(self._names))] * 2)  # a second call waits at the worker while it does the first
         while todo or waiting:
             while todo and (calls[todo[0]][0] is not None or idle):

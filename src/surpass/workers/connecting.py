@@ -24,8 +24,8 @@ QUIETLY = {
     "RAY_worker_niceness": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
 }
-"""Ray reports to nobody, does not try for a quarter of an hour to reach a cluster, lets its workers run like any process,
-and does not warn of the future."""
+"""Ray reports to nobody, does not try for a quarter of an hour to reach a cluster, lets its workers run like any
+process, and does not warn of the future."""
 
 
 def import_ray() -> Any:

@@ -103,9 +103,10 @@ def read_answer(answer: bytes) -> Any:
     if failure is None:
         return found
     kind, message = failure
-    known = getattr(errors, kind, None) or {"MemoryError": MemoryError}.get(kind, RuntimeError)
+    others = {"MemoryError": MemoryError, "RuntimeError": RuntimeError}
+    known: type[Exception] = others[kind] if kind in others else getattr(errors, kind)
     error = known.__new__(known)
-    Exception.__init__(error, message)
+    Exception.__init__(error, message)  # past those of ours that make their message themselves
     raise error
 
 

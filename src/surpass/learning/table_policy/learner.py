@@ -396,7 +396,7 @@ class TablePolicyGradient:
             logits=policy.logits[rows],
             shared_rows=self._changed_shared,
             shared_logits=policy.shared_logits[self._changed_shared],
-            critic=Critic(*(array[rows] for array in critic[:3]), critic.weights, critic.usual),
+            critic=Critic(critic.visits[rows], critic.returns[rows], critic.hints[rows], critic.weights, critic.usual),
         )
         shares = self._actors.tell("play", orders)
         self._sent = known = policy.count
