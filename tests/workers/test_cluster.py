@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,15 @@ SWEEP = {
 SCORED = {"score_sizes": [3], "score_instances": 5}
 
 
+def both_workers(cluster: TwoNodes) -> RayRunner:
+    """Return a runner that has a worker on each node."""
+    runner, until = RayRunner(cluster.address), time.monotonic() + 120
+    while runner.count < 2 and time.monotonic() < until:
+        time.sleep(0.2)
+    assert runner.count == 2
+    return runner
+
+
 def files_of(run: Path) -> dict[str, bytes]:
     """Return all that a run has learned, byte by byte; a program without the line that names its folder."""
     names = [name for name in ("agent.safetensors", "agent.rules", "curves.csv") if (run / name).exists()]
@@ -67,8 +77,7 @@ def files_of(run: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("settings", [GRADIENT, TABLE], ids=["network", "table"])
 def test_a_policy_gradient_run(two_nodes: TwoNodes, tmp_path: Path, settings: dict[str, object]) -> None:
     surpass.learn("search", "rl+imitation", out=tmp_path / "here", settings=settings, **SCORED)  # type: ignore[arg-type]
-    runner = RayRunner(two_nodes.address)
-    assert runner.count == 2
+    runner = both_workers(two_nodes)
     try:
         surpass.learn(
             *("search", "rl+imitation"),
@@ -86,7 +95,7 @@ def test_a_policy_gradient_run(two_nodes: TwoNodes, tmp_path: Path, settings: di
 
 def test_an_improvement(two_nodes: TwoNodes, tmp_path: Path) -> None:
     surpass.learn("search", "improvement", out=tmp_path / "here", settings=IMPROVEMENT, **SCORED)  # type: ignore[arg-type]
-    runner = RayRunner(two_nodes.address)
+    runner = both_workers(two_nodes)
     try:
         surpass.learn(
             *("search", "improvement"),
@@ -126,7 +135,7 @@ def test_a_sweep_that_was_begun_here(two_nodes: TwoNodes, tmp_path: Path, monkey
         if len(state.running) == 2 and all("round" in log for log in logs_of(there)):
             two_nodes.kill_second()
 
-    runner = RayRunner(two_nodes.address)
+    runner = both_workers(two_nodes)
     try:
         there.run(runner, watch)
         assert runner.lost >= 1
@@ -153,7 +162,7 @@ def begin(sweep: Sweep) -> None:
 
 
 def test_scores_and_checks(two_nodes: TwoNodes) -> None:
-    runner = RayRunner(two_nodes.address)
+    runner = both_workers(two_nodes)
     try:
         agent = surpass.program("teacher:insertion_sort")
         for name in (agent, "zoo:sort-bubble/imitation-insertion_sort", "teacher:bubble_sort"):

@@ -41,9 +41,9 @@ _log = logging.getLogger(__name__)
 
 LOOK_EVERY = 0.1
 """Seconds between two looks at the workers while jobs run."""
-PATIENCE = 60.0
+PATIENCE = 120.0
 """Seconds within which a first worker must be there."""
-GRACE = 10.0
+GRACE = 20.0
 """Seconds that the others then have; those that come later join in."""
 MOST_LOSSES = 4
 """How often the same part of the work may be lost with its worker: it may be what ends them."""
