@@ -101,9 +101,10 @@ class TablePolicyConfig:
     largest_change: Weight = 1.0
     """The most that an update changes a logit by."""
     furthest: Weight = 30.0
+    """How far an own logit may lie below the largest of its decision: the less, the sooner it can come up again. Own
+    logits should be able to outweigh those of all views."""
     shared_furthest: Weight = 30.0
-    """How far an own and a shared logit may lie below the largest of its decision: the less, the sooner it can come up
-    again. Own logits should be able to outweigh those of all views."""
+    """How far a shared logit may lie below the largest of its decision."""
     step_cost: Weight = 1.0
     """What a step costs."""
     wrong_cost: Weight = 1.0
