@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -142,13 +141,3 @@ def test_bad_input_gets_one_sentence(call, message: str) -> None:  # type: ignor
         call()
     assert message in str(refusal.value)
     assert "\n" not in str(refusal.value)
-
-
-def test_the_code_in_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    section = (ROOT / "README.md").read_text().partition("## From Python\n")[2].partition("\n## ")[0]
-    blocks = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
-    assert len(blocks) == 2
-    monkeypatch.chdir(tmp_path)
-    for block in blocks:
-        exec(compile(block, "README.md", "exec"), {})
-    assert surpass.check("my-sort.rules", up_to=4, instances=0, effort=500).passed

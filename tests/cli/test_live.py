@@ -176,6 +176,8 @@ def test_every_learner_tells_of_itself(task: str, method: str) -> None:
         return
     policies = POLICIES if method.startswith("rl") and not of_task.interface.is_full_view else [None]
     for policy in policies:
+        if (method, policy) == ("rl", "forks"):
+            continue  # it begins with a teacher, or another agent
         learner = new_learner(of_task, method, settings={"policy": policy} if policy else None)
         outlook = learner.outlook({})
         assert outlook.done == 0

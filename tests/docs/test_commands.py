@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from surpass.cli.main import app
-from tests.long import LONG
+from tests.long import LONG, long_test
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "tasks").glob("*.md"))]
@@ -58,6 +58,17 @@ def test_the_commands_of_a_page_work(page: Path, tmp_path: Path, monkeypatch: py
     (tmp_path / "my-lists.csv").write_text("".join(f"{k % 7},{k % 5},9,1,{k % 3}\n" for k in range(60)))
     for words in commands(page):
         run(words)
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/python.md", pytest.param("docs/stable-baselines3.md", marks=long_test)]
+)
+def test_the_python_code_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+    assert blocks
+    monkeypatch.chdir(tmp_path)
+    for block in blocks:
+        exec(compile(block, page, "exec"), {})
 
 
 def test_links_lead_somewhere() -> None:

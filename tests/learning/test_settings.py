@@ -25,6 +25,8 @@ def test_every_setting_has_a_meaning_and_a_range(task: str, method: str) -> None
         return
     policies = POLICIES if method.startswith("rl") and not find_task(task).interface.is_full_view else [None]
     for policy in policies:
+        if (method, policy) == ("rl", "forks"):
+            continue  # it begins with a teacher, or another agent
         learner = new_learner(find_task(task), method, settings={"policy": policy} if policy else None)
         listed = SettingsList(learner)
         unsaid = {"actors"} - {*learner.recipe}  # a recipe does not mention a single one
@@ -42,7 +44,7 @@ def test_every_setting_has_a_meaning_and_a_range(task: str, method: str) -> None
 
 
 def test_meanings_are_what_stands_below_the_fields() -> None:
-    config = type(new_learner(find_task("search"), "rl+imitation").config)
+    config = type(new_learner(find_task("search"), "rl+imitation", settings={"policy": "network"}).config)
     assert meanings(config)["unroll"].startswith("Steps before the return is bootstrapped")
     assert describe_kind(get_type_hints(config, include_extras=True)["baseline"]) == "one of scalar, network"
     assert "table" in OneOf(("network", "table"))

@@ -100,9 +100,9 @@ class ForkConfig:
     solved: Share = 0.98
     """The share of a stage's episodes that must be solved before the next begins."""
     mending: Whole = 40
-    """How many times the network may be checked, and what it fails on learned,"""
+    """How many times the network may be checked, and what it fails on learned."""
     mending_updates: Many = 20
-    """in so many updates each time."""
+    """How many updates are made each time to learn what it fails on."""
     checked: Batch = 200
     """Fresh instances on which the most likely actions are measured at the end of each round."""
 
@@ -206,6 +206,7 @@ class ForkPolicyGradient(StagedLearner):
             self._take_back_if_worse(before, instances, limits, worth, path)
         self._kept = table.observations if len(table) < MOST_KEPT else path
         self.updates += 1
+        self.work += int(whole.steps.sum())
         return whole.outcomes, float(whole.steps.sum())
 
     def _play(self, table: Table, instances: Instances, limits: Ints) -> tuple[Episodes, Reals, Ints]:
