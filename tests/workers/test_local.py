@@ -26,7 +26,7 @@ def test_shares_give_the_same_by_any_number_of_threads_and_after_a_break(
     data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "lists.csv"
-    path.write_text("1,2,3\n5,2,9,4\n8,1\n3,4,5,6\n")
+    path.write_text("1,2,3\n2,4,5,9\n1,8\n3,4,5,6\n")
     settings = {**NETWORK, "data": data.replace("FILE", str(path))}
     found = []
     for threads in ("1", "2", "8"):
