@@ -8,7 +8,7 @@ BENCH_INSTALLED := $(VENV)/.bench-installed
 PEERS := $(VENV)/peers
 PEERS_INSTALLED := $(PEERS)/.installed
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check ray bench clean
 
 demo: $(INSTALLED)  ## learn to search with RL + imitation, and print the result beside the paper's and against the teachers
 	$(BIN)/surpass learn search --method rl+imitation --set updates=700 --out runs/demo --resume
@@ -25,6 +25,9 @@ check: $(INSTALLED)  ## lint, types, and the direction of imports
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+ray: $(INSTALLED)  ## Ray, for --on ray and its tests
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[ray]'
 
 bench: $(INSTALLED)  ## speed, as ratios in one run; without its peers if they do not install
 	-$(MAKE) --no-print-directory $(PEERS_INSTALLED)

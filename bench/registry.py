@@ -18,6 +18,7 @@ BENCHMARKS = {
     "network": "bench.network",
     "learning": "bench.learning",
     "improvement": "bench.improvement",
+    "scale": "bench.scale",
     "exported": "bench.exported",
 }
 """The module of each benchmark by its name, in the order in which they run."""

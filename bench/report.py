@@ -13,7 +13,7 @@ from rich.table import Table
 
 from bench.timing import Timing
 
-__all__ = ["Measurement", "PeerMissingError", "Ratio", "Report", "describe_machine", "show"]
+__all__ = ["Measurement", "PeerMissingError", "Quantity", "Ratio", "Report", "describe_machine", "show"]
 
 
 class PeerMissingError(Exception):
@@ -45,11 +45,21 @@ class Ratio:
 
 
 @dataclass(frozen=True)
+class Quantity:
+    """How much there is of something that is not a speed."""
+
+    what: str
+    value: float
+    unit: str
+
+
+@dataclass(frozen=True)
 class Report:
     """What a benchmark found."""
 
     measurements: tuple[Measurement, ...]
     ratios: tuple[Ratio, ...] = ()
+    quantities: tuple[Quantity, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as JSON values."""
@@ -65,6 +75,7 @@ class Report:
                 for m in self.measurements
             ],
             "ratios": [asdict(ratio) for ratio in self.ratios],
+            "quantities": [asdict(quantity) for quantity in self.quantities],
         }
 
 
@@ -100,6 +111,8 @@ def _show_table(console: Console, name: str, summary: str, report: Report) -> No
     console.print(table)
     for ratio in report.ratios:
         console.print(f"  {ratio.what}: [bold]{_times(ratio)}[/]{_wanted(ratio)}", highlight=False)
+    for one in report.quantities:
+        console.print(f"  {one.what}: [bold]{_number(one.value)}[/] {one.unit}", highlight=False)
     console.print()
 
 
@@ -112,6 +125,8 @@ def _print_lines(name: str, summary: str, report: Report) -> None:
         print(f"  {m.what:{width}}  {_rate(m):>8} {m.unit}/s{aim}  ({steps} {m.unit} in {seconds} s)")
     for ratio in report.ratios:
         print(f"  ratio, {ratio.what}: {_times(ratio)}{_wanted(ratio)}")
+    for one in report.quantities:
+        print(f"  {one.what}: {_number(one.value)} {one.unit}")
     print(flush=True)
 
 

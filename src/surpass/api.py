@@ -33,6 +33,7 @@ from surpass.programs.program import Program
 from surpass.programs.usage import Usage, measure_use
 from surpass.reading import COUNT, MINUTES, SIZE, as_path, check_range
 from surpass.tasks.task import Limit, Request, Task
+from surpass.workers.runner import Runner, open_runner
 
 if TYPE_CHECKING:
     from surpass.learning.methods import AnyLearner
@@ -140,25 +141,30 @@ def check(
     must_end: bool = False,
     effort: int | None = None,
     minutes: float | None = None,
+    on: str | Runner = "local",
     progress: Progress | None = None,
 ) -> Certificate:
     """Return what came of checking an agent: whether it `passed`, and a `counter_example` if it did not.
 
     Every instance is run up to size `up_to`, and `instances` of each distribution at each of `sizes`. Then a search
-    changes instances that led to something new, until `effort` in a row have led to nothing or `minutes` are over.
+    changes instances that led to something new, until `effort` in a row have led to nothing or `minutes` are over. `on`
+    is where all but the search runs: `local`, or `ray` or `ray=ADDRESS` for a cluster.
     """
-    return check_agent(
-        as_agent(agent, task),
-        up_to=up_to,
-        sizes=sizes,
-        instances=instances,
-        seed=seed,
-        limit=limit,
-        must_end=must_end,
-        effort=effort,
-        minutes=minutes,
-        progress=progress,
-    )
+    found = as_agent(agent, task)
+    with open_runner(on) as workers:
+        return check_agent(
+            found,
+            up_to=up_to,
+            sizes=sizes,
+            instances=instances,
+            seed=seed,
+            limit=limit,
+            must_end=must_end,
+            effort=effort,
+            minutes=minutes,
+            workers=workers,
+            progress=progress,
+        )
 
 
 # Programs
@@ -330,6 +336,7 @@ def learn(
     resume: bool = False,
     score_sizes: Sequence[int] | None = None,
     score_instances: int = 100,
+    on: str | Runner = "local",
     report: Callable[[int, dict[str, float]], None] | None = None,
     watch: Callable[[RunState], None] | None = None,
     tensorboard: bool = False,
@@ -342,6 +349,8 @@ def learn(
     or stand in `settings`. `report(round, curve)` is called after each round, and once with no curve when a run is
     resumed. `watch` is shown how far it has come: at first, after each round, and while what was learned is scored.
     With `tensorboard` the curves are written as event files too. `surpass.report(run)` makes a page of it.
+    `on` is who samples or tries candidates: `local`, or `ray` or `ray=ADDRESS` for a cluster; what is learned does
+    not depend on it.
     """
     from surpass.learning import runs
     from surpass.learning.outlook import RunState
@@ -361,44 +370,61 @@ def learn(
     made = learner.recipe
     words = (made["task"], made["method"], made["teacher"], str(made["seed"]))
     folder = runs.RunFolder(Path(out or Path("runs") / re.sub("[:/]+", "-", "-".join(filter(None, words)))))
-    folder.begin(made, resume=resume)
-    write_origin(folder.path, learner.task)
-    if resume:
-        folder.restore(learner)
-        for warning in folder.warnings:
-            log.warning("passed over: %s", warning)
-        if report:
-            report(len(folder.curves), {})
-    began_with = len(folder.curves)
-    events = EventFile(folder.path, folder.curves) if tensorboard else None
-
-    def show(afterwards: str = "", done: int = 0, total: int | None = None) -> None:
-        if watch:
-            watch(RunState(learner, folder.path, folder.curves, began_with, minutes, afterwards, done, total))
-
-    def end_round(number: int, curve: dict[str, float]) -> None:
-        if events:
-            events.add(number, curve)
-        if report:
-            report(number, curve)
-        show()
-
-    show()
     sizes = score_sizes or [size for size in learner.task.sizes if size <= MOST_SCORED]
     spare = None if minutes is None else max(LEAST_SPARE, (1 - LEARNING_SHARE) * 60 * minutes)
-    try:
-        runs.train(learner, folder, minutes=minutes and LEARNING_SHARE * minutes, report=end_round)
-    except KeyboardInterrupt:
-        log.warning("interrupted: surpass learn --out %s --resume goes on from the last checkpoint", folder.path)
-        raise
-    except DivergedError as error:
-        if _finish(learner, folder, sizes, score_instances, show, spare or LEAST_SPARE).agent is None:
+    with open_runner(on) as runner:
+        _share_out(learner, runner)
+        folder.begin(made, resume=resume)
+        write_origin(folder.path, learner.task)
+        if resume:
+            folder.restore(learner)
+            for warning in folder.warnings:
+                log.warning("passed over: %s", warning)
+            if report:
+                report(len(folder.curves), {})
+        began_with = len(folder.curves)
+        events = EventFile(folder.path, folder.curves) if tensorboard else None
+
+        def show(afterwards: str = "", done: int = 0, total: int | None = None) -> None:
+            if watch:
+                watch(RunState(learner, folder.path, folder.curves, began_with, minutes, afterwards, done, total))
+
+        def end_round(number: int, curve: dict[str, float]) -> None:
+            if events:
+                events.add(number, curve)
+            if report:
+                report(number, curve)
+            show()
+
+        show()
+        try:
+            runs.train(learner, folder, minutes=minutes and LEARNING_SHARE * minutes, report=end_round)
+        except KeyboardInterrupt:
+            log.warning("interrupted: surpass learn --out %s --resume goes on from the last checkpoint", folder.path)
             raise
-        raise DivergedError(f"{error}; what it has learned so far is in {folder.path}") from error
-    finally:
-        if events:
-            events.close()
+        except DivergedError as error:
+            if _finish(learner, folder, sizes, score_instances, show, spare or LEAST_SPARE).agent is None:
+                raise
+            raise DivergedError(f"{error}; what it has learned so far is in {folder.path}") from error
+        finally:
+            if events:
+                events.close()
     return _finish(learner, folder, sizes, score_instances, show, spare)
+
+
+def _share_out(learner: AnyLearner, runner: Runner) -> None:
+    """Let a runner do what a learner can share out; one of a cluster must have something to do."""
+    if hasattr(learner, "runner"):
+        learner.runner = runner
+    if runner.is_local:
+        return
+    if not hasattr(learner, "runner"):
+        raise SettingError(
+            "only rl and rl+imitation with --set policy=network, and improvement, can be shared out, on tasks with a"
+            " table; use --on local"
+        )
+    if getattr(learner.config, "actors", 0) == 1:
+        raise SettingError("actors is 1, which leaves nothing to share out: set more, such as --set actors=8")
 
 
 def _finish(

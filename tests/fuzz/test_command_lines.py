@@ -16,7 +16,8 @@ import typer
 from click import Command
 
 from surpass.cli.main import app, main
-from surpass.learning.jobs import Ended, Job, LocalRunner
+from surpass.workers.local import LocalRunner
+from surpass.workers.runner import Ended, Job
 from tests.fuzz.judge import HANG, REFUSED, SAME, TRACEBACK, HangError, Judge, limited
 from tests.long import LONG
 

@@ -21,7 +21,6 @@ from surpass.agents.saved import save_program
 from surpass.agents.zoo import find_resident
 from surpass.errors import SavedFileError
 from surpass.evaluation.curves import read_curves
-from surpass.learning.jobs import Ended, Job
 from surpass.learning.methods import AnyLearner, new_learner
 from surpass.learning.recipes import parse_recipe
 from surpass.learning.runs import RunFolder
@@ -29,6 +28,7 @@ from surpass.learning.sweeps import INSTANCES, Sweep
 from surpass.programs.text import parse_program, read_program
 from surpass.tasks.files import read_instances
 from surpass.tasks.registry import find_task
+from surpass.workers.runner import Ended, Job
 from tests.fuzz.damage import FOREIGN, damaged, odd_tensors, signed, with_tensors, wrong_values
 from tests.fuzz.judge import Judge
 from tests.long import LONG

@@ -15,7 +15,7 @@ from surpass.learning.drafts import draft_of, program_of, renamings_of
 from surpass.learning.edits import rewritten_programs, size_of, tidy, without
 from surpass.learning.improvement import Improvement, ImprovementConfig
 from surpass.learning.methods import new_learner
-from surpass.learning.trials import Screen, Trial, limits_in_turn
+from surpass.learning.trials import Screen, Trial, limits_in_turn, ways_of
 from surpass.programs.extract import write_program
 from surpass.programs.program import START, Program
 from surpass.programs.text import parse_program, write_text
@@ -72,7 +72,7 @@ def edit_screen(program: Program) -> Screen:
     task = program.task
     screen = Screen(task, join_instances(task, [task.draw(Request(size=n, count=8, seed=1)) for n in (8, 3, 5)]))
     trial = Trial(task, screen.instances, 1)
-    screen.settle(program, trial, np.full(24, 1 / 24), trial.visits(program))
+    screen.settle(program, ways_of(program, trial, np.full(24, 1 / 24), trial.visits(program)))
     return screen
 
 

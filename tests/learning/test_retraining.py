@@ -6,8 +6,9 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 
 from surpass.agents.zoo import find_resident
-from surpass.learning.jobs import Ended, Job, Watch, retrain
+from surpass.learning.jobs import retrain
 from surpass.learning.recipes import setting_text
+from surpass.workers.runner import Ended, Job, Watch
 
 NAMES = ["zoo:knapsack/rl", "zoo:search/imitation-binary_search"]
 

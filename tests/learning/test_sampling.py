@@ -15,6 +15,7 @@ from surpass.agents.networks.structured import HIDDEN, StructuredPolicy
 from surpass.agents.teachers import find_teacher
 from surpass.engine.groups import group_features
 from surpass.engine.specialise import specialise
+from surpass.learning.policy_gradient import decisions
 from surpass.learning.policy_gradient import sampler as sampling
 from surpass.learning.policy_gradient.arrays import DecisionPlan, Record, Tree
 from surpass.learning.policy_gradient.forward import HIDDEN_LAYERS, WIDTH, fill_row, new_workspace, write_tables
@@ -116,7 +117,7 @@ def test_every_row_has_the_probabilities_of_the_network(name: str) -> None:
 
 def fill(network: StructuredPolicy, tree: Tree, observation: int, node: int) -> DecisionPlan:
     """Return a plan whose first row is that of a node and an observation."""
-    interface, plan = network.interface, sampling._new_plan(8, int(tree.choice_counts.max()) + 2)
+    interface, plan = network.interface, decisions.new_plan(8, int(tree.choice_counts.max()) + 2)
     parameters = parameter_rows(network)
     room = np.zeros((len(tree.parameter_starts) * tree.table_size, WIDTH), np.float32)
     parameters = np.concatenate([parameters, room])
@@ -155,7 +156,7 @@ def test_a_choice_without_probability_is_never_last() -> None:
 
 @pytest.mark.parametrize("name", TEACHERS)
 def test_the_plan_does_not_depend_on_the_threads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampling, "ROWS", 8)
+    monkeypatch.setattr(decisions, "ROWS", 8)
     network, met = new_network(name), []
     for threads in ("1", "2"):
         monkeypatch.setenv("SURPASS_THREADS", threads)
@@ -201,7 +202,7 @@ def test_a_plan_that_grows_on_the_way_makes_no_difference(name: str, monkeypatch
     network = new_network(name)
     wide = new_sampler(name)
     expected = [wide.sample(parameter_rows(network)) for _ in range(2)][1]
-    monkeypatch.setattr(sampling, "ROWS", 8)
+    monkeypatch.setattr(decisions, "ROWS", 8)
     tight = new_sampler(name)
     record = [tight.sample(parameter_rows(network)) for _ in range(2)][1]
     for name_, array, other in zip(Record._fields, record, expected, strict=True):

@@ -21,10 +21,12 @@ from surpass.agents.networks.agent import new_agent
 from surpass.agents.networks.files import save_agent
 from surpass.cli.live import SweepView
 from surpass.errors import SettingError
-from surpass.learning.jobs import Ended, Job, LocalRunner, Watch, score_sizes
+from surpass.learning.jobs import score_sizes
 from surpass.learning.recipes import Recipe, parse_recipe
 from surpass.learning.sweeps import INSTANCES, Ranking, Sweep, SweepState
 from surpass.tasks.registry import find_task
+from surpass.workers.local import LocalRunner
+from surpass.workers.runner import Ended, Job, Watch
 from tests.learning.test_learn_command import call, check_refused
 
 RECIPE: dict[str, object] = {
@@ -338,7 +340,7 @@ def test_the_command_ranks_what_worked_and_says_what_failed(
 
 def test_a_job_ends_when_its_starter_is_gone(tmp_path: Path) -> None:
     words = ["learn", "knapsack", "--out", str(tmp_path / "run"), "--set", "sizes=2", "--set", "calm_rounds=1000000"]
-    job = [sys.executable, "-m", "surpass.cli.job", *words, "--set", "most_rounds=100000000"]
+    job = [sys.executable, "-m", "surpass.cli.job", str(tmp_path), *words, "--set", "most_rounds=100000000"]
     with subprocess.Popen(job, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
         wait_for(lambda: (tmp_path / "run" / "recipe.json").exists())
         assert process.poll() is None

@@ -32,6 +32,8 @@ from surpass.reading import ANY_SEED, MINUTES, Range, check_range
 from surpass.table import Agent, Table
 from surpass.tasks.enumeration import enumeration_of
 from surpass.tasks.task import Enumeration, Instances, Limit, Request, Task
+from surpass.workers.playing import PlayedElsewhere
+from surpass.workers.runner import Runner
 
 Progress = Callable[[str, int, int | None], None]
 Report = Callable[..., None]
@@ -72,6 +74,7 @@ def check(
     effort: int | None = None,
     minutes: float | None = None,
     threads: int | None = None,
+    workers: Runner | None = None,
     progress: Progress | None = None,
 ) -> Certificate:
     """Return a certificate of an agent, with the smallest failing instance if there is one.
@@ -81,7 +84,8 @@ def check(
     not occur before, until `effort` of them in a row have led to nothing new or `minutes` are over; with an effort of 0
     there is none. Each instance must be solved within `limit`, by the word of the task's kernel and by that of its
     `find_wrong`. Where steps are a budget, what is claimed must hold at every budget up to the limit; with
-    `must_end` the enumerated runs must also end by themselves. `progress(what, done, total)` is called as runs end.
+    `must_end` the enumerated runs must also end by themselves. What takes long and is no search is shared out among
+    the `workers` of a cluster, if there are. `progress(what, done, total)` is called as runs end.
     """
     task = agent.task
     effort, minutes = EFFORT if effort is None else effort, MOST_TIME if minutes is None else minutes
@@ -93,7 +97,9 @@ def check(
     check_range("minutes", minutes, MINUTES)
     check_range("seed", seed, ANY_SEED)
     total = _count(enumeration, largest)
-    checker = _Checker(agent, Limit.parse(limit or task.limit), must_end, threads, progress or (lambda *_: None))
+    checker = _Checker(
+        agent, Limit.parse(limit or task.limit), must_end, threads, workers, progress or (lambda *_: None)
+    )
     small = checker.check_enumerated(enumeration, largest, total)
     wanted = sorted({*(sizes or (*BETWEEN, *task.sizes))}) if instances else []
     drawn = checker.check_drawn(wanted, instances, seed) if checker.failure is None else []
@@ -145,6 +151,7 @@ class _Checker:
         limit: Limit,
         must_end: bool,
         threads: int | None,
+        workers: Runner | None,
         progress: Progress,
     ) -> None:
         self.agent = agent
@@ -159,6 +166,8 @@ class _Checker:
         self._threads = threads
         self._is_budget = self.task.measure == "reward"
         self._usual_steps = 0.0
+        is_elsewhere = workers is not None and not workers.is_local
+        self._elsewhere = PlayedElsewhere(workers, agent, self.table) if workers is not None and is_elsewhere else None
 
     def check_enumerated(self, enumeration: Enumeration, largest: int, total: int) -> list[CheckedSize]:
         """Return a row for each size up to `largest`, or for those before the first failure."""
@@ -323,6 +332,8 @@ class _Checker:
 
     def _run(self, instances: Instances, limit: Limit, find_loops: bool, report: Report | None = None) -> Results:
         is_quick = instances.count * self._usual_steps < QUICK
+        if self._elsewhere is not None and report is not None and not is_quick:  # a search is led by what a table lacks
+            return self._elsewhere.run(instances, limit=limit, find_loops=find_loops, progress=report)
         return run(
             self.agent if self.table is None else self.table,
             instances,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surpass.cli.help import INSTANCES, RUNNING
-from surpass.cli.options import AgentName, Json, Limit, OutputFile, Seed, TaskName, parse_sizes
+from surpass.cli.options import AgentName, Json, Limit, On, OutputFile, Seed, TaskName, parse_sizes
 from surpass.cli.progress import show_progress
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ def check_command(
         float | None,
         typer.Option(help="How long that search may take.  [default: 1]", metavar="MINUTES", rich_help_panel=RUNNING),
     ] = None,
+    on: On = "local",
     json: Json = None,
 ) -> None:
     """Check an agent on every small instance and on large ones; print a certificate or the smallest failing instance.
@@ -99,6 +100,7 @@ def check_command(
             must_end=must_end,
             effort=effort,
             minutes=minutes,
+            on=on,
             progress=progress,
         )
     if not output.is_stdout:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from surpass.cli.help import INSTANCES, RUNNING
-from surpass.cli.options import AgentName, Json, Limit, OutputFile, Seed, TaskName, parse_sizes
+from surpass.cli.options import AgentName, Json, Limit, On, OutputFile, Seed, TaskName, parse_sizes
 from surpass.cli.progress import show_progress
 
 
@@ -48,6 +48,7 @@ def evaluate_command(
         str | None,
         typer.Option(help="Another agent, compared on the same instances.", metavar="AGENT", rich_help_panel=RUNNING),
     ] = None,
+    on: On = "local",
     json: Json = None,
 ) -> None:
     """Run an agent and print its scores for each size.
@@ -71,6 +72,7 @@ def evaluate_command(
             queries=queries,
             limit=limit,
             against=against,
+            on=on,
             progress=progress,
         )
     if not output.is_stdout:

@@ -1,9 +1,16 @@
-"""`python -m surpass.cli.job WORDS`: a command as a part of a larger one, with which it ends."""
+"""`python -m surpass.cli.job FOLDER WORDS`: a command as a part of a larger one, with which it ends.
+
+Only one works in a folder at a time: one that was started again waits until the one before is gone.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import os
+import sys
 import threading
+from contextlib import suppress
+from pathlib import Path
 
 from surpass.cli.main import main
 
@@ -20,4 +27,7 @@ def _end_with_the_other_side() -> None:
 
 if __name__ == "__main__":
     threading.Thread(target=_end_with_the_other_side, daemon=True).start()
+    with suppress(OSError):  # a file system without locks
+        lock = (Path(sys.argv.pop(1)) / ".lock").open("w")  # held until this process ends
+        fcntl.flock(lock, fcntl.LOCK_EX)
     main()

@@ -10,7 +10,7 @@ import typer
 
 from surpass.cli.help import FILES, LEARNING
 from surpass.cli.live import RunView
-from surpass.cli.options import Json, OutputFile, parse_sizes
+from surpass.cli.options import Json, On, OutputFile, parse_sizes
 from surpass.cli.progress import show_progress
 from surpass.errors import SettingError, SurpassError
 from surpass.printing import finite
@@ -96,6 +96,7 @@ def learn_command(
     instances: Annotated[
         int, typer.Option(help="Instances per size of these scores.", metavar="N", rich_help_panel=SCORES)
     ] = 100,
+    on: On = "local",
     tensorboard: Annotated[
         bool,
         typer.Option(
@@ -160,6 +161,7 @@ def learn_command(
             resume=resume,
             score_sizes=scored,
             score_instances=instances,
+            on=on,
             watch=watch,
             tensorboard=tensorboard,
             settings=settings,

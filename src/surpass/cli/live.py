@@ -310,7 +310,7 @@ def _count_ended(state: SweepState) -> int:
 
 def last_line(folder: Path) -> str:
     """Return what the run in a folder said last."""
-    from surpass.learning.jobs import LOG
+    from surpass.workers.processes import LOG
 
     try:
         with (folder / LOG).open("rb") as file:

@@ -38,6 +38,15 @@ Limit = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Draws other instances.", metavar="N", rich_help_panel=INSTANCES)]
+On = Annotated[
+    str,
+    typer.Option(
+        help="Where to work: local (all cores of this machine), ray (a Ray of its own here, or that of RAY_ADDRESS) or"
+        " ray=HOST:PORT (a Ray cluster, for trusted users and machines).",
+        metavar="local|ray[=ADDRESS]",
+        rich_help_panel=RUNNING,
+    ),
+]
 
 
 def parse_sizes(text: str | None) -> list[int] | None:

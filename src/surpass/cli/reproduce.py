@@ -9,7 +9,7 @@ import typer
 
 from surpass.cli.help import FILES, INSTANCES
 from surpass.cli.live import SweepView
-from surpass.cli.options import Json, OutputFile, Seed
+from surpass.cli.options import Json, On, OutputFile, Seed
 from surpass.cli.progress import show_progress
 from surpass.errors import SettingError, UnknownNameError
 from surpass.printing import wrap
@@ -44,6 +44,7 @@ def reproduce_command(
         Path,
         typer.Option(help="The folder for figures and what is trained again.", metavar="FOLDER", rich_help_panel=FILES),
     ] = Path("runs/reproduce"),
+    on: On = "local",
     json: Json = None,
     markdown: Annotated[
         Path | None,
@@ -72,6 +73,7 @@ def reproduce_command(
         from surpass.evaluation.layout import NOTE
         from surpass.evaluation.reproduce import NAMES, Reproduction, count_verdicts, parse_stand_ins
         from surpass.visualize.paper_curves import make_figure
+        from surpass.workers.runner import open_runner
 
     if table not in (*NAMES, "curves", "all"):
         raise UnknownNameError("table", table, (*NAMES, "curves", "all"))
@@ -95,16 +97,17 @@ def reproduce_command(
         stand_ins = parse_stand_ins(table, stand_in or [])
         failures: dict[str, str] = {}
         if retrain:
-            trained, failures = _train_again(table, out)
+            trained, failures = _train_again(table, out, on)
             stand_ins = {**trained, **stand_ins}
         made = []
-        with show_progress() as progress:
+        with open_runner(on) as workers, show_progress() as progress:
             reproduction = Reproduction(
                 quick=quick,
                 instances=instances,
                 seed=seed,
                 stand_ins=stand_ins,
                 failures=failures,
+                workers=workers,
                 progress=lambda row, size, done, total: progress(f"{row} n={size:,}", done, total),
             )
             for one in reproduction.tables(table):
@@ -118,8 +121,8 @@ def reproduce_command(
     if table in ("curves", "all"):
         record["curves"] = []
         for name in EXPERIMENTS:
-            with SweepView() as watch:
-                curves = train_curves(name, out, watch) if retrain else shipped_curves(name)
+            with open_runner(on if retrain else "local") as runner, SweepView() as watch:
+                curves = train_curves(name, out, runner, watch) if retrain else shipped_curves(name)
             figure = make_figure(curves, out)
             record["curves"].append(figure.as_json())
             add(figure, figure.as_markdown((markdown or Path()).parent))
@@ -127,12 +130,16 @@ def reproduce_command(
     page.write_text("\n".join(lines) + "\n")
 
 
-def _train_again(table: str, out: Path) -> tuple[dict[str, str], dict[str, str]]:
+def _train_again(table: str, out: Path, on: str) -> tuple[dict[str, str], dict[str, str]]:
     """Train the agents of a table again; return the folder of each, and why each of the others failed."""
-    from surpass.engine.run import core_count
     from surpass.evaluation.reproduce import learned_agents
-    from surpass.learning.jobs import LocalRunner, retrain
+    from surpass.learning.jobs import retrain
+    from surpass.workers.runner import open_runner
 
-    with show_progress() as progress:
-        runner, report = LocalRunner(core_count()), lambda ended, count: progress("agents trained", ended, count)
-        return retrain(learned_agents(table), out / "agents", runner, report)
+    with open_runner(on) as runner, show_progress() as progress:
+        return retrain(
+            learned_agents(table),
+            out / "agents",
+            runner,
+            lambda ended, count: progress("agents trained", ended, count),
+        )

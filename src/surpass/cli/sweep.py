@@ -9,7 +9,7 @@ import typer
 
 from surpass.cli.help import FILES, RUNNING
 from surpass.cli.live import SweepView
-from surpass.cli.options import Json, OutputFile, parse_seeds
+from surpass.cli.options import Json, On, OutputFile, parse_seeds
 from surpass.cli.progress import show_progress
 from surpass.errors import SettingError
 from surpass.printing import text_table, wrap
@@ -41,6 +41,7 @@ def sweep_command(
         typer.Option(help="The Python file that registers the recipe's task, if it is your own.", metavar="FILE"),
     ] = None,
     list_recipes: Annotated[bool, typer.Option("--list", help="List the recipes that ship with surpass.")] = False,
+    on: On = "local",
     json: Json = None,
 ) -> None:
     """Do every run of a recipe's grid, and rank them by their scores on the training sizes.
@@ -61,10 +62,9 @@ def sweep_command(
         raise SettingError("no recipe is given; name one of surpass sweep --list, or a TOML file")
     with show_progress():
         from surpass.agents import as_task
-        from surpass.engine.run import core_count
-        from surpass.learning.jobs import LocalRunner
         from surpass.learning.recipes import find_recipe
         from surpass.learning.sweeps import Sweep
+        from surpass.workers.runner import open_runner
 
     found = find_recipe(recipe)
     if seeds is not None:
@@ -72,11 +72,10 @@ def sweep_command(
     subject = as_task(task or found.task)
     if subject.name != found.task:
         raise SettingError(f"recipe {recipe} is for {found.task}, not for {subject.name}")
-    runner = LocalRunner(core_count() if processes is None else processes)
     folder = out or Path("runs") / f"sweep-{found.name.replace('/', '-').replace(':', '-')}"
     sweep = Sweep(found, subject, folder, task_text=task or "")
     sweep.check()
-    with SweepView() as watch:
+    with open_runner(on, processes) as runner, SweepView() as watch:
         ranking = sweep.run(runner, watch)
     if not output.is_stdout:
         print(f"{folder.name}\n{ranking}", end="")

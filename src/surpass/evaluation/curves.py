@@ -28,6 +28,7 @@ from surpass.learning.recipes import find_recipe
 from surpass.learning.sweeps import Sweep, SweepState
 from surpass.reading import read_bytes
 from surpass.tasks.registry import find_task
+from surpass.workers.runner import JobRunner
 
 EXPERIMENTS = {
     "learning-rate": "The learning rate",
@@ -167,14 +168,13 @@ def teacher_level(name: str) -> tuple[str, float]:
     return recipe.teacher, evaluate(teacher, sizes=[size], instances=1000).rows[0].mean_steps
 
 
-def train_curves(name: str, folder: Path, watch: Callable[[SweepState], None] | None = None) -> Curves:
+def train_curves(
+    name: str, folder: Path, runner: JobRunner, watch: Callable[[SweepState], None] | None = None
+) -> Curves:
     """Do the runs of an experiment by a sweep, and return their curves, which are also written as CSV."""
-    from surpass.engine.run import core_count
-    from surpass.learning.jobs import LocalRunner
-
     recipe = find_recipe(f"curves-{name}")
     sweep = Sweep(recipe, find_task(recipe.task), folder / "curves" / name)
-    sweep.run(LocalRunner(core_count()), watch)
+    sweep.run(runner, watch)
     path = folder / f"{name}.csv"
     write_curves(path, gather_curves(sweep))
     return read_curves(path)

@@ -22,6 +22,7 @@ from surpass.machine.state import SOLVED, WRONG
 from surpass.printing import Printed, finite
 from surpass.table import Agent
 from surpass.tasks.task import Instances, Limit, Request
+from surpass.workers.runner import Runner
 
 AGREEMENT = 3.0
 """How many standard errors may lie between a teacher's printed mean and ours: there are some 80 such cells."""
@@ -163,19 +164,21 @@ class Reproduction:
         stand_ins: Mapping[str, str] | None = None,
         failures: Mapping[str, str] | None = None,
         agents: Mapping[str, AnyAgent] | None = None,
+        workers: Runner | None = None,
         progress: Progress | None = None,
     ) -> None:
         """Plan tables.
 
         `stand_ins` gives for agents of the zoo others to run in their place, such as retrained ones, and `failures` why
         there is none for an agent. `agents` are agents by the names that rows call them by, beside those of the zoo.
+        The agents run on this machine, or by the `workers` of a cluster.
         """
         self.effort = CellEffort(quick=quick, instances=instances)
         self.seed = seed
         self.stand_ins, self.failures = stand_ins or {}, failures or {}
-        self.progress = progress
+        self.progress, self._workers = progress, workers
         self._methods = {f"zoo:{one.name}": _describe(one.record) for one in residents()}
-        self._runs = {name: (agent, runner(agent)) for name, agent in (agents or {}).items()}
+        self._runs = {name: (agent, runner(agent, workers=workers)) for name, agent in (agents or {}).items()}
         self._results: dict[tuple[Any, ...], Results | None] = {}
 
     def tables(self, name: str) -> Iterator[PaperTable]:
@@ -263,7 +266,7 @@ class Reproduction:
     def _agent(self, name: str) -> tuple[AnyAgent, Callable[..., Results]]:
         if name not in self._runs:
             agent = find_agent(name)
-            self._runs[name] = (agent, runner(agent))
+            self._runs[name] = (agent, runner(agent, workers=self._workers))
         return self._runs[name]
 
 

@@ -20,6 +20,8 @@ from surpass.reading import ANY_SEED, COUNT, as_path, check_range
 from surpass.table import Agent, Table
 from surpass.tasks.files import read_instances
 from surpass.tasks.task import Instances, Limit, Request, Task
+from surpass.workers.playing import PlayedElsewhere
+from surpass.workers.runner import Runner, open_runner
 
 Run = Callable[[Instances, Limit | None, Callable[[int], None] | None], Results]
 
@@ -149,8 +151,14 @@ class Evaluation(Printed):
         return plain
 
 
-def runner(agent: AnyAgent, threads: int | None = None) -> Run:
-    """Return a function that runs an agent on instances and remembers what the agent answered."""
+def runner(agent: AnyAgent, threads: int | None = None, workers: Runner | None = None) -> Run:
+    """Return a function that runs an agent on instances and remembers what the agent answered.
+
+    The workers of a cluster each remember for themselves.
+    """
+    if workers is not None and not workers.is_local:
+        elsewhere = PlayedElsewhere(workers, agent)
+        return lambda instances, limit, progress: elsewhere.run(instances, limit=limit, progress=progress)
     player = Table.of(agent) if isinstance(agent, Agent) else agent
     return lambda instances, limit, progress: run(player, instances, limit=limit, threads=threads, progress=progress)
 
@@ -203,12 +211,14 @@ def evaluate(
     against: AgentLike | None = None,
     threads: int | None = None,
     seconds: float | None = None,
+    on: str | Runner = "local",
     progress: Progress | None = None,
 ) -> Evaluation:
     """Return the scores of an agent for each size, on drawn instances or on those of a file.
 
     `data` is the name of a distribution or a path. `against` runs another agent of the task on the same instances.
     With `seconds`, the sizes from the first on are left out that would take longer, judged by the one before.
+    `on` is where they run: `local`, or `ray` or `ray=ADDRESS` for a cluster.
     """
     if sizes is not None and (isinstance(sizes, str) or not isinstance(sizes, Iterable)):
         raise SettingError(f"sizes is {sizes!r}; it must be a list of whole numbers")
@@ -219,26 +229,27 @@ def evaluate(
     if queries is not None and not of_task.inputs.queries:
         raise SettingError(f"task {of_task.name} has no queries")
     steps_limit = Limit.parse(limit or of_task.limit)
-    runs = [runner(one, threads) for one in agents]
     rows: list[SizeScores] = []
     left_out: list[int] = []
     started, took = time.monotonic(), 0.0
-    for size, batch in _instances(of_task, sizes, instances, seed, data, queries):
-        began = time.monotonic()
-        if rows and seconds is not None:
-            took *= max(1, size / rows[-1].size) ** 2  # as where steps grow with the square of the size
-            if left_out or began - started + took > seconds:
-                left_out.append(size)
-                continue
-        total = batch.count * len(runs)
-        results = []
-        for k, run_one in enumerate(runs):
-            done = k * batch.count
-            what = f"{first.name} n={size:,}"
-            report = (lambda ended, w=what, d=done, t=total: progress(w, d + ended, t)) if progress else None
-            results.append(run_one(batch, steps_limit, report))
-        rows.append(score(of_task, *results, optimum_share=share_of_optimum(of_task, batch, results[0])))
-        took = time.monotonic() - began
+    with open_runner(on) as workers:
+        runs = [runner(one, threads, workers) for one in agents]
+        for size, batch in _instances(of_task, sizes, instances, seed, data, queries):
+            began = time.monotonic()
+            if rows and seconds is not None:
+                took *= max(1, size / rows[-1].size) ** 2  # as where steps grow with the square of the size
+                if left_out or began - started + took > seconds:
+                    left_out.append(size)
+                    continue
+            total = batch.count * len(runs)
+            results = []
+            for k, run_one in enumerate(runs):
+                done = k * batch.count
+                what = f"{first.name} n={size:,}"
+                report = (lambda ended, w=what, d=done, t=total: progress(w, d + ended, t)) if progress else None
+                results.append(run_one(batch, steps_limit, report))
+            rows.append(score(of_task, *results, optimum_share=share_of_optimum(of_task, batch, results[0])))
+            took = time.monotonic() - began
     return Evaluation(
         agent=first.name,
         task=of_task.name,

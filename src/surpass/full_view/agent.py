@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from surpass.errors import SettingError
 from surpass.machine.interface import NO_ACTION
 from surpass.machine.state import SIZE, Outcome
 from surpass.tasks.task import Task
+from surpass.tasks.teacher import declared_teachers
 
 
 class FullViewAgent(ABC):
@@ -72,3 +74,13 @@ class FullViewTeacher(FullViewAgent):
     def pointers(self, lists: Ints) -> Ints:
         """Return the operands [m, 2] for lists [m, n] of one size."""
         return self.choose(lists)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Write a teacher for another process as it was declared."""
+        return _found_again, (self.task, self.name)
+
+
+def _found_again(task: Task, name: str) -> FullViewTeacher:
+    """Return the teacher of a name, once the file of its task, which declares it, has been loaded."""
+    declared = declared_teachers()[name.partition(":")[2]]
+    return FullViewTeacher(name, task, declared.choose, declared.summary)

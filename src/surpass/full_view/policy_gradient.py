@@ -60,6 +60,8 @@ class FullViewPolicyGradient(GradientLearner):
 
     def __init__(self, task: Task, config: PolicyGradientConfig) -> None:
         super().__init__(task, config)
+        if config.actors > 1:
+            raise SettingError(f"actors is {config.actors}; {task.name} has a full view, and learns in one share")
         self.teacher = teacher_of_kind(task, config.teacher, FullViewTeacher) if config.teacher else None
         self.sizes = config.last_sizes(task)
         if min(self.sizes[0], config.first_smallest or self.sizes[0]) < 2:

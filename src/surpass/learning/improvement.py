@@ -32,7 +32,7 @@ from surpass.learning.edits import rewritten_programs, shorter_programs, size_of
 from surpass.learning.imitation import Imitation, ImitationConfig
 from surpass.learning.outlook import Compared, Measure, Outlook
 from surpass.learning.sources import COMPARED, Sources
-from surpass.learning.trials import Screen, Trial
+from surpass.learning.trials import Screen, Trial, ways_of
 from surpass.learning.updates import SOURCE
 from surpass.programs.extract import extract
 from surpass.programs.program import Program
@@ -41,7 +41,11 @@ from surpass.reading import MOST, Batch, Count, Fraction, Many, Range, Seed, Siz
 from surpass.table import Agent, Table
 from surpass.tasks.enumeration import enumeration_of
 from surpass.tasks.task import Instances, Limit, Request, Task, join_instances
+from surpass.workers.local import LocalActors, LocalRunner
+from surpass.workers.runner import Actors, Runner
 
+PIECES = 2
+"""Into how many pieces for each worker of a cluster a set of candidates is cut: some take longer than others."""
 FINALISTS = 8
 """How many of the programs that did no worse on few instances are tried on more."""
 HOPELESS = 0.03
@@ -181,6 +185,8 @@ class Improvement:
         self.hard: list[str] = []
         """Instances that a program failed on, as text."""
         self._pupil: Imitation | None = None
+        self.runner: Runner = LocalRunner()
+        """Who tries the candidates."""
 
     @property
     def program(self) -> Program | None:
@@ -271,6 +277,7 @@ class Improvement:
         for generation in range(self.config.generations):
             done = (self.rounds + generation / self.config.generations) / self.config.rounds
             self.tried += round_.try_generation(self.config.temperature * (1 - done))
+        round_.screens.close()
         self.current = self._last_sound(round_.accepted)
         self.rounds += 1
         cost, means = self._measure(self.current)
@@ -302,6 +309,12 @@ class Improvement:
         self.first_steps = max(1.0, float(np.mean(steps)))
         self.best, self.best_cost = self.current, self._measure(self.current)[0]
         self.is_sound = self._check(self.current)[0] is None
+
+    def screens(self, own: Screen) -> Actors:
+        """Return those who try candidates: one for each worker, on the same instances; here, the learner's own."""
+        if self.runner.is_local:
+            return LocalActors([own], 1)
+        return self.runner.gather(Screen, [(self.task, own.instances)] * self.runner.count)
 
     # The end
 
@@ -536,6 +549,9 @@ class Round:
         self.learner, self.config, task = learner, learner.config, learner.task
         self.random = np.random.default_rng([self.config.seed, 4, learner.rounds])
         self.screen = Screen(task, learner.draw(learner.rounds, self.config.screened))
+        """Edits the programs that did well once more; all candidates are tried by screens with the workers."""
+        self.pieces = PIECES * learner.runner.count if not learner.runner.is_local else 1
+        self.screens = learner.screens(self.screen)
         self.trials = [
             learner.trial(self.screen.instances, 1),
             learner.trial(learner.draw(learner.rounds, self.config.tested), FINALISTS),
@@ -568,7 +584,10 @@ class Round:
                 allowed = np.where(np.isfinite(costs), self.config.slack * costs + 12, trial.limits)
                 trial.limits = np.minimum(allowed, trial.limits).astype(np.int64)
             trial.needed[:] = np.isfinite(costs) & (task.measure == "steps")
-        self.screen.settle(program, self.trials[0], self.weights[0], self.trials[1].visits(program))
+        ways = ways_of(program, self.trials[0], self.weights[0], self.trials[1].visits(program))
+        self.screen.settle(program, ways)
+        if not self.learner.runner.is_local:
+            self.screens.tell("settle", program, ways)
 
     def _gains(self, stage: int, programs: list[Program]) -> tuple[Reals, Reals]:
         """Return what programs gain on the instances of a stage, rules included, and the standard errors of that.
@@ -595,7 +614,9 @@ class Round:
         states = self.random.integers(1, 1 << 32, (config.candidates, 2), np.int64)
         allowed = -heat * float(self.random.exponential())
         drifts = self.random.random() < config.drift
-        gains = self.screen.run(states, self.learner.prices, allowed - HOPELESS)
+        parts = [part for part in np.array_split(states, self.pieces) if len(part)]
+        worth = (self.learner.prices, allowed - HOPELESS)
+        gains = np.concatenate(self.screens.ask("run", [(part, *worth) for part in parts]))
         finalists: list[Program] = []
         if not drifts:
             gains[gains == 0] = -np.inf

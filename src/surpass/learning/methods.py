@@ -71,6 +71,8 @@ def configure(
         policy = (settings or {}).get("policy", known)
         if policy not in POLICIES:
             raise UnknownNameError("policy", policy, POLICIES)
+        if policy != "network" and "actors" in (settings or {}):
+            raise SettingError(f"actors goes with policy=network; the policy is {policy}, which plays in one share")
         learner, config = POLICIES[policy]
         usual = usual if policy == known else task.learning.get(f"{method}, {policy}", {})
         usual = usual if is_declared else derived_settings(task, policy)

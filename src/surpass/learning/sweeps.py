@@ -22,12 +22,13 @@ from typing import Any
 
 from surpass.bundles import load_bundle, save_bundle, write_atomically
 from surpass.errors import SettingError
-from surpass.learning.jobs import REFUSED, Ended, Job, Runner, describe_ending, is_finished, learn_words, score_sizes
+from surpass.learning.jobs import REFUSED, describe_ending, is_finished, learn_words, score_sizes
 from surpass.learning.recipes import Recipe, Variant
 from surpass.learning.runs import write_json
 from surpass.printing import Printed, show_number, text_table
 from surpass.reading import Count, Setting, Share, as_path, read_record, show
 from surpass.tasks.task import Task
+from surpass.workers.runner import Ended, Job, JobRunner
 
 MOST_ROWS = 20
 """How many runs of the ranking are printed; all of them are in ranking.json."""
@@ -178,7 +179,7 @@ class Sweep:
 
     # Doing it
 
-    def run(self, runner: Runner, watch: Callable[[SweepState], None] | None = None) -> Ranking:
+    def run(self, runner: JobRunner, watch: Callable[[SweepState], None] | None = None) -> Ranking:
         """Do every run that is not done yet, and return the ranking. `watch` is shown how far it has come."""
         with self._claimed():
             for variant in self.recipe.variants:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -128,6 +129,28 @@ def limits_in_turn(text: str, sizes: Ints) -> Ints:
     return taken
 
 
+class Ways(NamedTuple):
+    """What a program does on the instances of a screen, and where it goes elsewhere too."""
+
+    limits: Ints
+    """[m] how many steps an edited program may take."""
+    costs: Reals
+    """[m] infinite where it fails."""
+    failure_costs: Reals
+    """[m]"""
+    weights: Reals
+    """[m] what a cost counts for."""
+    observations: Ints
+    """[k] what it comes to,"""
+    visits: Ints
+    """[k] and how often."""
+
+
+def ways_of(program: Program, trial: Trial, weights: Reals, visits: tuple[Ints, Ints]) -> Ways:
+    """Return the ways of a program on the instances of a trial, whose costs have weights [m]."""
+    return Ways(trial.limits, trial.run([program])[0], np.asarray(trial.failure_costs), weights, *visits)
+
+
 class Screen:
     """Few instances, on which a program is edited at random by the thousand in compiled code."""
 
@@ -140,21 +163,20 @@ class Screen:
         if task.frame_size:
             self._batch = grow_stack(self._batch, (stack_limit(size) + 2) * task.frame_size)
 
-    def settle(self, program: Program, trial: Trial, weights: Reals, visits: tuple[Ints, Ints]) -> None:
-        """Take in a program to edit: what it costs, as `trial` measures it on these instances, and where it goes."""
-        costs = trial.run([program])[0]
-        is_solved = np.isfinite(costs)
+    def settle(self, program: Program, ways: Ways) -> None:
+        """Take in a program to edit, and the ways it goes."""
+        is_solved = np.isfinite(ways.costs)
         self._program, self._draft = program, draft_of(program)
-        self._lore: Lore = lore_of(program, *visits)
+        self._lore: Lore = lore_of(program, ways.observations, ways.visits)
         self._ground = Ground(
             sizes=np.ascontiguousarray(self.instances.sizes),
             items=np.ascontiguousarray(self.instances.items),
             reals=np.ascontiguousarray(self.instances.reals),
-            limits=trial.limits,
-            costs=np.where(is_solved, costs, trial.failure_costs),
-            failure_costs=np.asarray(trial.failure_costs, np.float64),
+            limits=ways.limits,
+            costs=np.where(is_solved, ways.costs, ways.failure_costs),
+            failure_costs=np.asarray(ways.failure_costs, np.float64),
             needed=is_solved,
-            weights=weights,
+            weights=ways.weights,
         )
 
     def run(self, states: Ints, prices: tuple[float, float], least: float) -> Reals:

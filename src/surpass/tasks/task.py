@@ -372,6 +372,12 @@ class Task:
             raise DeclarationError(f"task {self.name!r} needs at least one way to draw instances")
         Limit.parse(self.limit)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Write a task for another process as its name, and the file that registers it if it is a user's own."""
+        from surpass.tasks.user_file import find_task_again, task_file
+
+        return find_task_again, (self.name, task_file(self))
+
     def _check_fields(self, whose: str) -> None:
         """Raise `DeclarationError` unless every field is of the kind and in the range that it must be."""
         check_text(f"summary {whose}", self.summary)

@@ -82,8 +82,18 @@ class Teacher:
                 answers[k] = NO_ACTION if action is None else interface.pack_action(action)
         return answers
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Write a teacher for another process as its task and its name."""
+        return _find_again, (self.task, self.name)
+
 
 _TEACHERS: dict[str, Teacher] = {}
+
+
+def _find_again(task: Task, name: str) -> Teacher:
+    """Return the teacher of a name, once the file of its task, which declares it, has been loaded."""
+    return _TEACHERS[name.partition(":")[2]]
+
 
 F = TypeVar("F", bound=Choose)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from surpass.errors import DeclarationError, SettingError, SurpassError
 from surpass.tasks.blame import place_of
-from surpass.tasks.registry import forget_task, known_tasks
+from surpass.tasks.registry import PAPER_TASKS, find_task, forget_task, known_tasks
 from surpass.tasks.task import Task
 from surpass.tasks.teacher import forget_teachers
 
@@ -59,6 +59,23 @@ def forget_task_file(path: Path) -> None:
     for task in module.__dict__["_surpass_tasks"] if module else ():
         forget_task(task)
     forget_teachers(name)
+
+
+def task_file(task: Task) -> str:
+    """Return the file by which another process finds a task, or nothing for one of the package's own."""
+    path = file_of(task)
+    if path is not None:
+        return str(path.resolve())
+    if not any(one is task for one in PAPER_TASKS):
+        raise SettingError(f"task {task.name!r} is in no file, so no other process can be sent it; put it into one")
+    return ""
+
+
+def find_task_again(name: str, file: str) -> Task:
+    """Return the task of a name that another process has, and a file if it was registered by one."""
+    if file:
+        load_task_file(Path(file))
+    return find_task(name)
 
 
 def _module_name(path: Path) -> str:

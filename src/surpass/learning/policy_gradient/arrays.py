@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from surpass.arrays import Floats, Ints, Reals
+from surpass.arrays import Array, Floats, Ints, Reals
 
 
 class Tree(NamedTuple):
@@ -133,3 +133,34 @@ class Sums(NamedTuple):
     """[R] the sum of the returns of an observation's row"""
     squares: Reals
     """[R] and of their squares."""
+
+
+class Share(NamedTuple):
+    """What one actor's share of a batch showed, as it is sent: only what is not 0."""
+
+    observations: Ints
+    """[F]"""
+    origins: Array
+    """[R] int32: where each decision comes from, as in a plan of these decisions alone; -1 for the choices of an
+    instruction, which are those for `observations`, in order."""
+    places: Array
+    """[m] int32: a decision times the number of choices, plus the choice"""
+    weights: Reals
+    """[m] and the sum of its advantages."""
+    counts: Array
+    """[R] int32: how often each decision came up."""
+    returns: Reals
+    """[F] the sum of the returns of each observation"""
+    squares: Reals
+    """[F] and of their squares."""
+    ended: tuple[int, int, int]
+    """How many episodes ended, the steps they took, and how many were solved."""
+
+    def add_to(self, sums: Sums, rows: Ints) -> None:
+        """Add the share to sums, in place; `rows` [R] are those of its decisions."""
+        width = sums.weights.shape[1]
+        sums.weights[rows[self.places // width], self.places % width] += self.weights
+        sums.counts[rows] += self.counts
+        first = rows[self.origins < 0]
+        sums.returns[first] += self.returns
+        sums.squares[first] += self.squares

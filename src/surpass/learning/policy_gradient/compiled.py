@@ -43,6 +43,7 @@ TEMPLATE = Template(
         "sample": _types("batch tree s2 plan pool i2 i1 record i i"),
         "tabulate": _types("tree s2"),
         "absorb": _types("plan plan i1"),
+        "adopt": _types("tree s2 plan i1 i1 i1"),
         "follow": _types("tree s2 plan i1 i1 i1"),
         "accumulate": _types("tree plan record f1 f2 f1 sums i i"),
         "lose": _types("tree plan sums i1 f1"),

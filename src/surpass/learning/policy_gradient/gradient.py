@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from surpass.agents.networks.structured import StructuredPolicy
 from surpass.arrays import Floats, Ints, Reals
 from surpass.learning.policy_gradient.arrays import Sums
+from surpass.learning.policy_gradient.decisions import Decisions
 from surpass.learning.policy_gradient.forward import HIDDEN_LAYERS, WIDTH
-from surpass.learning.policy_gradient.sampler import Sampler
 
 CHUNK = 1024
 """How many decisions go through a network at once: so many that their layers stay in the processor's cache."""
@@ -30,7 +30,7 @@ def parameter_rows(network: StructuredPolicy) -> Floats:
     return torch.cat(rows).numpy()
 
 
-def decision_losses(network: StructuredPolicy, sampler: Sampler, sums: Sums, taught: Ints) -> Tensor:
+def decision_losses(network: StructuredPolicy, sampler: Decisions, sums: Sums, taught: Ints) -> Tensor:
     """Return the losses [3] of policy, entropy and imitation of a sampler's last batch, summed over all steps.
 
     The network must be as it was when the batch was sampled: nothing is computed twice. `taught` [R] is the choice that
@@ -43,7 +43,7 @@ def decision_losses(network: StructuredPolicy, sampler: Sampler, sums: Sums, tau
 class _DecisionLosses(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, sampler: Sampler, sums: Sums, taught: Ints, network: StructuredPolicy, *parameters: Tensor
+        ctx: Any, sampler: Decisions, sums: Sums, taught: Ints, network: StructuredPolicy, *parameters: Tensor
     ) -> Tensor:
         ctx.batch = (sampler, sums, taught, network)
         ctx.save_for_backward(*parameters)
@@ -69,7 +69,7 @@ class _DecisionLosses(torch.autograd.Function):
 
 def _slot_gradient(
     layers: list[nn.Linear],
-    sampler: Sampler,
+    sampler: Decisions,
     sums: Sums,
     taught: Ints,
     scales: Reals,

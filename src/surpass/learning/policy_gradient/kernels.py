@@ -209,6 +209,36 @@ def absorb(plan: DecisionPlan, other: DecisionPlan, numbers: Ints) -> None:
 
 
 @numba.njit(nogil=True, cache=True)
+def adopt(tree: Tree, parameters: Floats, plan: DecisionPlan, observations: Ints, origins: Ints, numbers: Ints) -> None:
+    """Add decisions that came up elsewhere and that a plan lacks, in place; it must have room.
+
+    `origins` [R] say where each decision comes from, as in a plan; those of -1 are the choices of an instruction for
+    `observations`, one after the other. `numbers` [R] are set to the number that each has in the plan.
+    """
+    work = new_workspace(tree)
+    width, seen = plan.links.shape[1], 0
+    for k in range(len(origins)):
+        if origins[k] < 0:
+            observation = observations[seen]
+            seen += 1
+            place = find(plan.keys, observation)
+            if plan.keys[place] == EMPTY:
+                plan.keys[place] = observation
+                plan.rows[place] = add_decision(plan, observation, plan.used[0], tree.node_count - 1)
+                fill_row(tree, parameters, unpack(observation), tree.node_count - 1, work, plan, plan.rows[place])
+            numbers[k] = plan.rows[place]
+            continue
+        origin, choice = numbers[origins[k] // width], origins[k] % width
+        row = plan.links[origin, choice]
+        if row < 0:
+            owner = plan.owners[origin]
+            node = tree.first_nodes[choice] if origin == owner else tree.children[plan.nodes[origin]] + choice
+            row = add_after(plan, origin, choice, owner, node)
+            fill_row(tree, parameters, unpack(plan.observations[owner]), node, work, plan, row)
+        numbers[k] = row
+
+
+@numba.njit(nogil=True, cache=True)
 def follow(tree: Tree, parameters: Floats, plan: DecisionPlan, rows: Ints, actions: Ints, taught: Ints) -> None:
     """Set the choices that make up an action for each of some observations, in place.
 

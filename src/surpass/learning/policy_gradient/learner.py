@@ -21,24 +21,29 @@ from torch import Tensor, nn
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.structured import StructuredPolicy
 from surpass.agents.teachers import teacher_of
-from surpass.arrays import Ints, Reals
+from surpass.arrays import Reals
 from surpass.bundles import Tensors, take
 from surpass.engine.run import AnyAgent, Results, run
-from surpass.errors import DivergedError, SettingError, UnknownNameError
+from surpass.errors import DivergedError, SavedFileError, SettingError, UnknownNameError
 from surpass.learning.adam import Adam
 from surpass.learning.outlook import REWARD, STEPS, Outlook, Yardstick
-from surpass.learning.policy_gradient.arrays import Record, Sums
+from surpass.learning.policy_gradient.actors import Orders, SamplingActor, arguments_of_actors, sum_up
+from surpass.learning.policy_gradient.arrays import Record, Share, Sums
+from surpass.learning.policy_gradient.baseline import Baseline, new_value_network, write_network
+from surpass.learning.policy_gradient.decisions import Decisions
 from surpass.learning.policy_gradient.gradient import decision_losses, parameter_rows
 from surpass.learning.policy_gradient.sampler import COUNTERS, InstanceSource, Sampler
 from surpass.learning.sources import Sources
-from surpass.learning.updates import SOURCE, UpdateLearner
+from surpass.learning.updates import SOURCE, UpdateLearner, tensors_under
 from surpass.machine.interface import NO_ACTION
 from surpass.reading import Batch, Count, Fraction, Many, OneOf, Range, Rate, Seed, Weight, Whole, check_fields, conform
 from surpass.table import Agent, Table
 from surpass.tasks.task import Limit, Request, Task
+from surpass.workers.local import LocalRunner
+from surpass.workers.runner import Actors, Runner
 
 BASELINES = ("scalar", "network")
-STATE = {"updates": Count, "grown": Count, "sampler": COUNTERS}
+STATE = {"updates": Count, "grown": Count, "sampler": dict[str, Any] | list[Any]}
 """What a checkpoint says beside its tensors."""
 NEARLY_ALL = 0.98
 """The share of sampled episodes that must be solved before the sizes grow."""
@@ -104,6 +109,8 @@ class PolicyGradientConfig:
     """How many updates a round has; a line of the curves is written after each."""
     checked: Batch = 200
     """Fresh instances on which the greedy policy is measured at the end of each round."""
+    actors: Annotated[int, Range(1, 10_000)] = 1
+    """Into how many shares the episodes are cut, each with generators of its own; workers share them out."""
 
     def __post_init__(self) -> None:
         if self.policy != "network":
@@ -113,6 +120,8 @@ class PolicyGradientConfig:
         check_fields(self)
         if self.limit:
             Limit.parse(self.limit)
+        if self.actors > self.episodes:
+            raise SettingError(f"actors is {self.actors}; there are only {self.episodes} episodes to share out")
         if self.first_smallest or self.first_largest:
             _check_sizes("first sizes", self.first_smallest, self.first_largest)
         if bool(self.growth) != bool(self.first_largest):
@@ -163,6 +172,14 @@ class GradientLearner(UpdateLearner):
         self.updates = 0
         self.grown = 0
         """How many times the sizes have grown."""
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """Everything that this run needs to be made again."""
+        recipe = super().recipe
+        if recipe["actors"] == 1:  # as in the recipes from before there were several
+            del recipe["actors"]
+        return recipe
 
     def new_optimizer(self) -> Adam:
         """Return the optimizer of the network and the value network."""
@@ -246,10 +263,30 @@ class PolicyGradient(GradientLearner):
         self.answers = Table.of(self.teacher) if self.teacher else None
         self.network = StructuredPolicy(task.interface, seed=config.seed)
         self.scalar = nn.Parameter(torch.zeros(()))
-        self.value = _value_network(task, config.seed)
+        self.value = new_value_network(task, config.seed)
         self.optimizer = self.new_optimizer()
         self.source = InstanceSource(*config.last_sizes(task), self.sources, config.limit or task.limit)
-        self.sampler = Sampler(task, self.source, episodes=config.episodes, steps=config.unroll, seed=config.seed)
+        self.sampler: Decisions = self._own_sampler() if config.actors == 1 else Decisions(task)
+        """Samples all episodes, or holds the decisions of what the actors have sampled."""
+        self.runner: Runner = LocalRunner()
+        """Where the actors work, if there are several."""
+        self._actors: Actors | None = None
+
+    def _own_sampler(self) -> Sampler:
+        config = self.config
+        return Sampler(self.task, self.source, episodes=config.episodes, steps=config.unroll, seed=config.seed)
+
+    @property
+    def actors(self) -> Actors:
+        """Those who sample, each its share."""
+        if self._actors is None:
+            self._actors = self.runner.gather(SamplingActor, self._arguments_of_actors())
+        return self._actors
+
+    def _arguments_of_actors(self) -> list[tuple[Any, ...]]:
+        config = self.config
+        shares = (config.actors, config.episodes, config.unroll, config.seed, self.settings())
+        return arguments_of_actors(self.task, self.source, *shares)
 
     def agent(self, name: str = "rl") -> NetworkAgent:
         """Return the network as an agent."""
@@ -265,10 +302,16 @@ class PolicyGradient(GradientLearner):
         """Return the mean reward, and how many distinct decisions the last batch held."""
         return {"mean_reward": float(results.rewards.mean()), "decisions": self.sampler.count}
 
+    def advance(self) -> dict[str, float]:
+        """Make a round of updates and measure the greedy policy on fresh instances."""
+        found = super().advance()
+        if self.config.actors > 1:
+            self.actors.save()  # so that one that is lost has no more than a round to go through again
+        return found
+
     def _update(self) -> tuple[tuple[int, int, int], dict[str, float]]:
-        self.sampler.sizes = self.config.sizes(self.task, self.grown)
-        record = self.sampler.sample(parameter_rows(self.network))
-        terms, sums = self.loss_terms(record)
+        batch = self._sample()
+        terms, sums = self.loss_terms(batch)
         loss = torch.stack(list(terms.values())).sum()
         self.refuse_divergence(loss.item())
         self.optimizer.clear_gradients()
@@ -276,15 +319,30 @@ class PolicyGradient(GradientLearner):
         self.step_down()
         if self.config.baseline == "scalar":
             # It approaches the minimum of its squared loss at its own rate: mu scales that loss, not where it lies.
-            mean = sums.returns[self.sampler.first].sum() / record.rows.size
+            mean = sums.returns[self.sampler.first].sum() / (self.config.episodes * self.config.unroll)
             with torch.no_grad():
                 self.scalar.add_(0.1 * (float(mean) - self.scalar))
-        counts = (int(record.episodes.sum()), int(record.episode_steps.sum()), int(record.solved.sum()))
-        return counts, {name: term.item() for name, term in terms.items()}
+        return _ended(batch), {name: term.item() for name, term in terms.items()}
 
-    def loss_terms(self, record: Record) -> tuple[dict[str, Tensor], Sums]:
+    def _sample(self) -> Record | list[Share]:
+        """Let every episode take its steps, and return what happened, or what was summed up of it, share by share."""
+        parameters, sizes = parameter_rows(self.network), self.config.sizes(self.task, self.grown)
+        if isinstance(self.sampler, Sampler):
+            self.sampler.sizes = sizes
+            return self.sampler.sample(parameters)
+        shares: list[Share] = self.actors.tell("sample", self.orders())
+        self._rows = self.sampler.adopt(parameters, shares)
+        return shares
+
+    def orders(self) -> Orders:
+        """Return what the actors are sent for the next update."""
+        value = write_network(self.value) if self.config.baseline == "network" else None
+        sizes = self.config.sizes(self.task, self.grown)
+        return Orders(parameter_rows(self.network), self.scalar.item(), value, sizes)
+
+    def loss_terms(self, batch: Record | list[Share]) -> tuple[dict[str, Tensor], Sums]:
         """Return the terms of the loss, each a mean over all steps of a batch, and the sums they are made of."""
-        steps, first = record.rows.size, self.sampler.first
+        steps, first = self.config.episodes * self.config.unroll, self.sampler.first
         observations = self.sampler.plan.observations[first]
         taught = np.full(self.sampler.count, -1, np.int64)
         weight = self.config.imitation_weight_after(self.updates) if self.answers is not None else 0.0
@@ -292,7 +350,7 @@ class PolicyGradient(GradientLearner):
             actions = self.answers.actions(observations)
             answered = actions != NO_ACTION
             taught = self.sampler.follow(first[answered], actions[answered])
-        sums = self._sum_up(record, first, observations)
+        sums = self._sum_up(batch)
         policy, evenness, imitation = decision_losses(self.network, self.sampler, sums, taught)
         terms = {"policy": policy / steps, "entropy": self.config.entropy_weight * evenness / steps}
         if self.config.baseline == "network":
@@ -305,23 +363,14 @@ class PolicyGradient(GradientLearner):
             terms["imitation"] = weight * imitation / steps
         return terms, sums
 
-    def _sum_up(self, record: Record, first: Ints, observations: Ints) -> Sums:
-        """Return the sums per decision of a record; `first` [m] are the rows of its `observations` [m]."""
-        values = np.zeros(self.sampler.count)
-        values[first] = self._values(observations)
-        afters = np.zeros(record.rows.shape)
-        afters[:, -1] = self._values(self.sampler.final_observations())
-        cut = record.cut == 1
-        afters[cut] = self._values(record.after[cut])
-        return self.sampler.sum_up(record, values, afters, self.settings())
-
-    @torch.no_grad()
-    def _values(self, observations: Ints) -> Reals:
-        """Return the baseline [m] of observations [m]."""
-        if self.config.baseline == "scalar":
-            return np.full(len(observations), self.scalar.item())
-        values: Reals = self.value(self.network.encode(observations))[:, 0].double().numpy()
-        return values
+    def _sum_up(self, batch: Record | list[Share]) -> Sums:
+        """Return the sums per decision of a batch."""
+        if isinstance(self.sampler, Sampler):
+            assert isinstance(batch, Record)
+            value = self.value if self.config.baseline == "network" else None
+            return sum_up(self.sampler, batch, Baseline(self.task, self.scalar.item(), value), self.settings())
+        assert isinstance(batch, list)
+        return self.sampler.add_up(batch, self._rows)
 
     def settings(self) -> Reals:
         """Return the discount, the cost of a step, of a wrong answer, and the worth of a gain of the score."""
@@ -332,7 +381,7 @@ class PolicyGradient(GradientLearner):
 
     def save_state(self) -> tuple[Tensors, dict[str, Any]]:
         """Return everything that `load_state` needs to go on exactly from here."""
-        episodes, counters = self.sampler.save()
+        episodes, counters = self._save_episodes()
         scalar = self.scalar.detach().numpy().reshape(1).copy()
         tensors = {**self.network_state(), "scalar": scalar, **episodes}
         return tensors, {"updates": self.updates, "grown": self.grown, "sampler": counters}
@@ -344,7 +393,31 @@ class PolicyGradient(GradientLearner):
         with torch.no_grad():
             self.scalar.copy_(torch.from_numpy(take(tensors, "scalar", np.zeros(1, np.float32), SOURCE))[0])
         self.updates, self.grown = state["updates"], state["grown"]
-        self.sampler.load(tensors, state["sampler"])
+        self._load_episodes(tensors, state["sampler"])
+
+    def _save_episodes(self) -> tuple[Tensors, Any]:
+        """Return the episodes as tensors and what is counted of them, those of actors one after the other."""
+        if isinstance(self.sampler, Sampler):
+            return self.sampler.save()
+        tensors: Tensors = {}
+        counters = []
+        for k, (own, counted) in enumerate(self.actors.save()):
+            tensors |= {f"actor.{k}.{name}": tensor for name, tensor in own.items()}
+            counters.append(counted)
+        return tensors, counters
+
+    def _load_episodes(self, tensors: Tensors, counters: Any) -> None:
+        """Set the episodes in place."""
+        if isinstance(self.sampler, Sampler):
+            self.sampler.load(tensors, conform(COUNTERS, counters, SOURCE))
+            return
+        counted = conform([COUNTERS], counters, SOURCE)
+        if len(counted) != self.config.actors:
+            raise SavedFileError(f"{SOURCE} has {len(counted)} actors, not {self.config.actors}")
+        states = [(tensors_under(f"actor.{k}.", tensors), own) for k, own in enumerate(counted)]
+        for state, arguments in zip(states, self._arguments_of_actors(), strict=True):
+            SamplingActor(*arguments).load(state)  # which refuses what is damaged, here and now
+        self.actors.load(states)
 
 
 def _with_files(config: PolicyGradientConfig, sources: Sources) -> PolicyGradientConfig:
@@ -357,13 +430,12 @@ def _with_files(config: PolicyGradientConfig, sources: Sources) -> PolicyGradien
     return replace(config, digest=sources.digest, smallest=low, largest=high)
 
 
-def _value_network(task: Task, seed: int) -> nn.Sequential:
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed + 1)
-        layers: list[nn.Module] = []
-        for inputs in (task.interface.input_size, 64, 64):
-            layers += [nn.Linear(inputs, 64), nn.ReLU()]
-        return nn.Sequential(*layers, nn.Linear(64, 1))
+def _ended(batch: Record | list[Share]) -> tuple[int, int, int]:
+    """Return how many episodes ended, the steps they took, and how many were solved."""
+    if isinstance(batch, Record):
+        return int(batch.episodes.sum()), int(batch.episode_steps.sum()), int(batch.solved.sum())
+    episodes, steps, solved = (sum(column) for column in zip(*(share.ended for share in batch), strict=True))
+    return episodes, steps, solved
 
 
 def _check_sizes(kind: str, low: int, high: int) -> None:

@@ -1,0 +1,44 @@
+"""A job as a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from surpass.errors import SettingError
+from surpass.workers.runner import Job
+
+LOG = "log.txt"
+"""The file in a job's folder that gets what the job prints."""
+
+
+def start_job(job: Job, where: Path | None = None) -> subprocess.Popen[bytes]:
+    """Start a job, whose words and folder are seen from the folder `where`.
+
+    It ends when its standard input is closed, which happens even if this process is killed.
+    """
+    try:
+        folder = (where or Path()) / job.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / LOG).open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "surpass.cli.job", str(job.folder), *job.words],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                cwd=where,
+                env={**os.environ, "SURPASS_THREADS": "1", "OMP_NUM_THREADS": "1"},
+                # An interrupt from the keyboard goes to this process alone, which then ends its jobs.
+                start_new_session=True,
+            )
+    except OSError as error:
+        raise SettingError(f"{job.folder} cannot be written: {error.strerror}") from None
+
+
+def last_line(folder: Path) -> str:
+    """Return the last line that the job of a folder has printed."""
+    log = folder / LOG
+    lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
+    return lines[-1].removeprefix("surpass: ") if lines else ""

@@ -1,0 +1,122 @@
+"""What can be asked of a runner, wherever it works."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from surpass.errors import SettingError
+from surpass.reading import show
+
+
+@dataclass(frozen=True)
+class Job:
+    """A command of surpass to run, and the folder that it leaves its work in.
+
+    A job that is started again goes on from what it finds in its folder.
+    """
+
+    name: str
+    words: tuple[str, ...]
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a job ended."""
+
+    job: Job
+    code: int
+    """0 if all went well, 2 if surpass refused, else what the system says of a process that failed."""
+    message: str
+    """The last line that it printed."""
+
+
+Watch = Callable[[Sequence[Job]], None]
+"""Is called again and again with the jobs that are running."""
+
+
+class JobRunner(Protocol):
+    """Something that can work through jobs."""
+
+    def run(self, jobs: Sequence[Job], watch: Watch | None = None) -> Generator[Ended]:
+        """Run every job and yield each as it ends, in any order. Closing the generator ends the jobs still running."""
+
+
+class Actors(Protocol):
+    """Objects that live with workers: all of one class, numbered, each with a state of its own.
+
+    An actor that is lost is made again, with its state. So their class has `save()`, which returns the state, and
+    `load(state)`, if `tell` changes it.
+    """
+
+    def tell(self, method: str, *arguments: Any) -> list[Any]:
+        """Let every actor do something that may change it, and return what each answers, in their order."""
+
+    def ask(self, method: str, parts: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Return the answer to each of some parts, given as arguments, in their order.
+
+        Any actor may be asked any part: answering changes none of them.
+        """
+
+    def save(self) -> list[Any]:
+        """Return the state of each actor; one that is lost from here on goes on from it."""
+
+    def load(self, states: Sequence[Any]) -> None:
+        """Set each actor to a state."""
+
+    def close(self) -> None:
+        """Let go of them."""
+
+
+Make = Callable[..., Any]
+"""A class or function at the top of a module, which makes an actor."""
+
+
+class Runner(JobRunner, Protocol):
+    """Workers that run jobs, and hold actors."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is this process that works."""
+
+    @property
+    def count(self) -> int:
+        """How many parts to cut a piece of work into, so that all workers have something to do."""
+
+    def gather(self, make: Make, arguments: Sequence[tuple[Any, ...]]) -> Actors:
+        """Return actors, one for each of some arguments of `make`."""
+
+    def close(self) -> None:
+        """Let go of everything that was begun."""
+
+
+@contextmanager
+def open_runner(on: str | Runner = "local", processes: int | None = None) -> Iterator[Runner]:
+    """Give the runner that a text names for the length of a block: `local`, `ray` or `ray=ADDRESS`.
+
+    `processes` is how many jobs run side by side; by default as many as there are processors. A runner that was opened
+    before is given as it is.
+    """
+    if not isinstance(on, str):
+        yield on
+        return
+    kind, equals, address = on.partition("=")
+    runner: Runner
+    if kind == "local" and not equals:
+        from surpass.workers.local import LocalRunner
+
+        runner = LocalRunner(processes)
+    elif kind == "ray" and (address or not equals):
+        from surpass.workers.cluster import RayRunner
+
+        runner = RayRunner(address, processes)
+    else:
+        raise SettingError(f"on is {show(on)}; it must be local, ray, or ray=ADDRESS")
+    try:
+        yield runner
+    finally:
+        runner.close()
