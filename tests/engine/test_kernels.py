@@ -13,6 +13,7 @@ from surpass.agents.teachers import find_teacher
 from surpass.engine.batch import FIRST_DEPTH, allocate, grow_stack
 from surpass.engine.record import Episode
 from surpass.engine.run import run
+from surpass.engine.specialise import specialise
 from surpass.machine.state import DEPTH, FIRST
 from surpass.table import EMPTY, Table, find, put
 from surpass.tasks.knapsack import KNAPSACK
@@ -233,3 +234,11 @@ def test_a_fresh_batch_is_blank() -> None:
     batch = allocate(SORT_QUICK, 2, 5)
     assert not any(array.any() for array in batch)
     assert batch.stack.shape == (2, FIRST_DEPTH * SORT_QUICK.frame_size)
+
+
+def test_instances_may_have_room_for_larger_ones_than_the_episodes() -> None:
+    drawn = SORT_QUICK.draw(Request(size=3, count=2, seed=0))
+    roomy = drawn._replace(items=np.pad(drawn.items, ((0, 0), (0, 6)), constant_values=7))
+    batch = allocate(SORT_QUICK, 2, 3)
+    specialise(SORT_QUICK).reset(batch, *map(np.ascontiguousarray, roomy), np.arange(2))
+    assert np.array_equal(batch.items[:, :3], drawn.items[:, :3])

@@ -38,13 +38,13 @@ STEP_LIMIT, STACK_LIMIT, NO_ACTION, BAD_OBSERVATION = (
 
 @kernel
 def start_one(batch: Batch, b: int, sizes: Ints, items: Ints, reals: Reals, k: int) -> None:
-    """Start episode `b` on instance `k`, in place."""
+    """Start episode `b` on instance `k`, in place; instances may have room for larger ones, which episodes lack."""
     batch.registers[b, :] = 0
     batch.registers[b, SIZE] = sizes[k]
     batch.registers[b, LOCALS] = FRAME_SIZE - FRAME
-    for at in range(items.shape[1]):
+    for at in range(min(items.shape[1], batch.items.shape[1])):
         batch.items[b, at] = items[k, at]
-    for at in range(reals.shape[1]):
+    for at in range(min(reals.shape[1], batch.reals.shape[1])):
         batch.reals[b, at] = reals[k, at]
     batch.steps[b] = 0
     batch.outcomes[b] = start(State(batch.registers[b], batch.items[b], batch.reals[b], batch.stack[b]))

@@ -20,12 +20,8 @@ CUT_SHORT = (int(Outcome.STACK_LIMIT), int(Outcome.NO_ACTION), int(Outcome.LOOP)
 
 def start(task: Task, instances: Instances) -> Batch:
     """Return an episode for each instance."""
-    largest = int(instances.sizes.max())
-    batch = allocate(task, instances.count, largest)
-    # Instances may have room for larger ones, which the episodes do not have.
-    items = np.ascontiguousarray(instances.items[:, : task.memory.item_width(largest)])
-    reals = np.ascontiguousarray(instances.reals[:, : task.memory.real_width(largest)])
-    specialise(task).reset(batch, instances.sizes, items, reals, np.arange(instances.count))
+    batch = allocate(task, instances.count, int(instances.sizes.max()))
+    specialise(task).reset(batch, *map(np.ascontiguousarray, instances), np.arange(instances.count))
     return batch
 
 
