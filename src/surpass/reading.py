@@ -248,6 +248,6 @@ def describe_kind(kind: Any) -> str:
         return " or ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
     if isinstance(kind, list) or origin in (list, tuple):
         if get_origin(parts[0] if parts else None) is Annotated:
-            return f"numbers with commas between, each {describe_kind(parts[0])}"
+            return f"a list of numbers with commas between, each {describe_kind(parts[0])}"
         return "a list of numbers" if parts[:1] == (float,) else "a list"
     return NAMES[kind] if isinstance(kind, type) and kind in NAMES else "a table of names and values"

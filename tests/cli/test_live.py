@@ -186,7 +186,8 @@ def test_every_learner_tells_of_itself(task: str, method: str) -> None:
 
 
 def test_a_learner_is_set_beside_its_teacher_on_the_same_instances() -> None:
-    learner = new_learner(find_task("search"), "rl", settings={"policy": "network"})
+    settings = {"policy": "network"}
+    learner = new_learner(find_task("search"), "rl+imitation", teacher="binary_search", settings=settings)
     column = learner.outlook({}).measure.column
     (compared,) = learner.outlook({"size": 20, column: 9.5, "solved": 1.0}).compared
     assert compared.size == 20

@@ -170,21 +170,21 @@ def learn_command(
         print(run, end="", flush=True)
     output.write_json(finite(run.as_json()))
     if not no_report:
-        _write_report(run.folder, task)
+        path = _write_report(run.folder, task)
+        if path and not output.is_stdout:
+            print(f"the report is {path}")
 
 
-def _write_report(folder: Path, task: str | None) -> None:
-    """Write the report of a run into its folder, and say where it is; the run is done whatever comes of it."""
+def _write_report(folder: Path, task: str | None) -> Path | None:
+    """Write the report of a run into its folder, and return where it is; the run is done whatever comes of it."""
     from surpass.visualize.report import report
 
-    log = logging.getLogger("surpass")
     try:
         with show_progress() as progress:
-            path = report(folder, task=task, progress=progress).write(folder / REPORT)
+            return report(folder, task=task, progress=progress).write(folder / REPORT)
     except SurpassError as error:
-        log.warning("there is no report: %s", error)
-        return
-    log.info("the report is %s", path)
+        logging.getLogger("surpass").warning("there is no report: %s", error)
+        return None
 
 
 def _parse_settings(words: list[str]) -> dict[str, str]:
