@@ -104,6 +104,7 @@ class Display:
         _shown.remove(self)
         with self._lock:
             self._erase()
+        self._thread.join(REFRESH)
 
     def _keep_showing(self) -> None:
         if self._ended.wait(self.patience if self._is_drawn else REFRESH):

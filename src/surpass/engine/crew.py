@@ -36,8 +36,9 @@ class Crew:
         self._threads, self._stop, self._what = threads, stop, what
         self._calls: SimpleQueue[Call | None] = SimpleQueue()
         self._ends: SimpleQueue[BaseException | None] = SimpleQueue()
-        for _ in range(threads):
-            Thread(target=self._work, daemon=True).start()
+        self._workers = [Thread(target=self._work, daemon=True) for _ in range(threads)]
+        for worker in self._workers:
+            worker.start()
 
     def __enter__(self) -> Crew:
         return self
@@ -45,6 +46,10 @@ class Crew:
     def __exit__(self, *error: object) -> None:
         for _ in range(self._threads):
             self._calls.put(None)
+        if error[0] is None:
+            # A thread that is still there when the process ends would be cut off in the midst of compiled code.
+            for worker in self._workers:
+                worker.join(GRACE)
 
     def _work(self) -> None:
         while (call := self._calls.get()) is not None:
