@@ -238,7 +238,7 @@ def test_a_fresh_batch_is_blank() -> None:
 
 def test_instances_may_have_room_for_larger_ones_than_the_episodes() -> None:
     drawn = SORT_QUICK.draw(Request(size=3, count=2, seed=0))
-    roomy = drawn._replace(items=np.pad(drawn.items, ((0, 0), (0, 6)), constant_values=7))
+    items = np.pad(drawn.items, ((0, 0), (0, 6)), constant_values=7)
     batch = allocate(SORT_QUICK, 2, 3)
-    specialise(SORT_QUICK).reset(batch, *map(np.ascontiguousarray, roomy), np.arange(2))
+    specialise(SORT_QUICK).reset(batch, drawn.sizes, items, drawn.reals, np.arange(2))
     assert np.array_equal(batch.items[:, :3], drawn.items[:, :3])

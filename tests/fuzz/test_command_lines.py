@@ -61,6 +61,7 @@ BASE: dict[str, tuple[list[str], dict[str, str]]] = {
         {"--out": "run", "--sizes": "2", "--instances": "2", "--minutes": "0.0001", "--set": "most_rounds=1"},
     ),
     "sweep": (["tiny.toml"], {"--out": "sweep", "--processes": "1"}),
+    "apply": (["teacher:binary_search"], {"--data": "lists.csv"}),
     "plot": (["teacher:binary_search"], {"--out": "plot.svg", "--sizes": "5", "--instances": "2"}),
     "report": (["begun"], {"--out": "report.html"}),
     "reproduce": (["teachers"], {"--instances": "2"}),
@@ -119,6 +120,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(LocalRunner, "run", run)
     monkeypatch.chdir(tmp_path)
     Path("file").write_text("some text")
+    Path("lists.csv").write_text("1,3,5:3\n2,4:9\n")
     Path("tiny.toml").write_text('task = "knapsack"\nmethod = "imitation"\n[settings]\nmost_rounds = 1\n')
     Path("mine.rules").write_text("task sort-bubble\nA[v1] > A[v1+1]: SwapWithNext(1)\nelse: MoveVar(1, +1)\n")
     Path("bad.py").write_text("raise OSError(5, 'no')\n")

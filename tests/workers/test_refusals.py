@@ -16,6 +16,7 @@ import pytest
 import surpass
 from surpass.errors import SettingError
 from surpass.workers.runner import open_runner
+from tests.engine.test_interrupts import hear_interrupts
 from tests.workers.conftest import LOOPBACK, TwoNodes
 
 ROOT = Path(__file__).parents[2]
@@ -133,6 +134,7 @@ def test_nothing_is_left_running_after_an_interrupt(cluster: TwoNodes, tmp_path:
         env=environment,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=hear_interrupts,
     )
     until = time.monotonic() + 300
     while not (tmp_path / "run" / "curves.csv").exists() and process.poll() is None and time.monotonic() < until:
