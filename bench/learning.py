@@ -1,10 +1,10 @@
 """Policy gradient with its updates, one core: our learner against A2C of Stable-Baselines3.
 
-Ours is `surpass learn TASK --method rl --set policy=network` with the settings that it ships with, in rounds of 20
-updates; that it measures its greedy policy at the end of a round counts. On `sort-bubble` a table of logits is measured
-as well, which begins with insertion sort and is as sharp as a policy that has learned. A2C chooses among whole actions.
-Both run on one thread, on instances of the same sizes, kind and step limit, with hidden layers of the same sizes. Time
-is the processor's: it changes little with what others do on the machine.
+Ours is `surpass learn TASK --method rl --set policy=network --set data=uniform` with the settings that it ships with,
+in rounds of 20 updates; that it measures its greedy policy at the end of a round counts. On `sort-bubble` a table of
+logits is measured as well, which begins with insertion sort and is as sharp as a policy that has learned. A2C chooses
+among whole actions. Both run on one thread, on instances of the same sizes, kind and step limit, with hidden layers of
+the same sizes. Time is the processor's: it changes little with what others do on the machine.
 
 A2C appears twice. "As its users run it" is `make_vec_env` over the registered Gymnasium environment, with the number of
 steps per update that it has by default; what we want to be is said of this one. "At its best" steps our vector
@@ -63,7 +63,8 @@ DEFAULT = (16, 5)
 """The number of steps per update that A2C has by default, with a usual number of episodes."""
 SETTINGS = (DEFAULT, (64, 5), (512, 5), (2048, 5))
 """How many episodes side by side, and steps of each per update, A2C is tried with."""
-NETWORK = {"policy": "network"}
+NETWORK = {"policy": "network", "data": "uniform"}
+"""Ours takes several distributions in turn; A2C's environments draw from one."""
 SHARP = {"policy": "table", "stages": "10-20", "softness": "9", "temperature": "0", "explored": "0.0005"}
 """Settings of a table of logits that is as sharp as a policy that has learned."""
 LARGE = 8

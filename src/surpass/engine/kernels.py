@@ -102,16 +102,29 @@ def copy_state(state: State, other: State) -> None:
 
 @kernel
 def advance_one(
-    batch: Batch, keys: Ints, values: Ints, action_rows: Ints, limit: int, counts: Ints, kept: State, b: int, stop: Ints
+    batch: Batch,
+    keys: Ints,
+    values: Ints,
+    action_rows: Ints,
+    limit: int,
+    counts: Ints,
+    kept: State,
+    registers: Ints,
+    b: int,
+    stop: Ints,
 ) -> None:
     """Advance episode `b` by a table in place until it ends or has to wait, or `stop[0]` is set meanwhile.
 
+    Meanwhile its registers are in `registers` [R]: in the batch, those of neighbours share a line of the cache, and
+    threads that write to one line at every step wait for each other.
     `counts` is empty, or counts in place how often each place of the table was used.
     `kept` is empty, or holds an earlier state that is compared with every later one: if it comes back, the episode is a
     loop. It is replaced after twice as many steps each time, so that it lies on the loop before long (Brent's way). The
     first one is kept after some steps only: copying it costs as much, and most episodes end sooner.
     """
-    state = State(batch.registers[b], batch.items[b], batch.reals[b], batch.stack[b])
+    for k in range(len(registers)):
+        registers[k] = batch.registers[b, k]
+    state = State(registers, batch.items[b], batch.reals[b], batch.stack[b])
     steps, outcome = batch.steps[b], RUNNING
     renewal = steps + 8 + (len(state.items) + len(state.reals)) // 8
     find_loops = len(kept.registers) > 0
@@ -152,6 +165,8 @@ def advance_one(
             elif steps == renewal:
                 copy_state(state, kept)
                 renewal += steps
+    for k in range(len(registers)):
+        batch.registers[b, k] = registers[k]
     batch.steps[b] = steps
     batch.outcomes[b] = outcome
 
@@ -181,9 +196,11 @@ def advance(
         np.empty(find_loops * batch.reals.shape[1]),
         np.empty(find_loops * batch.stack.shape[1], np.int64),
     )
+    line = 8
+    registers = np.empty(line + batch.registers.shape[1] + line, np.int64)[line:-line]
     for b in range(first, min(last, len(limits))):
         if batch.outcomes[b] <= RUNNING:
-            advance_one(batch, keys, values, action_rows, limits[b], counts, kept, b, stop)
+            advance_one(batch, keys, values, action_rows, limits[b], counts, kept, registers, b, stop)
 
 
 @numba.njit(nogil=True, cache=True)
