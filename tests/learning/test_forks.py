@@ -10,8 +10,9 @@ from surpass.engine.run import run
 from surpass.errors import SavedFileError, SettingError, UnknownNameError
 from surpass.learning.forks.learner import ForkConfig, ForkPolicyGradient
 from surpass.learning.forks.play import go_on, observe, play, returns_of, start, take_step
-from surpass.learning.forks.policy import SummedPolicy, read_views
+from surpass.learning.forks.policy import SummedPolicy
 from surpass.learning.methods import new_learner
+from surpass.learning.views import read_views
 from surpass.machine.interface import NO_ACTION
 from surpass.table import Table
 from surpass.tasks.registry import find_task
@@ -32,7 +33,7 @@ def policy_of(views: str = STANDS) -> SummedPolicy:
     learner = learner_of()
     table = Table.of(learner.teacher)  # type: ignore[arg-type]
     run(table, task.draw(Request(size=6, count=30, seed=1)))
-    policy = SummedPolicy(task, table, 2.0, read_views(task, views))
+    policy = SummedPolicy(task, table, 2.0, read_views(views, task.interface))
     random = np.random.default_rng(3)
     seen = random.choice(table.observations, 400)
     policy.cells_of(seen, random.integers(0, 12, 400))
@@ -82,7 +83,7 @@ def test_others_are_drawn_as_often_as_their_logits_say() -> None:
 
 def test_what_is_learned_in_a_view_is_known_wherever_it_shows_the_same() -> None:
     task = find_task("sort-quick")
-    policy = SummedPolicy(task, None, 2.0, read_views(task, "previous"))
+    policy = SummedPolicy(task, None, 2.0, read_views("previous", task.interface))
     stride = task.interface.strides[task.interface.feature_index["previous"]]
     here, alike, other = 5 * stride + 1, 5 * stride + 2, 6 * stride + 1
     cells = policy.cells_of(np.array([here]), np.array([7]))
@@ -185,8 +186,8 @@ def test_a_damaged_state_is_refused() -> None:
 
 
 def test_settings_that_are_none_are_refused() -> None:
-    with pytest.raises(UnknownNameError, match="unknown feature 'v9'"):
-        learner_of(views="previous;v9")
+    with pytest.raises(SettingError, match="views has 'v9', which no feature is named like"):
+        learner_of(views="previous|v9")
     with pytest.raises(SettingError, match="stages has '5'"):
         learner_of(stages="5")
     with pytest.raises(UnknownNameError, match="unknown policy 'other'"):

@@ -36,7 +36,14 @@ class SettingLine(NamedTuple):
 
 @cache
 def meanings(config: Any) -> dict[str, str]:
-    """Return what stands below each field of a dataclass in its source, by the name of the field."""
+    """Return what stands below each field of a dataclass, or of those it builds on, in its source, by field's name."""
+    said: dict[str, str] = {}
+    for part in reversed(config.__mro__[:-1]):
+        said |= _meanings_in(part)
+    return said
+
+
+def _meanings_in(config: Any) -> dict[str, str]:
     (body,) = ast.parse(textwrap.dedent(inspect.getsource(config))).body
     assert isinstance(body, ast.ClassDef)
     found = {}

@@ -10,9 +10,9 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from surpass.agents.teachers import teacher_of
 from surpass.arrays import Ints
 from surpass.bundles import Tensors
 from surpass.engine.run import run
-from surpass.errors import DivergedError, SavedFileError, SettingError
+from surpass.errors import DivergedError, SavedFileError, SettingError, UnknownNameError
 from surpass.learning.derived import drawable_sizes
 from surpass.learning.imitation import Imitation, ImitationConfig
 from surpass.learning.outlook import REWARD, STEPS, Outlook, Yardstick
@@ -30,7 +30,19 @@ from surpass.learning.soundness import find_failures
 from surpass.learning.sources import Sources
 from surpass.learning.updates import SOURCE, tensors_under
 from surpass.machine.state import Outcome
-from surpass.reading import Count, conform
+from surpass.reading import (
+    Batch,
+    Count,
+    Fraction,
+    Many,
+    OneOf,
+    Seed,
+    Share,
+    Weight,
+    Whole,
+    check_fields,
+    conform,
+)
 from surpass.table import Agent, Table
 from surpass.tasks.task import Instances, Limit, Request, Task, join_instances
 
@@ -44,6 +56,73 @@ STATE = {
     **{"is_sound": bool, "hard": list[str], "pupil": dict[str, Any] | None},
 }
 """What a checkpoint says beside its tensors."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagedConfig:
+    """What the settings of learners that go through stages have in common. Every field is part of the recipe."""
+
+    task: str
+    teacher: str = ""
+    """Whose actions the policy begins with."""
+    seed: Seed = 0
+    policy: str = ""
+    stages: str = ""
+    """The sizes to learn on, one range after the other, such as `3-6 5-10 10-20`; those of the task if empty."""
+    spread: Annotated[str, OneOf(("even", "doubling"))] = "even"
+    """How sizes are drawn from the range of a stage: each equally often, or each doubling of them equally often."""
+    updates: Many = 100
+    """The updates of each stage, more if its sizes are not solved by then."""
+    last_updates: Whole = 0
+    """Those of the last stage, if they are not the same."""
+    updates_per_round: Many = 10
+    """How many updates a round has; a line of the curves is written after each."""
+    episodes: Batch = 2048
+    """Episodes that an update plays."""
+    step_size: Weight = 0.1
+    """What an advantage of 1 adds to a logit."""
+    softness: Weight = 3.0
+    """The logit that the teacher's choices begin with, where others have 0: the lower, the more is tried."""
+    views: str = ""
+    """What is learned together: what looks alike in a view shares a part of its logits. Names of features, or patterns
+    of them, with commas between, and several views with | between, such as `v? ? v?,q* | q*`."""
+    memory: Fraction = 0.8
+    """What is left of an advantage when the choice comes up in the next update."""
+    shrink: Weight = 20.0
+    """How many more times each choice is taken to have been tried, with no advantage."""
+    largest_change: Weight = 1.0
+    """The most that an update changes a logit by."""
+    step_cost: Weight = 1.0
+    """What a step costs."""
+    wrong_cost: Weight = 1.0
+    """What a wrong answer costs, as a share of what all steps up to the limit cost."""
+    data: str = "uniform"
+    """What is learned on: distributions and files, separated by commas, each with a weight behind * if it has one;
+    distributions alone, without weights, are taken in turn."""
+    digest: str = ""
+    """The SHA-256 of the files, which is filled in: a run goes on only with the same ones."""
+    queries: str = ""
+    """The kind of queries, for a task that has several; the task's first if empty."""
+    limit: str = ""
+    """The step limit while learning; the task's if empty."""
+    solved: Share = 0.98
+    """The share of a stage's episodes that must be solved before the next begins."""
+    mending: Whole = 40
+    """How many times the network may be checked, and what it fails on learned."""
+    checked: Batch = 200
+    """Fresh instances on which the most likely actions are measured at the end of each round."""
+
+    def __post_init__(self) -> None:
+        if self.policy != type(self).policy:
+            raise UnknownNameError("policy", self.policy, (type(self).policy,))
+        check_fields(self)
+        if self.limit:
+            Limit.parse(self.limit)
+        self.ranges((1, 1))
+
+    def ranges(self, usual: tuple[int, int]) -> list[tuple[int, int]]:
+        """Return the smallest and the largest size of each stage."""
+        return read_ranges(self.stages, usual)
 
 
 def read_ranges(stages: str, usual: tuple[int, int]) -> list[tuple[int, int]]:
@@ -291,7 +370,10 @@ class StagedLearner(ABC):
         """
         config, (low, high) = self.config, self.sizes
         random = np.random.default_rng([config.seed, 3, self.updates])
-        sizes = np.sort(random.integers(low, high + 1, config.episodes))
+        if config.spread == "doubling":
+            sizes = np.sort(np.exp(random.uniform(np.log(low), np.log(high + 1), config.episodes)).astype(np.int64))
+        else:
+            sizes = np.sort(random.integers(low, high + 1, config.episodes))
         seed = config.seed * 10_000_000 + self.updates
         names = list(self.task.inputs.draw) if self.hard else [source.name for source in self.sources.all]
 

@@ -90,7 +90,7 @@ _HOLDS = (*_STANDS, *(f"A[{a}] ? A[{b}]" for a, b in combinations(NAMES, 2)))
 """And what they hold."""
 FROM_FORKS = {
     "policy": "forks",
-    "views": f"{','.join(_STANDS)};{','.join(_HOLDS)}",
+    "views": f"{','.join(_STANDS)}|{','.join(_HOLDS)}",
     "stages": "8-15 15-30",
     "updates": 25,
     "updates_per_round": 5,

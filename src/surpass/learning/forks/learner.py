@@ -22,16 +22,17 @@ from surpass.agents import find_agent
 from surpass.arrays import Ints, Reals
 from surpass.bundles import Tensors
 from surpass.engine.batch import Batch as Episodes
-from surpass.errors import SettingError, UnknownNameError
+from surpass.errors import SettingError
 from surpass.learning.forks.play import go_on, observe, part_of, play, player_of, returns_of, start, take_step
-from surpass.learning.forks.policy import SummedPolicy, read_views
-from surpass.learning.stages import StagedLearner, read_ranges
+from surpass.learning.forks.policy import SummedPolicy
+from surpass.learning.stages import StagedConfig, StagedLearner
 from surpass.learning.updates import tensors_under
+from surpass.learning.views import read_views
 from surpass.machine.interface import NO_ACTION
 from surpass.machine.state import Outcome
-from surpass.reading import Batch, Fraction, Many, OneOf, Seed, Share, Weight, Whole, check_fields
+from surpass.reading import Many, OneOf, Share, Weight
 from surpass.table import EMPTY, Agent, Table
-from surpass.tasks.task import Instances, Limit
+from surpass.tasks.task import Instances
 
 LOWEST, HIGHEST = -8.0, 12.0
 """How far a view's logits may go."""
@@ -40,31 +41,15 @@ MOST_KEPT = 300_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class ForkConfig:
+class ForkConfig(StagedConfig):
     """How `ForkPolicyGradient` learns. Every field is part of the recipe."""
 
-    task: str
-    teacher: str = ""
-    """Whose actions the policy begins with."""
     start: str = ""
     """An agent whose actions the policy begins with if there is no teacher, such as zoo:sort-quick/rl."""
-    seed: Seed = 0
     policy: Annotated[str, OneOf(("forks", "table", "network"))] = "forks"
     """What is optimised: a table whose logits are sums, by forks, or something else that has other settings."""
-    stages: str = ""
-    """The sizes to learn on, one range after the other, such as `3-6 5-10 10-20`; those of the task if empty."""
-    updates: Many = 100
-    """The updates of each stage, more if its sizes are not solved by then."""
-    last_updates: Whole = 0
-    """Those of the last stage, if they are not the same."""
-    updates_per_round: Many = 10
-    """How many updates a round has; a line of the curves is written after each."""
-    episodes: Batch = 2048
-    """Episodes that an update plays."""
     forks: Many = 4
     """How many times each episode is played again, with another action at one step."""
-    views: str = ""
-    """What is learned together: features with commas between, views with semicolons; the last view is all features."""
     straying: Share = 0.3
     """The share of forks in episodes that have strayed before."""
     strays: Many = 4
@@ -74,49 +59,11 @@ class ForkConfig:
     largest_advantage: Weight = 50.0
     """The most that an advantage counts for."""
     step_size: Weight = 0.3
-    """What an advantage of 1 adds to a logit."""
-    softness: Weight = 3.0
-    """The logit that the teacher's actions begin with, where others have 0."""
-    memory: Fraction = 0.8
-    """What is left of an advantage when the action is tried in the next update."""
     shrink: Weight = 3.0
-    """How many more times each action is taken to have been tried, with no advantage."""
-    largest_change: Weight = 1.0
-    """The most that an update changes a logit by."""
     decay: Share = 0.0
     """The share of its logit that an action loses in an update in which it is tried."""
-    step_cost: Weight = 1.0
-    """What a step costs."""
-    wrong_cost: Weight = 1.0
-    """What a wrong answer costs, as a share of what all steps up to the limit cost."""
-    data: str = "uniform"
-    """The distribution of the instances, or several with commas between, taken in turn."""
-    digest: str = ""
-    """The SHA-256 of the files, which is filled in: a run goes on only with the same ones."""
-    queries: str = ""
-    """The kind of queries, for a task that has several; the task's first if empty."""
-    limit: str = ""
-    """The step limit while learning; the task's if empty."""
-    solved: Share = 0.98
-    """The share of a stage's episodes that must be solved before the next begins."""
-    mending: Whole = 40
-    """How many times the network may be checked, and what it fails on learned."""
     mending_updates: Many = 20
     """How many updates are made each time to learn what it fails on."""
-    checked: Batch = 200
-    """Fresh instances on which the most likely actions are measured at the end of each round."""
-
-    def __post_init__(self) -> None:
-        if self.policy != "forks":
-            raise UnknownNameError("policy", self.policy, ("forks",))
-        check_fields(self)
-        if self.limit:
-            Limit.parse(self.limit)
-        self.ranges((1, 1))
-
-    def ranges(self, usual: tuple[int, int]) -> list[tuple[int, int]]:
-        """Return the smallest and the largest size of each stage."""
-        return read_ranges(self.stages, usual)
 
 
 class Greedy:
@@ -149,7 +96,7 @@ class ForkPolicyGradient(StagedLearner):
     config: ForkConfig
 
     def _begin(self) -> None:
-        config, views = self.config, read_views(self.task, self.config.views)
+        config, views = self.config, read_views(self.config.views, self.task.interface)
         first = self.teacher or self._find_start()
         self.policy = SummedPolicy(self.task, Table.of(first), config.softness, views)
         self._kept: Ints = np.zeros(0, np.int64)

@@ -10,7 +10,7 @@ import numpy as np
 
 from surpass.arrays import Ints, Reals
 from surpass.bundles import Tensors, take
-from surpass.errors import SavedFileError, UnknownNameError
+from surpass.errors import SavedFileError
 from surpass.learning.forks.kernels import choose_best, draw_others, find_cells
 from surpass.learning.table_policy.policy import with_room
 from surpass.learning.updates import SOURCE, take_numbers
@@ -22,24 +22,15 @@ ROOM = 1024
 """How many places there are at first, a power of two."""
 
 
-def read_views(task: Task, text: str) -> list[list[int]]:
-    """Return the features of each view, named with commas between and views with semicolons, and last all features."""
-    names = [feature.name for feature in task.interface.features]
-    views = []
-    for part in text.split(";") if text.strip() else []:
-        wanted = [word.strip() for word in part.split(",")]
-        for word in wanted:
-            if word not in names:
-                raise UnknownNameError("feature", word, names)
-        views.append([names.index(word) for word in wanted])
-    return [*views, list(range(len(names)))]
-
-
 class SummedPolicy:
-    """Logits of actions in views of observations; the teacher's action has more to begin with."""
+    """Logits of actions in views of observations; the teacher's action has more to begin with.
+
+    All features are a view as well, the last one.
+    """
 
     def __init__(self, task: Task, teacher: Table | None, softness: float, views: list[list[int]]) -> None:
-        self.task, self.teacher, self.softness, self.views = task, teacher, softness, views
+        self.task, self.teacher, self.softness = task, teacher, softness
+        self.views = [*views, list(range(len(task.interface.features)))]
         self._clear()
 
     def _clear(self) -> None:

@@ -22,51 +22,31 @@ import numpy as np
 from surpass.arrays import Ints, Reals
 from surpass.bundles import Tensors, take
 from surpass.engine.batch import Batch as Episodes
-from surpass.errors import DivergedError, UnknownNameError
+from surpass.errors import DivergedError
 from surpass.learning.imitation import Imitation
-from surpass.learning.stages import StagedLearner, read_ranges
+from surpass.learning.stages import StagedConfig, StagedLearner
 from surpass.learning.table_policy.arrays import Sums
 from surpass.learning.table_policy.critic import CriticFit
 from surpass.learning.table_policy.policy import TablePolicy, with_room
 from surpass.learning.table_policy.sampler import Sampler
 from surpass.learning.updates import SOURCE, tensors_under
 from surpass.machine.interface import NO_ACTION
-from surpass.reading import Batch, Fraction, Many, OneOf, Seed, Share, Weight, Whole, check_fields
+from surpass.reading import Batch, Fraction, Many, OneOf, Share, Weight, Whole
 from surpass.table import Table
-from surpass.tasks.task import Limit
 
 FEW = 3.0
 """How often an observation must have come up of late for the table to have an answer of its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class TablePolicyConfig:
+class TablePolicyConfig(StagedConfig):
     """How `TablePolicyGradient` learns. Every field is part of the recipe."""
 
-    task: str
-    teacher: str = ""
-    """Whose choices the table begins with; empty to learn from nothing."""
-    seed: Seed = 0
     policy: Annotated[str, OneOf(("table", "network", "forks"))] = "table"
     """What is optimised: the logits of a table, or a network (`network`, which has other settings)."""
-    stages: str = ""
-    """The sizes to learn on, one range after the other, such as `3-6 5-10 10-20`; those of the task if empty."""
     updates: Many = 200
-    """The updates of each stage, more if its sizes are not solved by then."""
-    last_updates: Whole = 0
-    """Those of the last stage, if they are not the same."""
     updates_per_round: Many = 20
-    """How many updates a round has; a line of the curves is written after each."""
     episodes: Batch = 8192
-    """Episodes that an update plays."""
-    step_size: Weight = 0.1
-    """What an advantage of 1 adds to a logit."""
-    softness: Weight = 3.0
-    """The logit that the teacher's choices begin with, where others have 0: the lower, the more is tried."""
-    views: str = ""
-    """Decisions share a part of their logits with those that look alike in a view: patterns of the names of features
-    with commas between, and several views with | between, such as `v? ? v?,q* | q*`; all but the previous action if
-    empty."""
     temperature: Weight = 0.5
     """How strongly logits are pulled back to where they began, at the start of a stage: to keep a logit of 1, a choice
     needs an advantage of this much."""
@@ -94,48 +74,11 @@ class TablePolicyConfig:
     what it knows of an observation, and the more its hints."""
     watched: Whole = 0
     """The first updates, in which only the critic learns."""
-    memory: Fraction = 0.8
-    """What is left of an advantage when the decision comes up in the next update."""
-    shrink: Weight = 20.0
-    """How many more times each choice is taken to have been made, with no advantage."""
-    largest_change: Weight = 1.0
-    """The most that an update changes a logit by."""
     furthest: Weight = 30.0
     """How far an own logit may lie below the largest of its decision: the less, the sooner it can come up again. Own
     logits should be able to outweigh those of all views."""
     shared_furthest: Weight = 30.0
     """How far a shared logit may lie below the largest of its decision."""
-    step_cost: Weight = 1.0
-    """What a step costs."""
-    wrong_cost: Weight = 1.0
-    """What a wrong answer costs, as a share of what all steps up to the limit cost."""
-    data: str = "uniform"
-    """What is learned on: distributions and files, separated by commas, each with a weight behind * if it has one;
-    distributions alone, without weights, are taken in turn."""
-    digest: str = ""
-    """The SHA-256 of the files, which is filled in: a run goes on only with the same ones."""
-    queries: str = ""
-    """The kind of queries, for a task that has several; the task's first if empty."""
-    limit: str = ""
-    """The step limit while learning; the task's if empty."""
-    solved: Share = 0.98
-    """The share of a stage's episodes that must be solved before the next begins."""
-    mending: Whole = 40
-    """How many times the network may be checked, and what it fails on learned in as many updates as a stage has."""
-    checked: Batch = 200
-    """Fresh instances on which the most likely actions are measured at the end of each round."""
-
-    def __post_init__(self) -> None:
-        if self.policy != "table":
-            raise UnknownNameError("policy", self.policy, ("table", "network"))
-        check_fields(self)
-        if self.limit:
-            Limit.parse(self.limit)
-        self.ranges((1, 1))
-
-    def ranges(self, usual: tuple[int, int]) -> list[tuple[int, int]]:
-        """Return the smallest and the largest size of each stage."""
-        return read_ranges(self.stages, usual)
 
 
 class MostLikely:

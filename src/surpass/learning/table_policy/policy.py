@@ -10,19 +10,18 @@ after all that look alike, and unlearned where it is wrong.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from fnmatch import fnmatchcase
 
 import numpy as np
 
 from surpass.arrays import Array, Ints, Reals
 from surpass.bundles import Tensors, take
-from surpass.errors import SavedFileError, SettingError
+from surpass.errors import SavedFileError
 from surpass.learning.policy_gradient.tree import grow_tree
 from surpass.learning.table_policy.arrays import Choices, Odds
 from surpass.learning.updates import SOURCE, take_numbers
+from surpass.learning.views import read_views
 from surpass.machine.features import PreviousAction
 from surpass.machine.interface import NO_ACTION, Interface
-from surpass.reading import show
 from surpass.table import EMPTY, Table, find_all, put
 from surpass.tasks.task import Task
 
@@ -51,7 +50,7 @@ class TablePolicy:
         self.choices = Choices(tree.action_rows, tree.offsets, tree.operand_counts, tree.weights)
         self._choice_counts = tree.choice_counts[tree.slots]
         self.width = int(self._choice_counts.max())
-        self._hidden = [_unseen(task.interface, view) for view in parse_views(views, task.interface)]
+        self._hidden = [_unseen(task.interface, view) for view in _shared_views(views, task.interface)]
         """The stride and the radix of each feature that each view leaves out."""
         self.sharpness = 1.0
         """How many times its logits count."""
@@ -264,20 +263,12 @@ class TablePolicy:
         self.refresh()
 
 
-def parse_views(text: str, interface: Interface) -> list[list[int]]:
+def _shared_views(text: str, interface: Interface) -> list[list[int]]:
     """Return the features that each view shows, as indices; without any, one that shows all but the previous action."""
-    names = [feature.name for feature in interface.features]
-    if not text:
-        history = [k for k, feature in enumerate(interface.features) if isinstance(feature, PreviousAction)]
-        return [[k for k in range(len(names)) if k not in history]] if history else []
-    found = []
-    for view in text.split("|"):
-        patterns = [pattern.strip() for pattern in view.split(",")]
-        for pattern in patterns:
-            if not any(fnmatchcase(name, pattern) for name in names):
-                raise SettingError(f"views has {show(pattern)}, which no feature is named like: {', '.join(names)}")
-        found.append([k for k, name in enumerate(names) if any(fnmatchcase(name, pattern) for pattern in patterns)])
-    return found
+    if text:
+        return read_views(text, interface)
+    shown = [k for k, feature in enumerate(interface.features) if not isinstance(feature, PreviousAction)]
+    return [shown] if len(shown) < len(interface.features) else []
 
 
 def _unseen(interface: Interface, view: list[int]) -> list[tuple[int, int]]:
