@@ -51,6 +51,8 @@ PATIENCE = 5
 HARD_SHARE = 0.25
 """The share of the episodes that are played on instances that failed, once there are any."""
 MOST_HARD = 400
+SOME_SIZES = 32
+"""How many sizes an update has if they are spread by doublings: to draw few instances of many sizes takes long."""
 STATE = {
     **dict.fromkeys(("updates", "stage", "stage_updates", "mended"), Count),
     **{"is_sound": bool, "hard": list[str], "pupil": dict[str, Any] | None},
@@ -371,7 +373,8 @@ class StagedLearner(ABC):
         config, (low, high) = self.config, self.sizes
         random = np.random.default_rng([config.seed, 3, self.updates])
         if config.spread == "doubling":
-            sizes = np.sort(np.exp(random.uniform(np.log(low), np.log(high + 1), config.episodes)).astype(np.int64))
+            some = np.exp(random.uniform(np.log(low), np.log(high + 1), SOME_SIZES)).astype(np.int64)
+            sizes = np.sort(random.choice(some, config.episodes))
         else:
             sizes = np.sort(random.integers(low, high + 1, config.episodes))
         seed = config.seed * 10_000_000 + self.updates
