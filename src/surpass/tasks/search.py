@@ -248,6 +248,24 @@ _BY_TABLE = {
     "mending": 10,
 }
 _BY_NETWORK = {"unroll": 50, "episodes": 1024}
+_BY_FORKS = {
+    "policy": "forks",
+    "views": "v? ? v?,q*,previous|v? ? v?,q*",
+    "stages": "3-500",
+    "spread": "doubling",
+    "updates": 500,
+    "updates_per_round": 5,
+    "episodes": 4096,
+    "softness": 2.0,
+    "shrink": 20.0,
+    "largest_change": 0.5,
+    "straying": 0.5,
+    "fresh": 0.5,
+    "wrong_cost": 0.5,
+    "queries": "paper",
+    "mending": 10,
+}
+"""Settings that try one other action at a time; the views leave out how values compare with each other."""
 
 SEARCH = Task(
     name="search",
@@ -304,7 +322,9 @@ SEARCH = Task(
             "growth": 8,
             "updates": 5000,
         },
-        "rl+imitation": {**_BY_NETWORK, "step_cost": 0.005, "wrong_cost": 0.5, "entropy_weight": 5e-4},
+        "rl, forks": {**_BY_FORKS, "start": "zoo:search/rl"},
+        "rl+imitation": _BY_FORKS,
+        "rl+imitation, network": {**_BY_NETWORK, "step_cost": 0.005, "wrong_cost": 0.5, "entropy_weight": 5e-4},
         "rl+imitation, table": {
             **_BY_TABLE,
             "views": "v? ? v?,*A*,q*|v? ? v?,q*|v? ? v?,q*,previous",
