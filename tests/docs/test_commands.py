@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import re
 import shlex
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+import surpass
 from surpass.cli.main import app
 from tests.long import LONG, long_test
+
+pytestmark = [] if LONG else [pytest.mark.usefixtures("small_effort")]
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "tasks").glob("*.md"))]
@@ -21,7 +25,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROO
 SMALL = {
     "check": "--up-to 4 --sizes 10 --instances 2 --effort 500",
     "evaluate": "--instances 5",
-    "learn": "--minutes 0.05 --sizes 5 --instances 5",
+    "learn": "--minutes 0.02 --sizes 5 --instances 5",
     "report": "",
     "reproduce": "--instances 2",
 }
@@ -67,6 +71,8 @@ def test_the_python_code_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: 
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
     assert blocks
     monkeypatch.chdir(tmp_path)
+    if not LONG:
+        monkeypatch.setattr(surpass, "check", partial(surpass.check, effort=500))
     for block in blocks:
         exec(compile(block, page, "exec"), {})
 
