@@ -15,8 +15,11 @@ SMALL = {
     "surpass.learning.soundness.MOST_ENUMERATED": 500,
     "surpass.learning.soundness.MOST_DRAWN": 10,
     "surpass.learning.soundness.ROUNDS": 2,
+    "surpass.visualize.report.MOST_SMALL": 500,
+    "surpass.visualize.report.BRIEF": {"instances": 2, "effort": 300, "minutes": 0.05},
+    "surpass.evaluation.growth.LARGEST": 100,
 }
-"""From how many instances a program is written, and on how many it, or an agent that learns, is checked."""
+"""From how many instances a program is written, and on how many it, or an agent that learns or is reported, is checked."""
 
 
 def lessen_effort(patch: pytest.MonkeyPatch) -> None:
