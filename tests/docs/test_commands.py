@@ -30,6 +30,8 @@ SMALL = {
     "reproduce": "--instances 2",
 }
 """What is added to a command, by its verb, so that it takes a second or two."""
+SMALL_BY_METHOD = {"imitation": "--set sizes=2,5"}
+"""What is added to a command that learns, by its method."""
 APART = {"sweep": "a sweep is many runs", "reproduce": "tables are many evaluations"}
 """Verbs whose commands run only in the long form, with the reason; others test them on smaller grids and tables."""
 
@@ -48,6 +50,8 @@ def run(words: list[str]) -> None:
     if not LONG and verb in APART:
         return
     small = "" if LONG else SMALL.get(verb, "")
+    if not LONG and verb == "learn" and "--method" in words:
+        small += " " + SMALL_BY_METHOD.get(words[words.index("--method") + 1], "")
     added = shlex.split(small)
     for name, value in zip(added[::2], added[1::2], strict=True):
         if name not in words:
