@@ -15,11 +15,12 @@ SMALL = {
     "surpass.learning.soundness.MOST_ENUMERATED": 500,
     "surpass.learning.soundness.MOST_DRAWN": 10,
     "surpass.learning.soundness.ROUNDS": 2,
+    "surpass.visualize.report.PROGRAM_SECONDS": 2.0,
     "surpass.visualize.report.MOST_SMALL": 500,
     "surpass.visualize.report.BRIEF": {"instances": 2, "effort": 300, "minutes": 0.05},
     "surpass.evaluation.growth.LARGEST": 100,
 }
-"""From how many instances a program is written, and on how many it, or an agent that learns or is reported, is checked."""
+"""From how many instances a program is written, and on how many it, or an agent that learns, is checked."""
 
 
 def lessen_effort(patch: pytest.MonkeyPatch) -> None:

@@ -35,7 +35,8 @@ def test_it_is_evaluated_traced_shown_and_checked_like_its_agent(rules: Path, tm
     assert "outcome: solved" in traced.stdout
     shown = call_here("show", rules, "--task", EXAMPLE, "--out", "-")
     assert shown.stdout.splitlines()[1:] == rules.read_text().splitlines()[1:]
-    assert "passed" in call_here("check", rules, "--task", EXAMPLE, "--up-to", 4, "--instances", 5, "--effort", 500).stdout
+    few = ("--up-to", 4, "--instances", 5, "--effort", 500)
+    assert "passed" in call_here("check", rules, "--task", EXAMPLE, *few).stdout
 
 
 def test_an_edit_that_is_wrong_is_found_with_the_smallest_instance(rules: Path, tmp_path: Path) -> None:

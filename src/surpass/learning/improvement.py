@@ -185,7 +185,7 @@ class Improvement:
         self.hard: list[str] = []
         """Instances that a program failed on, as text."""
         self._last_checks: dict[int, tuple[tuple[Program, int, list[str]], tuple[str | None, Ints]]] = {}
-        """For each level the last check: of which program, after which round, with which hard instances; and its end."""
+        """For each level what was checked last: a program, after a round, with the hard instances; and what came of it."""
         self._pupil: Imitation | None = None
         self.runner: Runner = LocalRunner()
         """Who tries the candidates."""
