@@ -18,3 +18,12 @@ settings.load_profile("surpass")
 def small_effort(monkeypatch: pytest.MonkeyPatch) -> None:
     """Write programs from fewer instances, and check what is learned on fewer."""
     lessen_effort(monkeypatch)
+
+
+@pytest.fixture
+def never_brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start as many threads as are asked for, however few steps there are."""
+    from surpass.engine.advance import Player
+
+    assert "brief" in Player.__init__.__kwdefaults__
+    monkeypatch.setitem(Player.__init__.__kwdefaults__, "brief", 0)

@@ -420,6 +420,7 @@ def test_saved_and_loaded_it_goes_on_as_if_nothing_had_been() -> None:
     assert all((ours[name] == theirs[name]).all() for name in ours)
 
 
+@pytest.mark.usefixtures("never_brief")
 def test_the_number_of_threads_makes_no_difference(monkeypatch: pytest.MonkeyPatch, insertion: str) -> None:
     """The same seed gives the same program."""
     found = []

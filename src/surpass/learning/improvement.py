@@ -185,7 +185,7 @@ class Improvement:
         self.hard: list[str] = []
         """Instances that a program failed on, as text."""
         self._last_checks: dict[int, tuple[tuple[Program, int, list[str]], tuple[str | None, Ints]]] = {}
-        """For each level what was checked last: a program, after a round, with the hard instances; and what came of it."""
+        """For each level the last check, a program after a round with the hard instances, and what came of it."""
         self._pupil: Imitation | None = None
         self.runner: Runner = LocalRunner()
         """Who tries the candidates."""
