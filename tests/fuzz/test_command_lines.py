@@ -21,8 +21,6 @@ from surpass.workers.runner import Ended, Job
 from tests.fuzz.judge import HANG, REFUSED, SAME, TRACEBACK, HangError, Judge, limited
 from tests.long import LONG
 
-pytestmark = pytest.mark.usefixtures("small_effort")
-
 HOSTILE = (
     *("", " ", "-", "--", "=", "==", ",", ":", "::", ".", "..", "/", "//", "~", "*", "\0", "a\0b", "a\nb", "\x1b[31m"),
     *("x" * 256, "x" * 5000, "x/" * 3000, "/" + "y" * 300 + "/z", "\ud800", "naïve", "名前", "\u202e", "1²", "٣"),
