@@ -2,10 +2,28 @@
 
 import os
 
+import pytest
 from hypothesis import settings
+
+from tests.effort import lessen_effort
 
 # Processes of pytest-xdist say 80; tests print as wide as where there is no terminal.
 os.environ.pop("COLUMNS", None)
 
 settings.register_profile("surpass", deadline=None, derandomize=True, database=None)
 settings.load_profile("surpass")
+
+
+@pytest.fixture
+def small_effort(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write programs from fewer instances, and check what is learned on fewer."""
+    lessen_effort(monkeypatch)
+
+
+@pytest.fixture
+def never_brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start as many threads as are asked for, however few steps there are."""
+    from surpass.engine.advance import Player
+
+    assert "brief" in Player.__init__.__kwdefaults__
+    monkeypatch.setitem(Player.__init__.__kwdefaults__, "brief", 0)

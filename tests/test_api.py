@@ -12,6 +12,8 @@ from surpass.agents import as_task
 from surpass.errors import SurpassError
 from surpass.programs.program import Program
 
+pytestmark = pytest.mark.usefixtures("small_effort")
+
 ROOT = Path(__file__).parents[1]
 QUICK = {"sizes": [4, 7], "items": 14, "most_rounds": 2}
 

@@ -88,6 +88,7 @@ def test_equal_programs_have_equal_fingerprints_and_others_have_not() -> None:
     assert prints["teacher"] == prints["imitator"] != prints["other"]
 
 
+@pytest.mark.usefixtures("never_brief")
 def test_results_are_the_same_with_any_number_of_threads() -> None:
     teacher = find_teacher("hoare_sort")
     one, two = (check(teacher, up_to=5, sizes=[60], instances=20, effort=0, threads=threads) for threads in (1, 2))

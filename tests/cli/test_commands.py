@@ -9,6 +9,7 @@ import pytest
 
 import surpass
 from surpass.machine.trace import read_trace
+from tests.cli.here import call_here
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "minimum.py"
 
@@ -119,7 +120,7 @@ def test_a_trace_goes_to_a_file(tmp_path):
     ],
 )
 def test_bad_input_gets_one_sentence_and_exit_code_2(words, message, tmp_path):
-    shown = call(*words, cwd=tmp_path)
+    shown = call_here(*words, cwd=tmp_path)
     assert shown.returncode == 2
     assert message in shown.stderr
     assert "Traceback" not in shown.stderr

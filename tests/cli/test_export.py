@@ -9,14 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_commands import call
+from tests.cli.here import call_here
+
+pytestmark = pytest.mark.usefixtures("small_effort")
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "minimum.py"
 
 
 def test_an_exported_file_runs_without_us(tmp_path: Path) -> None:
     path, record = tmp_path / "minimum.py", tmp_path / "minimum.json"
-    shown = call("export", "teacher:scan", "--task", EXAMPLE, "--out", path, "--json", record)
+    shown = call_here("export", "teacher:scan", "--task", EXAMPLE, "--out", path, "--json", record)
     assert shown.returncode == 0, shown.stderr
     assert f"{path}: teacher:scan on minimum, 4 rules at 1 place," in shown.stdout
     described = json.loads(record.read_text())
@@ -33,7 +35,7 @@ def test_an_exported_file_runs_without_us(tmp_path: Path) -> None:
 
 
 def test_a_file_can_go_to_the_output() -> None:
-    shown = call("export", "teacher:depth_first", "--to", "c", "--out", "-")
+    shown = call_here("export", "teacher:depth_first", "--to", "c", "--out", "-")
     assert shown.returncode == 0, shown.stderr
     assert shown.stdout.startswith("/* To pack the most valuable items")
     assert shown.stdout.endswith("}\n")
@@ -51,7 +53,7 @@ def test_a_file_can_go_to_the_output() -> None:
     ],
 )
 def test_what_cannot_be_exported_gets_one_sentence(words: tuple[str, ...], message: str, tmp_path: Path) -> None:
-    shown = call("export", *words, cwd=tmp_path)
+    shown = call_here("export", *words, cwd=tmp_path)
     assert shown.returncode == 2
     assert message in shown.stderr
     assert len(shown.stderr.strip().splitlines()) == 1

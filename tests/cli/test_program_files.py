@@ -9,14 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_commands import EXAMPLE, call
+from tests.cli.here import call_here
+from tests.cli.test_commands import EXAMPLE
+
+pytestmark = pytest.mark.usefixtures("small_effort")
 
 
 @pytest.fixture(scope="module")
 def rules(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the program file of the example's teacher."""
     path = tmp_path_factory.mktemp("rules") / "scan.rules"
-    shown = call("show", "teacher:scan", "--task", EXAMPLE, "--out", path)
+    shown = call_here("show", "teacher:scan", "--task", EXAMPLE, "--out", path)
     assert shown.returncode == 0, shown.stderr
     assert path.read_text().splitlines()[1] == "task minimum"
     return path
@@ -25,14 +28,15 @@ def rules(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_it_is_evaluated_traced_shown_and_checked_like_its_agent(rules: Path, tmp_path: Path) -> None:
     own, teachers = tmp_path / "own.json", tmp_path / "teacher.json"
     for agent, path in ((rules, own), ("teacher:scan", teachers)):
-        ran = call("evaluate", agent, "--task", EXAMPLE, "--sizes", "5,30", "--json", path)
+        ran = call_here("evaluate", agent, "--task", EXAMPLE, "--sizes", "5,30", "--json", path)
         assert ran.returncode == 0, ran.stderr
     assert json.loads(own.read_text())["rows"] == json.loads(teachers.read_text())["rows"]
-    traced = call("trace", rules, "--task", EXAMPLE, "--instance", "4,2,7,1,3")
+    traced = call_here("trace", rules, "--task", EXAMPLE, "--instance", "4,2,7,1,3")
     assert "outcome: solved" in traced.stdout
-    shown = call("show", rules, "--task", EXAMPLE, "--out", "-")
+    shown = call_here("show", rules, "--task", EXAMPLE, "--out", "-")
     assert shown.stdout.splitlines()[1:] == rules.read_text().splitlines()[1:]
-    assert "passed" in call("check", rules, "--task", EXAMPLE, "--up-to", 4, "--instances", 5, "--effort", 500).stdout
+    few = ("--up-to", 4, "--instances", 5, "--effort", 500)
+    assert "passed" in call_here("check", rules, "--task", EXAMPLE, *few).stdout
 
 
 def test_an_edit_that_is_wrong_is_found_with_the_smallest_instance(rules: Path, tmp_path: Path) -> None:
@@ -40,21 +44,21 @@ def test_an_edit_that_is_wrong_is_found_with_the_smallest_instance(rules: Path, 
     edited = tmp_path / "edited.rules"
     edited.write_text(text.replace("Answer(1)", "Answer(9)").replace("Answer(2)", "Answer(1)"))
     assert edited.read_text() != text
-    refused = call("evaluate", edited, "--task", EXAMPLE)
+    refused = call_here("evaluate", edited, "--task", EXAMPLE)
     if "Answer(9)" in edited.read_text():
         assert refused.returncode == 2
         assert "line" in refused.stderr
         assert "unknown action 'Answer(9)'" in refused.stderr
         assert len(refused.stderr.strip().splitlines()) == 1
         edited.write_text(edited.read_text().replace("Answer(9)", "Answer(2)"))
-    checked = call("check", edited, "--task", EXAMPLE)
+    checked = call_here("check", edited, "--task", EXAMPLE)
     assert checked.returncode == 1
     assert "the smallest failing instance" in checked.stdout
 
 
 def test_it_is_exported_and_learned_from(rules: Path, tmp_path: Path) -> None:
     exported = tmp_path / "minimum.py"
-    ran = call("export", rules, "--task", EXAMPLE, "--out", exported)
+    ran = call_here("export", rules, "--task", EXAMPLE, "--out", exported)
     assert ran.returncode == 0, ran.stderr
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import minimum; print(minimum.minimum([3, 1, 2]).answer)"
@@ -62,7 +66,7 @@ def test_it_is_exported_and_learned_from(rules: Path, tmp_path: Path) -> None:
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "1"
     words = ("--method", "imitation", "--teacher", rules, "--out", tmp_path / "run", "--no-report")
-    learned = call("learn", EXAMPLE, *words)
+    learned = call_here("learn", EXAMPLE, *words)
     assert learned.returncode == 0, learned.stderr
     scores = json.loads((tmp_path / "run" / "scores.json").read_text())
     assert all(row["solved"] == 1 for row in scores["rows"])
@@ -71,7 +75,7 @@ def test_it_is_exported_and_learned_from(rules: Path, tmp_path: Path) -> None:
 def test_a_program_of_a_task_that_nobody_named_says_so(rules: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.rules"
     other.write_text(rules.read_text().replace("task minimum", "task never-named"))
-    refused = call("evaluate", other)
+    refused = call_here("evaluate", other)
     assert refused.returncode == 2
     assert "line 2: unknown task 'never-named'" in refused.stderr
     assert "--task FILE.py" in refused.stderr

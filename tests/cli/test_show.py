@@ -6,11 +6,14 @@ import json
 
 import pytest
 
-from tests.cli.test_commands import EXAMPLE, call
+from tests.cli.here import call_here
+from tests.cli.test_commands import EXAMPLE
+
+pytestmark = pytest.mark.usefixtures("small_effort")
 
 
 def test_a_teacher_is_shown_as_rules_with_their_use():
-    shown = call("show", "teacher:depth_first", "--size", "6", "--instances", "10")
+    shown = call_here("show", "teacher:depth_first", "--size", "6", "--instances", "10")
     assert shown.returncode == 0, shown.stderr
     lines = shown.stdout.splitlines()
     assert lines[0] == "teacher:depth_first on knapsack: 7 rules at 5 places"
@@ -22,7 +25,7 @@ def test_a_teacher_is_shown_as_rules_with_their_use():
 
 
 def test_a_users_own_task_is_shown():
-    shown = call("show", "teacher:scan", "--task", EXAMPLE, "--json", "-")
+    shown = call_here("show", "teacher:scan", "--task", EXAMPLE, "--json", "-")
     record = json.loads(shown.stdout)
     assert record["task"] == "minimum"
     assert (record["rules"], record["places"], len(record["listing"])) == (4, 1, 4)
@@ -35,7 +38,7 @@ def test_a_users_own_task_is_shown():
 
 def test_the_table_has_every_observation(tmp_path):
     path = tmp_path / "table.json"
-    shown = call("show", "teacher:scan", "--task", EXAMPLE, "--table", "--json", path)
+    shown = call_here("show", "teacher:scan", "--task", EXAMPLE, "--table", "--json", path)
     assert shown.returncode == 0, shown.stderr
     rows = json.loads(path.read_text())["table"]
     assert len(rows) == 6
@@ -47,7 +50,7 @@ def test_the_table_has_every_observation(tmp_path):
 def test_two_agents_are_compared_on_the_same_instances(tmp_path):
     path = tmp_path / "comparison.json"
     words = ("show", "teacher:binary_search", "--compare", "teacher:linear_search", "--size", "30", "--json", path)
-    shown = call(*words)
+    shown = call_here(*words)
     assert shown.returncode == 0, shown.stderr
     for part in ("by instruction", "by rule", "does something else", "saved"):
         assert part in " ".join(shown.stdout.split())
@@ -78,7 +81,7 @@ def test_two_agents_are_compared_on_the_same_instances(tmp_path):
     ],
 )
 def test_bad_input_gets_one_sentence_and_exit_code_2(words, message, tmp_path):
-    shown = call("show", *words, cwd=tmp_path)
+    shown = call_here("show", *words, cwd=tmp_path)
     assert shown.returncode == 2
     assert message in shown.stderr
     assert len(shown.stderr.strip().splitlines()) == 1

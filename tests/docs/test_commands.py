@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import re
 import shlex
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+import surpass
 from surpass.cli.main import app
 from tests.long import LONG, long_test
+
+pytestmark = [] if LONG else [pytest.mark.usefixtures("small_effort")]
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "tasks").glob("*.md"))]
@@ -21,11 +25,13 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROO
 SMALL = {
     "check": "--up-to 4 --sizes 10 --instances 2 --effort 500",
     "evaluate": "--instances 5",
-    "learn": "--minutes 0.05 --sizes 5 --instances 5",
+    "learn": "--minutes 0.02 --sizes 5 --instances 5",
     "report": "",
     "reproduce": "--instances 2",
 }
 """What is added to a command, by its verb, so that it takes a second or two."""
+SMALL_BY_METHOD = {"imitation": "--set sizes=2,5"}
+"""What is added to a command that learns, by its method."""
 APART = {"sweep": "a sweep is many runs", "reproduce": "tables are many evaluations"}
 """Verbs whose commands run only in the long form, with the reason; others test them on smaller grids and tables."""
 
@@ -44,6 +50,8 @@ def run(words: list[str]) -> None:
     if not LONG and verb in APART:
         return
     small = "" if LONG else SMALL.get(verb, "")
+    if not LONG and verb == "learn" and "--method" in words:
+        small += " " + SMALL_BY_METHOD.get(words[words.index("--method") + 1], "")
     added = shlex.split(small)
     for name, value in zip(added[::2], added[1::2], strict=True):
         if name not in words:
@@ -67,6 +75,8 @@ def test_the_python_code_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: 
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
     assert blocks
     monkeypatch.chdir(tmp_path)
+    if not LONG:
+        monkeypatch.setattr(surpass, "check", partial(surpass.check, effort=500))
     for block in blocks:
         exec(compile(block, page, "exec"), {})
 

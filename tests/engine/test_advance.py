@@ -43,6 +43,7 @@ def test_the_observations_that_all_episodes_lack_are_asked_about_together_and_on
 
 
 @pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.usefixtures("never_brief")
 def test_a_stack_that_is_full_grows_and_the_episode_goes_on_as_if_it_had_been_large(threads: int) -> None:
     endless = SORT_QUICK.interface.parse_action("FunctionCall(1,1,2,1,2,1)")
 

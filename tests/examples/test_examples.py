@@ -23,6 +23,8 @@ from surpass.cli.main import main
 from surpass.tasks.user_file import load_task_file
 from tests.programs.exported import load_python, needs_compiler
 
+pytestmark = pytest.mark.usefixtures("small_effort")
+
 FOLDER = Path(__file__).parents[2] / "examples"
 SEEDED = np.random.default_rng(0)
 

@@ -11,11 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 
 from surpass.learning.methods import AnyLearner, new_learner
 from surpass.learning.runs import RunFolder, train
 from surpass.tasks.registry import find_task
+from tests.effort import lessen_effort
 
 NEVER_CALM = 1_000_000
 
@@ -109,8 +111,9 @@ def checkpoint_files(folder: Path) -> dict[str, bytes]:
 
 
 def main() -> None:
-    """Run a learner in a folder."""
+    """Run a learner in a folder, with the fixture's small effort."""
     torch.set_num_threads(1)
+    lessen_effort(pytest.MonkeyPatch())
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("rounds", type=int)

@@ -24,6 +24,8 @@ from surpass.table import Table
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Request, join_instances
 
+pytestmark = pytest.mark.usefixtures("small_effort")
+
 INSERTION = """
 task sort-bubble
 
@@ -32,16 +34,6 @@ A[v2] > A[v2+1]: SwapWithNext(2)
 A[v2] < A[v2-1] and A[v2] < A[v2+1]: MoveVar(2, -1)
 else: AssignVar(2, 1)
 """
-
-
-@pytest.fixture(autouse=True)
-def small_checks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write programs from fewer instances, and check them on fewer at the end of a round."""
-    monkeypatch.setattr("surpass.programs.collect.MOST_ENUMERATED", 600)
-    monkeypatch.setattr("surpass.programs.collect.MOST_DRAWN", 20)
-    monkeypatch.setattr("surpass.programs.collect.CHANGED_ROUNDS", 1)
-    monkeypatch.setattr("surpass.learning.improvement.MOST_CHECKED", 10)
-    monkeypatch.setattr("surpass.learning.improvement.MOST_ENUMERATED", 500)
 
 
 @pytest.fixture
@@ -428,6 +420,7 @@ def test_saved_and_loaded_it_goes_on_as_if_nothing_had_been() -> None:
     assert all((ours[name] == theirs[name]).all() for name in ours)
 
 
+@pytest.mark.usefixtures("never_brief")
 def test_the_number_of_threads_makes_no_difference(monkeypatch: pytest.MonkeyPatch, insertion: str) -> None:
     """The same seed gives the same program."""
     found = []

@@ -15,6 +15,8 @@ import pytest
 from tests.learning.quick import LEARNERS, checkpoint_files, run_in
 from tests.long import LONG, long_test
 
+pytestmark = pytest.mark.usefixtures("small_effort")
+
 ROOT = Path(__file__).parents[2]
 KILLS = 20 if LONG else 1
 """How often each run, and the sweep, is killed: a hundred times in all."""

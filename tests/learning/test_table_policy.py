@@ -184,7 +184,7 @@ def test_the_number_of_threads_makes_no_difference(task: str, monkeypatch: pytes
     found = []
     for threads in ("1", "2"):
         monkeypatch.setenv("SURPASS_THREADS", threads)
-        learner = learner_of(task, straying=0.5, tried=0.5, stages="2-5 3-6")
+        learner = learner_of(task, straying=0.5, tried=0.5, stages="2-5 3-6", updates_per_round=3)
         learner.advance()
         found.append(learner.policy)
     assert found[0].count == found[1].count > 100

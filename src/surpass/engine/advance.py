@@ -120,7 +120,7 @@ class Player:
     ) -> None:
         self.table, self.find_loops, self.is_counting, self.threads = table, find_loops, is_counting, threads
         self.brief = brief
-        """A single thread that may take no more steps than this does without others, and cannot be interrupted."""
+        """What may take no more steps than this is done without other threads, and cannot be interrupted."""
         self._counts: list[Ints] = [np.zeros(len(table.keys) if is_counting else 0, np.int64) for _ in range(threads)]
 
     @property
@@ -143,13 +143,14 @@ class Player:
                 if (batch.outcomes[first : first + slice_size] <= RUNNING).any()
             ]
 
-        is_brief = self.threads == 1 and limits.sum() <= self.brief
+        # Where no kernel is a user's, which may not come to an end, few steps are not worth a second thread either.
+        is_brief = limits.sum() <= self.brief and (self.threads == 1 or is_packaged(task))
         batch = advance(
             task,
             batch,
             calls,
             answer=self._answer,
-            threads=self.threads,
+            threads=1 if is_brief else self.threads,
             stop=None if is_brief else stop,
             progress=progress,
         )

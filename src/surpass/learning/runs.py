@@ -217,13 +217,13 @@ def train(
 
     After the first, no round is begun that would end after the time, if it took as long as the one before.
 
-    A checkpoint is written every `checkpoint_every` seconds and at the end; less often if that takes long, so that it
-    costs no more than a twentieth of the time. Since a checkpoint holds the whole state, when it is written makes no
-    difference to what is learned.
+    A checkpoint is written every `checkpoint_every` seconds, the first one sooner, and at the end; less often if that
+    takes long, so that it costs no more than a twentieth of the time. Since a checkpoint holds the whole state, when it
+    is written makes no difference to what is learned.
     """
     curves = folder.curves if folder else []
     started = saved = time.monotonic()
-    pause, took, unsolved = checkpoint_every, 0.0, 0
+    pause, took, unsolved = checkpoint_every / 5, 0.0, 0
     while not learner.done:
         before = time.monotonic()
         if minutes is not None and took and before - started + took > 60 * minutes:
