@@ -11,7 +11,7 @@ PEERS_INSTALLED := $(PEERS)/.installed
 .PHONY: demo test check ray bench clean
 
 demo: $(INSTALLED)  ## learn to search with RL + imitation, and print the result beside the paper's and against the teachers
-	$(BIN)/surpass learn search --method rl+imitation --set updates=700 --out runs/demo --resume
+	$(BIN)/surpass learn search --method rl+imitation --set updates=300 --out runs/demo --resume
 	$(BIN)/surpass reproduce table3 --quick --stand-in zoo:search/rl+imitation-binary_search=runs/demo
 	$(BIN)/surpass evaluate runs/demo --against teacher:linear_search --sizes 5,10,20,30,50,100,200
 	$(BIN)/surpass evaluate runs/demo --against teacher:binary_search --sizes 5,10,20,30,50,100,200

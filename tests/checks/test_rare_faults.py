@@ -60,7 +60,7 @@ def test_a_fault_that_no_drawn_instance_shows_is_found(teacher: str, observation
     assert record(agent, failure.instance).outcome == Outcome.NO_ACTION.reason
 
 
-@pytest.mark.parametrize("name", ["search/rl", "search/rl+imitation-bracket_search"])
+@pytest.mark.parametrize("name", ["search/rl-table", "search/rl+imitation-bracket_search"])
 def test_agents_that_learned_without_such_lists_are_found_out(name: str) -> None:
     certificate = check(load_resident(name), up_to=5, sizes=[20], instances=10, effort=20_000)
     assert not certificate.passed

@@ -184,7 +184,7 @@ class Improvement:
         """Whether the program passes the check; one that does is not given up for one that does not."""
         self.hard: list[str] = []
         """Instances that a program failed on, as text."""
-        self._last_checks: dict[int, tuple[tuple[Program, int, list[str]], tuple[str | None, Ints]]] = {}
+        self._last_checks: dict[int, tuple[tuple[Program, int, tuple[str, ...]], tuple[str | None, Ints]]] = {}
         """For each level the last check, a program after a round with the hard instances, and what came of it."""
         self._pupil: Imitation | None = None
         self.runner: Runner = LocalRunner()
@@ -476,7 +476,7 @@ class Improvement:
         """Return an instance that a program fails on, as text, if many show one; and the observations it came to."""
         if level is None:
             level = THOROUGHLY if self.rounds + 1 >= self.config.rounds or self.is_exhausted else USUALLY
-        asked = (program, self.rounds, self.hard)
+        asked = (program, self.rounds, tuple(self.hard))
         if level not in self._last_checks or self._last_checks[level][0] != asked:
             self._last_checks[level] = asked, self._find_failing(program, level)
         return self._last_checks[level][1]

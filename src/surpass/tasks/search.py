@@ -322,7 +322,7 @@ SEARCH = Task(
             "growth": 8,
             "updates": 5000,
         },
-        "rl, forks": {**_BY_FORKS, "start": "zoo:search/rl"},
+        "rl, forks": {**_BY_FORKS, "start": "zoo:search/rl-table"},
         "rl+imitation": _BY_FORKS,
         "rl+imitation, network": {**_BY_NETWORK, "step_cost": 0.005, "wrong_cost": 0.5, "entropy_weight": 5e-4},
         "rl+imitation, table": {

@@ -9,7 +9,25 @@ from surpass.tasks.lists import list_inputs, wrongly_sorted
 from surpass.tasks.sorting import FROM_SMALL_LISTS, SORT, SWAP_WITH_NEXT, count_inversions, start_variables
 from surpass.tasks.task import Memory, Task
 from surpass.tasks.teacher import Do, See, teacher
-from surpass.tasks.variables import ASSIGN_VAR, MOVE_VAR, V, positions, variable_features
+from surpass.tasks.variables import ASSIGN_VAR, MOVE_VAR, NAMES, V, positions, variable_features
+
+_NEIGHBOURS = [f"A[{v}] ? A[{v}{by}]" for v in NAMES for by in ("-1", "+1")]
+FROM_FORKS = {
+    "policy": "forks",
+    "views": f"v1 ? v2,{','.join(_NEIGHBOURS[:4])}|v? ? v?,{','.join(_NEIGHBOURS)}",
+    "stages": "3-10 3-20",
+    "updates": 60,
+    "updates_per_round": 5,
+    "softness": 2.0,
+    "shrink": 10.0,
+    "largest_change": 0.5,
+    "straying": 0.5,
+    "fresh": 0.5,
+    "limit": "4n^2",
+    "data": "uniform,uniform,uniform,repeats",
+}
+"""Settings of reinforcement learning that try one other action at a time. Views: two variables and what is beside them,
+then all four."""
 
 SORT_BUBBLE = Task(
     name="sort-bubble",
@@ -25,7 +43,8 @@ SORT_BUBBLE = Task(
     training_sizes=(10, 20),
     learning={
         "rl": FROM_SMALL_LISTS,
-        "rl+imitation": {
+        "rl+imitation": FROM_FORKS,
+        "rl+imitation, table": {
             "policy": "table",
             "stages": "3-6 3-6 3-8 3-8 3-12 3-20 3-20",
             "updates": 300,
