@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from surpass.learning.methods import new_learner
 from surpass.learning.policy_gradient.learner import GradientLearner, PolicyGradient
 from surpass.learning.stages import StagedLearner
 from surpass.tasks.registry import find_task
-from surpass.visualize.charts import MOST_LINES, Chart, Line, inline_svg, render_charts
+from surpass.visualize.charts import LONGEST_LABEL, MOST_LINES, Chart, Line, inline_svg, legend_of, render_charts
 from surpass.visualize.histories import read_history
 from surpass.visualize.plots import Plot, plot
 from tests.visualize.made_runs import call, write_run, write_sweep, write_table_run
@@ -191,10 +192,24 @@ def test_pictures_are_of_their_kind_and_drawn_again_the_same(kind: str, begins: 
 def test_what_looks_like_formulas_or_markup_is_drawn_as_text() -> None:
     hostile = "$x^2$ <script>alert(1)</script> & _hidden"
     assert render_charts("png", [chart(hostile)])
-    svg = inline_svg(chart(hostile), name="one")
+    svg = inline_svg(replace(chart(hostile), x_label=hostile), name="one")
     texts = "".join(ElementTree.fromstring(svg).itertext())
     assert "$x^2$ <script>alert(1)</script> & _hidden" in texts
     assert "<script" not in svg
+
+
+def test_a_legend_shows_each_line_as_it_is_drawn() -> None:
+    labels, samples = zip(*legend_of(chart("x" * 200)), strict=True)
+    assert labels[1:] == ("other", "p")
+    assert len(labels[0]) <= LONGEST_LABEL
+    for sample in samples:
+        assert ElementTree.fromstring(sample).get("class") == "sample"
+    assert len(set(samples)) == 3
+    assert "var(--series-0)" in samples[0]
+    assert "dasharray" not in samples[0]
+    assert "var(--faint)" in samples[1]
+    assert "dasharray" in samples[1]
+    assert 'fill="none"' in samples[2].partition("/>")[2], "the paper's marks are hollow"
 
 
 def test_charts_in_a_page_take_their_colours_and_names_from_it() -> None:
