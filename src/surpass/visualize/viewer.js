@@ -1,7 +1,8 @@
 // The viewer: panels for one film or two in step, and the controls. Texts go into the page as texts, never as markup.
 
 const SPEEDS = [1, 2, 4, 8, 15, 30, 60, 120, 250, 500, 1000, 2500];
-const ROW = 22;
+const ROW = 22; // the height of a line of the steps
+const EDGE = 4; // what is left free above the first of them and below the last
 
 function make(tag, options = {}, children = []) {
   const element = document.createElement(tag);
@@ -40,6 +41,17 @@ function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+/** A number with three digits, in few letters. */
+function showNumber(number) {
+  return number !== 0 && Math.abs(number) < 0.001 ? number.toExponential(1) : number.toPrecision(3);
+}
+
+/** A text in which numbers of many digits have three. */
+const shortenNumbers = (text) => text.replace(/-?\d+\.\d{3,}/g, (number) => String(Number(Number(number).toPrecision(3))));
+
+/** A list that is broken between its values, not within them. */
+const breakable = (text) => text.replace(/[,:]/g, "$&\u200b");
+
 const isNarrow = () => window.matchMedia("(max-width: 760px)").matches;
 const plural = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 
@@ -68,9 +80,8 @@ class Panel {
       this.facts.set(name, value);
     };
     if (film.calls) ["function", "previous action"].forEach(fact);
-    const isIdle = (slot) => film.names[slot] === "score" && !film.steps.changes.some((c) => c.some((part, k) => k % 2 === 0 && part === slot));
-    this.values = film.values.filter((slot) => !isIdle(slot));
-    this.values.forEach((slot) => fact(film.names[slot]));
+    film.values.forEach((slot) => fact(film.names[slot]));
+    this.answeredAt = new Map(film.awaited.map((slot) => [slot, this.firstChange(slot)]));
     this.gauges = film.gauges.map((gauge) => this.buildGauge(gauge));
     const parts = [
       make("header", {}, [
@@ -95,6 +106,12 @@ class Panel {
       this.show(this.reel.at);
     });
     this.element = make("article", { class: "panel", "aria-label": film.agent }, [...parts, this.detail]);
+  }
+
+  /** After which step a slot first holds something new; the last one if it never does. */
+  firstChange(slot) {
+    const at = this.film.steps.changes.findIndex((change) => change.some((part, k) => k % 2 === 0 && part === slot));
+    return at < 0 ? this.reel.length : at + 1;
   }
 
   buildGauge(gauge) {
@@ -135,7 +152,10 @@ class Panel {
   buildTrace() {
     this.rows = new Map();
     this.space = make("div", { class: "space" });
-    this.space.style.height = `${(this.reel.length + 1) * ROW}px`;
+    const { film } = this;
+    const wide = film.steps.action.map((action) => film.texts[action].length);
+    this.wideAction = Math.min(18, wide.reduce((most, letters) => Math.max(most, letters), 5));
+    this.widest = wide.reduce((most, letters, at) => Math.max(most, 8 * Math.max(letters, this.wideAction) + 7 * this.changesOf(at + 1).length), 0);
     this.trace = make("div", { class: "trace", tabindex: "0", role: "group", "aria-label": "steps" }, [this.space]);
     this.trace.addEventListener("scroll", () => this.fillTrace());
     return make("div", { class: "steps" }, [make("h3", { text: "Steps" }), this.trace]);
@@ -145,7 +165,19 @@ class Panel {
   measure() {
     this.stage.readColours();
     this.stage.measure();
+    // Where a step does not fit on one line, what it changed stands on a second one.
+    const row = this.widest + 104 > (this.trace.clientWidth || 400) ? 2 * ROW - 4 : ROW;
+    if (row !== this.row) {
+      this.row = row;
+      this.rows.forEach((element) => element.remove());
+      this.rows.clear();
+      this.trace.classList.toggle("two-lines", row > ROW);
+      this.trace.style.setProperty("--action", `${this.wideAction}ch`);
+    }
     this.traceHeight = this.trace.clientHeight || 240;
+    // Scrolled to the end, too, a whole row stands at the top.
+    const tall = (this.reel.length + 1) * row + 2 * EDGE, hidden = tall - this.traceHeight;
+    this.space.style.height = `${hidden > 0 ? this.traceHeight + Math.ceil(hidden / row) * row : tall}px`;
     this.isLongListing = Boolean(this.listing) && this.listing.scrollHeight > this.listing.clientHeight;
   }
 
@@ -155,7 +187,7 @@ class Panel {
     reel.seek(moment);
     const isOver = reel.at === reel.length;
     setText(this.count, `step ${reel.at.toLocaleString("en")} of ${film.total.toLocaleString("en")}`);
-    setText(this.badge, isOver ? (reel.length < film.total ? "cut" : film.outcome) : "");
+    setText(this.badge, isOver ? (reel.length < film.total ? "cut" : film.ending) : "");
     this.badge.className = `badge ${isOver ? (film.outcome === "solved" ? "good" : "bad") : ""}`;
     setText(this.action, reel.told("action", "start"));
     if (film.calls) {
@@ -163,7 +195,10 @@ class Panel {
       setText(this.facts.get("previous action"), reel.told("previous") || "none");
       this.showStack();
     }
-    for (const slot of this.values) setText(this.facts.get(film.names[slot]), reel.text(slot));
+    for (const slot of film.values) {
+      const isOpen = reel.at < (this.answeredAt.get(slot) ?? 0);
+      setText(this.facts.get(film.names[slot]), isOpen ? "none yet" : reel.text(slot));
+    }
     this.gauges.forEach((gauge) => this.showGauge(gauge));
     this.showRule();
     this.showTrace();
@@ -178,7 +213,7 @@ class Panel {
     gauge.fill.style.width = `${(100 * Math.max(0, level)) / full}%`;
     gauge.mark.style.left = `${(100 * Math.max(0, mark)) / full}%`;
     gauge.fill.className = level > mark ? "fill over" : "fill";
-    setText(gauge.text, `${level.toPrecision(3)} / ${mark.toPrecision(3)}`);
+    setText(gauge.text, `${showNumber(level)} / ${showNumber(mark)}`);
   }
 
   showStack() {
@@ -209,15 +244,17 @@ class Panel {
   }
 
   showTrace() {
-    const top = Math.max(0, this.reel.at * ROW - (this.traceHeight - ROW) / 2);
+    const above = Math.floor((this.traceHeight / this.row - 1) / 2);
+    const top = Math.max(0, this.reel.at - above) * this.row;
     this.trace.scrollTop = top;
     this.fillTrace(top);
   }
 
   /** Keep only the rows of the trace that can be seen. */
   fillTrace(top = this.trace.scrollTop) {
-    const last = Math.min(this.reel.length, Math.ceil((top + this.traceHeight) / ROW) + 2);
-    const first = Math.max(0, Math.min(Math.floor(top / ROW) - 2, last - Math.ceil(this.traceHeight / ROW) - 2));
+    const seen = Math.ceil(this.traceHeight / this.row);
+    const last = Math.min(this.reel.length, Math.ceil(top / this.row) + seen + 2);
+    const first = Math.max(0, Math.min(Math.floor(top / this.row) - 2, last - seen - 2));
     for (const [at, row] of this.rows) {
       if (at < first || at > last) {
         row.remove();
@@ -228,7 +265,8 @@ class Panel {
       let row = this.rows.get(at);
       if (!row) {
         row = this.buildStep(at);
-        row.style.top = `${at * ROW}px`;
+        row.style.top = `${EDGE + at * this.row}px`;
+        row.style.height = `${this.row}px`;
         this.rows.set(at, row);
       }
       row.classList.toggle("now", at === this.reel.at);
@@ -240,15 +278,21 @@ class Panel {
   buildStep(at) {
     const { film } = this;
     if (at === 0) return make("div", { class: "step" }, [make("span", { class: "at", text: "0" }), make("code", { text: "start" })]);
-    const { action, changes } = film.steps, change = changes[at - 1], told = [];
-    for (let k = 0; k < change.length && told.length < 6; k += 2) {
-      told.push(`${film.names[change[k]]} = ${film.texts[change[k + 1]]}`);
-    }
+    const told = this.changesOf(at);
     return make("div", { class: "step" }, [
       make("span", { class: "at", text: String(at) }),
-      make("code", { text: film.texts[action[at - 1]] }),
-      make("span", { class: "changes", text: told.join(", ") }),
+      make("code", { text: film.texts[film.steps.action[at - 1]] }),
+      make("span", { class: "changes", text: told, title: told }),
     ]);
+  }
+
+  /** What a step changed, in a line. */
+  changesOf(at) {
+    const { film } = this, change = film.steps.changes[at - 1], told = [];
+    for (let k = 0; k < change.length && told.length < 6; k += 2) {
+      told.push(`${film.names[change[k]]} = ${shortenNumbers(film.texts[change[k + 1]])}`);
+    }
+    return told.join(", ");
   }
 
   /** The picture in words. */
@@ -387,7 +431,7 @@ class Viewer {
       this.status,
     ]);
     this.root.replaceChildren(
-      make("p", { class: "about", text: `${film.task}, size ${film.size}: ${film.instance}` }),
+      make("p", { class: "about", text: `${film.task}, size ${film.size}: ${breakable(film.instance)}` }),
       ...(this.panels.length > 1 ? [this.verdict] : []),
       make("div", { class: `panels panels-${this.panels.length}` }, this.panels.map((panel) => panel.element)),
       this.controls,
