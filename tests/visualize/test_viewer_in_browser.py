@@ -277,6 +277,28 @@ def test_a_long_run_is_cut_with_a_notice_and_only_a_few_of_its_rows_are_in_the_p
     assert browser.complaints() == []
 
 
+def test_playing_draws_only_what_changes(browser: Browser, tmp_path: Path) -> None:
+    show(browser, tmp_path, surpass.watch("teacher:bubble_sort", size=60, seed=1))
+    browser.run("viewer.seek(500)")
+    made, drawn, words = browser.run(
+        "const make = document.createElement.bind(document); let made = 0, drawn = 0;"
+        "document.createElement = (...name) => { made += 1; return make(...name); };"
+        "const { panels: [panel], curves } = viewer, pen = curves.canvas.getContext('2d');"
+        "const lineTo = pen.lineTo.bind(pen);"
+        "pen.lineTo = (...at) => { drawn += 1; lineTo(...at); };"
+        "const words = panel.canvas.getAttribute('aria-label');"
+        "viewer.isPlaying = true;"
+        "for (let t = 0; t < 200; t += 1) { viewer.moment += 3; viewer.show(); }"
+        "viewer.isPlaying = false; delete document.createElement; delete pen.lineTo;"
+        "return [made, drawn, panel.canvas.getAttribute('aria-label') === words]"
+    )
+    assert made == 0, "rows of the trace are filled anew, not made anew"
+    assert drawn == 0, "curves are drawn once for all moments"
+    assert words, "while it plays, the picture is not told in words"
+    browser.run("viewer.show()")
+    assert "Step 1100;" in browser.run("return viewer.panels[0].canvas.getAttribute('aria-label')")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1200])
 @pytest.mark.parametrize("name", ["sort-quick", "knapsack"])

@@ -93,11 +93,12 @@ class Reel {
 
   /** The names of the registers that stand at each position. */
   get arrows() {
+    const { changed } = this;
     return this.film.positions.map((slot, number) => ({
       name: this.film.names[slot],
       at: Number(this.text(slot)),
       number,
-      moved: this.changed.has(slot),
+      moved: changed.has(slot),
     }));
   }
 }
@@ -199,10 +200,13 @@ class Stage {
     if (wide >= 12) for (let k = 0; k < row.count; k += 1) longest = Math.max(longest, row.text(k).length);
     const size = Math.min(13, (wide - 1) / (0.65 * longest)), isWritten = wide >= 12 && size >= 7.5;
     const isNew = (k) => row.first !== undefined && changed.has(row.first + k);
+    let colour = "";
     for (let k = 0; k < row.count; k += step) {
       let high = row.height(k);
       for (let j = k + 1; j < Math.min(k + step, row.count); j += 1) high = Math.max(high, row.height(j));
-      pen.fillStyle = colours[(flagged(k) ? "lit" : "bar") + (isNew(k) ? "-changed" : "")];
+      const wanted = (flagged(k) ? "lit" : "bar") + (isNew(k) ? "-changed" : "");
+      if (wanted !== colour) pen.fillStyle = colours[wanted];
+      colour = wanted;
       pen.fillRect(k * wide + gap / 2, base - high * room, Math.max(step * wide - gap, 0.7), high * room);
     }
     pen.fillStyle = colours.rule;

@@ -150,7 +150,7 @@ class Panel {
   }
 
   buildTrace() {
-    this.rows = new Map();
+    this.rows = [];
     this.space = make("div", { class: "space" });
     const { film } = this;
     const wide = film.steps.action.map((action) => film.texts[action].length);
@@ -169,8 +169,7 @@ class Panel {
     const row = this.widest + 104 > (this.trace.clientWidth || 400) ? 2 * ROW - 4 : ROW;
     if (row !== this.row) {
       this.row = row;
-      this.rows.forEach((element) => element.remove());
-      this.rows.clear();
+      this.rows.forEach((shown) => { shown.at = null; });
       this.trace.classList.toggle("two-lines", row > ROW);
       this.trace.style.setProperty("--action", `${this.wideAction}ch`);
     }
@@ -181,8 +180,8 @@ class Panel {
     this.isLongListing = Boolean(this.listing) && this.listing.scrollHeight > this.listing.clientHeight;
   }
 
-  /** Show a moment. */
-  show(moment) {
+  /** Show a moment; while it plays, the picture is not told in words, which nobody could follow. */
+  show(moment, isPlaying = false) {
     const { reel, film } = this;
     reel.seek(moment);
     const isOver = reel.at === reel.length;
@@ -202,7 +201,7 @@ class Panel {
     this.gauges.forEach((gauge) => this.showGauge(gauge));
     this.showRule();
     this.showTrace();
-    this.canvas.setAttribute("aria-label", this.describe());
+    if (!isPlaying) this.canvas.setAttribute("aria-label", this.describe());
     this.element.dataset.step = reel.at;
     this.stage.draw();
   }
@@ -255,35 +254,31 @@ class Panel {
     const seen = Math.ceil(this.traceHeight / this.row);
     const last = Math.min(this.reel.length, Math.ceil(top / this.row) + seen + 2);
     const first = Math.max(0, Math.min(Math.floor(top / this.row) - 2, last - seen - 2));
-    for (const [at, row] of this.rows) {
-      if (at < first || at > last) {
-        row.remove();
-        this.rows.delete(at);
-      }
-    }
-    for (let at = first; at <= last; at += 1) {
-      let row = this.rows.get(at);
-      if (!row) {
-        row = this.buildStep(at);
-        row.style.top = `${EDGE + at * this.row}px`;
-        row.style.height = `${this.row}px`;
-        this.rows.set(at, row);
-      }
-      row.classList.toggle("now", at === this.reel.at);
-      // In order, for those who hear the page.
-      this.space.append(row);
-    }
+    while (this.rows.length > last - first + 1) this.rows.pop().element.remove();
+    while (this.rows.length < last - first + 1) this.rows.push(this.buildRow());
+    this.rows.forEach((row, k) => this.fillRow(row, first + k));
   }
 
-  buildStep(at) {
-    const { film } = this;
-    if (at === 0) return make("div", { class: "step" }, [make("span", { class: "at", text: "0" }), make("code", { text: "start" })]);
-    const told = this.changesOf(at);
-    return make("div", { class: "step" }, [
-      make("span", { class: "at", text: String(at) }),
-      make("code", { text: film.texts[film.steps.action[at - 1]] }),
-      make("span", { class: "changes", text: told, title: told }),
-    ]);
+  /** A row of the trace, which holds one step after another: to make rows anew would cost more than to fill them. */
+  buildRow() {
+    const parts = [make("span", { class: "at" }), make("code"), make("span", { class: "changes" })];
+    const element = make("div", { class: "step" }, parts);
+    this.space.append(element);
+    return { element, parts, at: null };
+  }
+
+  fillRow(row, at) {
+    const { film } = this, [number, action, changes] = row.parts;
+    row.element.classList.toggle("now", at === this.reel.at);
+    if (row.at === at) return;
+    row.at = at;
+    row.element.style.top = `${EDGE + at * this.row}px`;
+    row.element.style.height = `${this.row}px`;
+    setText(number, String(at));
+    setText(action, at ? film.texts[film.steps.action[at - 1]] : "start");
+    const told = at ? this.changesOf(at) : "";
+    setText(changes, told);
+    changes.title = told;
   }
 
   /** What a step changed, in a line. */
@@ -341,15 +336,27 @@ class Curves {
     this.colours = Object.fromEntries(
       ["agent-1", "agent-2", "faint"].map((name) => [name, style.getPropertyValue(`--surpass-${name}`).trim()]),
     );
+    this.drawLines();
   }
 
-  draw(moment) {
-    const { width, height } = this, pen = this.canvas.getContext("2d"), colour = (name) => this.colours[name];
-    pen.clearRect(0, 0, width, height);
-    const x = (at) => 4 + ((width - 8) * at) / this.length;
-    const y = (value) => height - 5 - ((height - 22) * (value - this.low)) / (this.high - this.low);
+  x(at) {
+    return 4 + ((this.width - 8) * at) / this.length;
+  }
+
+  y(value) {
+    return this.height - 5 - ((this.height - 22) * (value - this.low)) / (this.high - this.low);
+  }
+
+  /** Draw the curves themselves, once for all moments. */
+  drawLines() {
+    const { width } = this, x = (at) => this.x(at), y = (value) => this.y(value);
+    this.lines = make("canvas");
+    this.lines.width = Math.max(1, this.canvas.width);
+    this.lines.height = Math.max(1, this.canvas.height);
+    const pen = this.lines.getContext("2d"), ratio = window.devicePixelRatio || 1;
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     this.series.forEach((values, number) => {
-      pen.strokeStyle = colour(`agent-${number + 1}`);
+      pen.strokeStyle = this.colours[`agent-${number + 1}`];
       pen.lineWidth = 2;
       pen.setLineDash(number ? [6, 3] : []);
       pen.beginPath();
@@ -360,17 +367,25 @@ class Curves {
       }
       pen.lineTo(x(values.length - 1), y(values[values.length - 1]));
       pen.stroke();
-      const at = Math.min(moment, values.length - 1);
-      pen.fillStyle = pen.strokeStyle;
-      pen.beginPath();
-      pen.arc(x(at), y(values[at]), 4, 0, 7);
-      pen.fill();
     });
-    pen.setLineDash([]);
-    pen.fillStyle = colour("faint");
-    pen.fillRect(x(moment) - 0.5, 14, 1, height - 16);
+    pen.fillStyle = this.colours.faint;
     pen.font = `12px ${this.font}`;
     pen.fillText(this.title, 2, 11);
+  }
+
+  draw(moment) {
+    const { width, height } = this, pen = this.canvas.getContext("2d");
+    pen.clearRect(0, 0, width, height);
+    pen.drawImage(this.lines, 0, 0, width, height);
+    this.series.forEach((values, number) => {
+      const at = Math.min(moment, values.length - 1);
+      pen.fillStyle = this.colours[`agent-${number + 1}`];
+      pen.beginPath();
+      pen.arc(this.x(at), this.y(values[at]), 4, 0, 7);
+      pen.fill();
+    });
+    pen.fillStyle = this.colours.faint;
+    pen.fillRect(this.x(moment) - 0.5, 14, 1, height - 16);
   }
 }
 
@@ -549,7 +564,7 @@ class Viewer {
   }
 
   show() {
-    this.panels.forEach((panel) => panel.show(this.moment));
+    this.panels.forEach((panel) => panel.show(this.moment, this.isPlaying));
     if (!this.curves.isFlat) this.curves.draw(this.moment);
     this.scrub.value = String(this.moment);
     this.scrub.setAttribute("aria-valuetext", `step ${this.moment} of ${this.length}`);
