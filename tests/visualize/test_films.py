@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 import surpass
+from surpass.engine.picture import draw_trace
 from surpass.errors import SettingError, SurpassError
 from surpass.pictures.layout import Caption, Line, Text, lay_out
 from surpass.pictures.plan import named_registers, plan_of
@@ -154,6 +155,17 @@ def test_a_score_that_is_never_counted_is_not_shown_nor_an_answer_before_there_i
     assert dict(last.words) == {"answer": "-1"}, "at the end there is no answer to wait for"
     counted = make_film(surpass.find_agent("teacher:insertion_sort"), "3,1,2")
     assert all("in_order" in dict(scene.words) for scene, _ in counted.scenes())
+
+
+@pytest.mark.parametrize(
+    ("agent", "instance", "shown"),
+    [("teacher:linear_search", "1,3:3", False), ("teacher:depth_first", "0.5:0.5:0.9", True)],
+)
+def test_the_pictures_of_a_trace_leave_out_a_score_that_nothing_counts(agent: str, instance: str, shown: bool) -> None:
+    found = surpass.find_agent(agent)
+    score = found.task.memory.reals[0]
+    text = "\n".join(draw_trace(found.task, surpass.trace(found, instance)))
+    assert (f"{score} = 0" in text) == shown
 
 
 def test_the_line_of_a_query_lies_below_what_is_written() -> None:
