@@ -33,9 +33,8 @@ def test_a_report_is_never_wider_than_the_window(browser: Browser, page: Path, w
     assert browser.run("return document.documentElement.scrollWidth") == width
     # The numbers and legends of charts stay large enough to read.
     smallest = browser.run(
-        "const heights = [...document.querySelectorAll('svg.chart text')].map((t) => Math.min("
-        "t.getBoundingClientRect().width < 1 ? 99 : Math.max(t.getBoundingClientRect().height,"
-        " t.getBoundingClientRect().width * (t.getAttribute('transform') || '').includes('rotate(-90') )));"
+        "const heights = [...document.querySelectorAll('svg.chart text')].map((t) => t.getBBox().height *"
+        " t.ownerSVGElement.getBoundingClientRect().width / t.ownerSVGElement.viewBox.baseVal.width);"
         "return Math.min(...heights)"
     )
     assert smallest >= 11

@@ -181,7 +181,8 @@ def test_what_steps_change_is_not_cut(name: str, width: int, browser: Browser, t
     cut = browser.run(
         "viewer.measure(); const cut = [];"
         "for (let t = 0; t <= viewer.length; t += 1) { viewer.seek(t);"
-        " for (const row of viewer.root.querySelectorAll('.changes')) if (row.scrollWidth > row.clientWidth)"
+        " for (const row of viewer.root.querySelectorAll('.changes')) if (row.scrollWidth > row.clientWidth ||"
+        " row.getBoundingClientRect().right > row.closest('.trace').getBoundingClientRect().right)"
         " cut.push(row.innerText); }"
         "return cut"
     )
