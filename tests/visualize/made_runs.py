@@ -38,6 +38,18 @@ def write_run(
     return folder
 
 
+def write_table_run(folder: Path) -> Path:
+    """Write the folder of a run that learned a table of search, and then taught it to a network; return it."""
+    folder.mkdir(parents=True)
+    recipe = new_learner(find_task("search"), "rl+imitation", settings={"policy": "table"}).recipe
+    (folder / "recipe.json").write_text(json.dumps(recipe))
+    lines = ["round,updates,size,solved,mean_steps,mean_reward,failing,observations,agreement"]
+    lines += ["1,100,50,0.5,30,-30,0,,", "2,200,50,0.75,20,-20,0,,", "3,300,50,1,10,-10,0,,"]
+    lines += ["1,300,,0,,,,6,0", "2,300,,0.58,,,,6,0.5", "3,300,,1,,,,6,1", "1,300,,,,,0,6,"]
+    (folder / "curves.csv").write_text("\n".join(lines) + "\n")
+    return folder
+
+
 def write_sweep(folder: Path) -> Path:
     """Write the folder of a sweep over two learning rates with three seeds each, of which one has not begun."""
     recipe = Recipe(

@@ -9,7 +9,9 @@ import pytest
 from PIL import Image
 
 import surpass
+from surpass.engine.picture import draw_trace
 from surpass.errors import SettingError, SurpassError
+from surpass.pictures.layout import Caption, Line, Text, lay_out
 from surpass.pictures.plan import named_registers, plan_of
 from surpass.programs.program import Function, Place, Program, Rule
 from surpass.visualize.film import MOST_SIZE, make_film
@@ -131,7 +133,49 @@ def test_an_svg_is_well_formed_and_holds_markup_as_text(tmp_path: Path) -> None:
     root = ElementTree.fromstring(seen.to_svg())
     texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
     assert "<b>&�" in texts
-    assert any(text and "solved" in text for text in texts)
+    assert any(text and "budget used" in text for text in texts)
+
+
+def test_a_budget_of_steps_is_said_to_be_used_up() -> None:
+    seen = surpass.watch("teacher:depth_first", size=6, listing=False)
+    (film,) = seen.films
+    assert f"depth_first on knapsack: budget of 120 steps used, value {film.score:.4g}." in str(seen)
+    assert "solved" not in str(seen)
+    few = make_film(surpass.find_agent("teacher:depth_first"), "0.5:0.5:0.9", listing=False)
+    assert ("budget of" in repr(few)) == few.uses_budget
+    assert f"value {few.score:.4g}" in repr(few)
+
+
+def test_a_score_that_is_never_counted_is_not_shown_nor_an_answer_before_there_is_one() -> None:
+    scenes = [dict(scene.words) for scene, _ in make_film(surpass.find_agent("teacher:scan"), "3,1,2").scenes()]
+    assert all("score" not in words for words in scenes)
+    assert ["answer" in words for words in scenes] == [False] * (len(scenes) - 1) + [True]
+    absent = make_film(surpass.find_agent("teacher:linear_search"), "1,3:2")
+    *_, (last, _) = absent.scenes()
+    assert dict(last.words) == {"answer": "-1"}, "at the end there is no answer to wait for"
+    counted = make_film(surpass.find_agent("teacher:insertion_sort"), "3,1,2")
+    assert all("in_order" in dict(scene.words) for scene, _ in counted.scenes())
+
+
+@pytest.mark.parametrize(
+    ("agent", "instance", "shown"),
+    [("teacher:linear_search", "1,3:3", False), ("teacher:depth_first", "0.5:0.5:0.9", True)],
+)
+def test_the_pictures_of_a_trace_leave_out_a_score_that_nothing_counts(agent: str, instance: str, shown: bool) -> None:
+    found = surpass.find_agent(agent)
+    score = found.task.memory.reals[0]
+    text = "\n".join(draw_trace(found.task, surpass.trace(found, instance)))
+    assert (f"{score} = 0" in text) == shown
+
+
+def test_the_line_of_a_query_lies_below_what_is_written() -> None:
+    film = make_film(surpass.find_agent("teacher:binary_search"), "1,3,5,7:7", listing=False)
+    scene, _ = next(film.scenes())
+    shapes = lay_out(scene, Caption("a", "b"), 480, 300)
+    line = next(k for k, shape in enumerate(shapes) if isinstance(shape, Line) and shape.width == 2)
+    assert all(
+        k > line for k, shape in enumerate(shapes) if isinstance(shape, Text) and shape.text in ["1", "3", "5", "7"]
+    )
 
 
 def test_films_are_printed_where_the_output_is_no_terminal() -> None:

@@ -4,22 +4,37 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import surpass
+from surpass.engine.run import run
 from surpass.errors import SurpassError
-from surpass.evaluation.scores import evaluate
-from surpass.visualize.charts import MOST_LINES, Chart, Line, inline_svg, render_charts
+from surpass.learning.improvement import Improvement
+from surpass.learning.methods import new_learner
+from surpass.learning.policy_gradient.learner import GradientLearner, PolicyGradient
+from surpass.learning.stages import StagedLearner
+from surpass.tasks.registry import find_task
+from surpass.visualize.charts import LONGEST_LABEL, MOST_LINES, Chart, Line, inline_svg, legend_of, render_charts
+from surpass.visualize.histories import read_history
 from surpass.visualize.plots import Plot, plot
-from tests.visualize.made_runs import call, write_run, write_sweep
+from tests.visualize.made_runs import call, write_run, write_sweep, write_table_run
 
 
 def line_of(made: Plot, label: str, chart: int = 0) -> Line:
     (found,) = [line for line in made.charts[chart].lines if line.label == label]
     return found
+
+
+def level_of(teacher: str, size: int) -> float:
+    """Return the mean steps of a teacher on the instances that a learner of search is measured on with seed 0."""
+    agent = surpass.find_agent(f"teacher:{teacher}")
+    learner = new_learner(agent.task, "rl+imitation", settings={"policy": "network"})
+    assert isinstance(learner, PolicyGradient)
+    return float(run(agent, agent.task.draw(learner.measured_on(size))).steps.mean())
 
 
 # By learning
@@ -32,7 +47,7 @@ def test_a_run_is_drawn_over_its_steps_with_its_teachers_level(tmp_path: Path) -
     own = line_of(made, str(run))
     assert (own.x.tolist(), own.y.tolist()) == ([5e5, 1e6, 1.5e6], [30, 20, 10])
     assert made.charts[0].x_unit == 1e6
-    level = evaluate("teacher:binary_search", sizes=[50], instances=200).rows[0].mean_steps
+    level = level_of("binary_search", 50)
     assert line_of(made, "binary_search (teacher)").y.tolist() == [level, level]
     assert line_of(made, str(run), 1).y.tolist() == [0.75, 1, 1]
 
@@ -52,8 +67,8 @@ def test_runs_lie_over_each_other_and_an_agent_without_curves_is_a_level(tmp_pat
 def test_the_teacher_of_a_run_follows_the_sizes_that_it_grew_through(tmp_path: Path) -> None:
     made = plot(write_run(tmp_path / "grown", sizes=(5, 5, 50)))
     level = line_of(made, "binary_search (teacher)").y
-    rows = evaluate("teacher:binary_search", sizes=[5, 50], instances=200).rows
-    assert level.tolist() == [rows[0].mean_steps, rows[0].mean_steps, rows[1].mean_steps]
+    small, large = level_of("binary_search", 5), level_of("binary_search", 50)
+    assert level.tolist() == [small, small, large]
     assert made.charts[0].y_label == "mean steps, while sizes grow"
 
 
@@ -66,6 +81,47 @@ def test_a_sweep_is_the_mean_over_its_seeds_with_the_interval(tmp_path: Path) ->
     assert three.low is not None
     assert three.low[0] == pytest.approx(31 - 4.3027 * 1 / np.sqrt(3), rel=5e-3)
     assert any("95 %" in note for note in made.notes)
+
+
+def test_rounds_in_which_a_network_learns_the_table_stand_in_a_chart_of_their_own(tmp_path: Path) -> None:
+    made = plot(write_table_run(tmp_path / "run"))
+    steps, solved, network = made.charts
+    (own,) = [line for line in steps.lines if line.role == "learned"]
+    assert (own.x.tolist(), own.y.tolist()) == ([100, 200, 300], [30, 20, 10])
+    assert solved.lines[0].y.tolist() == [0.5, 0.75, 1]
+    assert network.title == "The network learns what the table does: share solved"
+    assert (network.lines[0].x.tolist(), network.lines[0].y.tolist()) == ([1, 2, 3], [0, 0.58, 1])
+    assert all(line.low is None for chart in made.charts for line in chart.lines), "there is one seed"
+    (alike,) = plot(tmp_path / "run", columns=["agreement"]).charts
+    assert (alike.lines[0].x.tolist(), alike.lines[0].y.tolist()) == ([1, 2, 3], [0, 0.5, 1])
+    assert alike.y_label == "share answered like the table"
+
+
+@pytest.mark.parametrize("policy", ["table", "network"])
+def test_a_teacher_is_measured_on_the_instances_of_the_curve(policy: str, tmp_path: Path) -> None:
+    folder = write_table_run(tmp_path / "run") if policy == "table" else write_run(tmp_path / "run")
+    history = read_history(folder)
+    learner = new_learner(history.task, "rl+imitation", settings={"policy": policy})
+    assert isinstance(learner, StagedLearner | GradientLearner)
+    (told,) = learner.outlook(history.rows[2]).compared
+    assert line_of(plot(folder), "binary_search (teacher)").y[-1] == told.teachers
+
+
+def test_the_teacher_of_improvement_is_measured_on_what_its_programs_are(tmp_path: Path) -> None:
+    settings = {"sizes": "5", "rounds": "1", "generations": "1", "confirmed": "20"}
+    learner = new_learner(find_task("search"), "improvement", teacher="linear_search", settings=settings)
+    assert isinstance(learner, Improvement)
+    learner.begin()
+    (tmp_path / "recipe.json").write_text(json.dumps(learner.recipe))
+    (tmp_path / "curves.csv").write_text(f"round,rules,cost_5\n1,9,{learner.reference[0]}\n")
+    assert line_of(plot(tmp_path), "linear_search (teacher)").y.tolist() == [learner.reference[0]] * 2
+
+
+def test_a_run_whose_recipe_is_of_another_version_is_drawn_without_a_level(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run")
+    recipe = json.loads((folder / "recipe.json").read_text())
+    (folder / "recipe.json").write_text(json.dumps({**recipe, "gone": 1}))
+    assert [line.label for line in plot(folder).charts[0].lines] == [str(folder)]
 
 
 def test_any_column_of_the_curves_can_be_drawn(tmp_path: Path) -> None:
@@ -136,10 +192,24 @@ def test_pictures_are_of_their_kind_and_drawn_again_the_same(kind: str, begins: 
 def test_what_looks_like_formulas_or_markup_is_drawn_as_text() -> None:
     hostile = "$x^2$ <script>alert(1)</script> & _hidden"
     assert render_charts("png", [chart(hostile)])
-    svg = inline_svg(chart(hostile), name="one")
+    svg = inline_svg(replace(chart(hostile), x_label=hostile), name="one")
     texts = "".join(ElementTree.fromstring(svg).itertext())
     assert "$x^2$ <script>alert(1)</script> & _hidden" in texts
     assert "<script" not in svg
+
+
+def test_a_legend_shows_each_line_as_it_is_drawn() -> None:
+    labels, samples = zip(*legend_of(chart("x" * 200)), strict=True)
+    assert labels[1:] == ("other", "p")
+    assert len(labels[0]) <= LONGEST_LABEL
+    for sample in samples:
+        assert ElementTree.fromstring(sample).get("class") == "sample"
+    assert len(set(samples)) == 3
+    assert "var(--series-0)" in samples[0]
+    assert "dasharray" not in samples[0]
+    assert "var(--faint)" in samples[1]
+    assert "dasharray" in samples[1]
+    assert 'fill="none"' in samples[2].partition("/>")[2], "the paper's marks are hollow"
 
 
 def test_charts_in_a_page_take_their_colours_and_names_from_it() -> None:

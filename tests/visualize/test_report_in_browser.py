@@ -31,12 +31,33 @@ def test_a_report_is_never_wider_than_the_window(browser: Browser, page: Path, w
     browser.resize(width)
     browser.open(page)
     assert browser.run("return document.documentElement.scrollWidth") == width
-    # The numbers of charts stay large enough to read.
+    # The numbers and legends of charts stay large enough to read.
     smallest = browser.run(
-        "const heights = [...document.querySelectorAll('svg.chart text')].map((t) => t.getBoundingClientRect().height);"
+        "const heights = [...document.querySelectorAll('svg.chart text')].map((t) => t.getBBox().height *"
+        " t.ownerSVGElement.getBoundingClientRect().width / t.ownerSVGElement.viewBox.baseVal.width);"
         "return Math.min(...heights)"
     )
-    assert smallest >= 8
+    assert smallest >= 11
+    legends = "[...document.querySelectorAll('.legend li')].map((l) => parseFloat(getComputedStyle(l).fontSize))"
+    assert min(browser.run(f"return {legends}")) >= 13
+
+
+@pytest.mark.parametrize("width", [320, 390, 499])
+def test_no_number_of_a_table_is_cut_on_a_phone(browser: Browser, page: Path, width: int) -> None:
+    browser.resize(width)
+    browser.open(page)
+    cut = browser.run(
+        "return [...document.querySelectorAll('.numbers td')].filter((cell) => cell.getClientRects().length &&"
+        " cell.querySelector('span').getBoundingClientRect().right > arguments[0]).map((cell) => cell.innerText)",
+        width,
+    )
+    assert cut == []
+    named = browser.run(
+        "return getComputedStyle(document.querySelector('.stacked td'), '::before').content.replaceAll('\"', '')"
+    )
+    assert named == "zoo:search/improvement-binary_search", "each number stands behind the name of its column"
+    browser.resize(1200)
+    assert browser.run("return getComputedStyle(document.querySelector('.stacked td')).display") == "table-cell"
 
 
 def test_charts_follow_light_and_dark(browser: Browser, page: Path) -> None:

@@ -75,7 +75,8 @@ def test_play_runs_to_the_end_that_evaluate_tells(name: str, browser: Browser, t
     for agent, film, (count, badge, says) in zip(agents, seen.films, panels, strict=True):
         (row,) = surpass.evaluate(agent, sizes=[case.size], instances=1, seed=SEED, task=case.task).rows
         assert count == f"step {row.max_steps} of {row.max_steps}"
-        assert (badge == "solved") == (row.solved == 1)
+        assert (badge in ("solved", "budget used")) == (row.solved == 1)
+        assert (badge == "budget used") == (name == "knapsack"), "where steps are a budget, to use it up solves nothing"
         if name.startswith("sort"):
             assert f"A = {', '.join(map(str, range(case.size)))}" in says
         assert film.score == pytest.approx(surpass.run(surpass.find_agent(agent), drawn(film)).scores[0])
@@ -160,6 +161,77 @@ def test_two_agents_stay_in_step_and_the_lit_rule_is_the_one_that_fired(
                 assert lit == []
 
 
+def test_an_answer_is_shown_once_there_is_one(browser: Browser, tmp_path: Path) -> None:
+    show(browser, tmp_path, watch("minimum"))
+    answer = "viewer.panels[0].facts.get('answer').innerText"
+    assert browser.run(f"return {answer}") == "none yet"
+    browser.run("viewer.seek(viewer.length - 1)")
+    assert browser.run(f"return {answer}") == "none yet"
+    browser.run("viewer.seek(viewer.length)")
+    assert browser.run(f"return {answer}").isdecimal()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("name", CASES)
+def test_what_steps_change_is_not_cut(name: str, width: int, browser: Browser, tmp_path: Path) -> None:
+    show(browser, tmp_path, watch(name))
+    browser.resize(width)
+    browser.run("viewer.panels.forEach((p) => { p.detail.open = true; })")
+    browser.wait("viewer.panels.every((p) => p.trace.clientHeight > 0)")
+    cut = browser.run(
+        "viewer.measure(); const cut = [];"
+        "for (let t = 0; t <= viewer.length; t += 1) { viewer.seek(t);"
+        " for (const row of viewer.root.querySelectorAll('.changes')) if (row.scrollWidth > row.clientWidth ||"
+        " row.getBoundingClientRect().right > row.closest('.trace').getBoundingClientRect().right)"
+        " cut.push(row.innerText); }"
+        "return cut"
+    )
+    assert cut == []
+
+
+def test_the_first_step_stands_clear_of_the_edge(browser: Browser, tmp_path: Path) -> None:
+    show(browser, tmp_path, watch("sort-bubble"))
+    for moment in (0, 5, 10_000):
+        browser.run("viewer.seek(arguments[0])", moment)
+        gaps = browser.run(
+            "return viewer.panels.map((p) => { const top = p.trace.getBoundingClientRect().top;"
+            " return [...p.trace.querySelectorAll('.step')].map((s) => s.getBoundingClientRect().top - top)"
+            ".filter((gap) => gap > -17)[0]; })"
+        )
+        assert all(gap >= 3 for gap in gaps), gaps
+
+
+def test_numbers_of_gauges_stay_on_one_line_and_bars_fill_the_card(browser: Browser, tmp_path: Path) -> None:
+    show(browser, tmp_path, surpass.watch("teacher:depth_first", "0.0075,0.0065:0.9,0.00757:0.00757"))
+    browser.resize(1280)
+    tall = browser.run(
+        "viewer.seek(viewer.length); return [...viewer.root.querySelectorAll('.gauge .number')].map((n) =>"
+        " n.getBoundingClientRect().height)"
+    )
+    assert max(tall) < 25
+    empty = browser.run("const { stage } = viewer.panels[0]; return stage.behind / stage.width")
+    assert empty < 0.05
+
+
+def test_the_line_of_the_query_does_not_go_through_what_is_written(browser: Browser, tmp_path: Path) -> None:
+    show(browser, tmp_path, surpass.watch("teacher:binary_search", "1,3,5,7,9,11,13,15,17,19:19"))
+    met = browser.run(
+        "const { stage } = viewer.panels[0], pen = stage.context, drawn = [];"
+        "const fillRect = pen.fillRect.bind(pen), fillText = pen.fillText.bind(pen);"
+        "pen.fillRect = (x, y, w, h) => { drawn.push(['box', pen.fillStyle, x, y, w, h]); fillRect(x, y, w, h); };"
+        "pen.fillText = (text, x, y) => { drawn.push(['text', text, x, y]); fillText(text, x, y); };"
+        "stage.draw(); delete pen.fillRect; delete pen.fillText;"
+        "const last = drawn.map((d) => d[0]).lastIndexOf('box');"
+        "const line = drawn.findIndex((d) => d[0] === 'box' && d[5] === 2 && d[4] > 100);"
+        "const texts = drawn.map((d, k) => [d, k]).filter(([d]) => d[0] === 'text' && /^1[79]$/.test(d[1]));"
+        "return [line, ...texts.map(([d, k]) => k)]"
+    )
+    line, *labels = met
+    assert line >= 0
+    assert labels
+    assert all(at > line for at in labels), "labels lie over the line"
+
+
 def test_what_is_saved_is_said(browser: Browser, tmp_path: Path) -> None:
     seen = watch("sort-bubble")
     show(browser, tmp_path, seen)
@@ -204,6 +276,28 @@ def test_a_long_run_is_cut_with_a_notice_and_only_a_few_of_its_rows_are_in_the_p
         assert picture(browser) == first
         assert browser.run("return viewer.root.querySelectorAll('.step').length") < 40
     assert browser.complaints() == []
+
+
+def test_playing_draws_only_what_changes(browser: Browser, tmp_path: Path) -> None:
+    show(browser, tmp_path, surpass.watch("teacher:bubble_sort", size=60, seed=1))
+    browser.run("viewer.seek(500)")
+    made, drawn, words = browser.run(
+        "const make = document.createElement.bind(document); let made = 0, drawn = 0;"
+        "document.createElement = (...name) => { made += 1; return make(...name); };"
+        "const { panels: [panel], curves } = viewer, pen = curves.canvas.getContext('2d');"
+        "const lineTo = pen.lineTo.bind(pen);"
+        "pen.lineTo = (...at) => { drawn += 1; lineTo(...at); };"
+        "const words = panel.canvas.getAttribute('aria-label');"
+        "viewer.isPlaying = true;"
+        "for (let t = 0; t < 200; t += 1) { viewer.moment += 3; viewer.show(); }"
+        "viewer.isPlaying = false; delete document.createElement; delete pen.lineTo;"
+        "return [made, drawn, panel.canvas.getAttribute('aria-label') === words]"
+    )
+    assert made == 0, "rows of the trace are filled anew, not made anew"
+    assert drawn == 0, "curves are drawn once for all moments"
+    assert words, "while it plays, the picture is not told in words"
+    browser.run("viewer.show()")
+    assert "Step 1100;" in browser.run("return viewer.panels[0].canvas.getAttribute('aria-label')")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from surpass.engine.batch import Batch
 from surpass.engine.record import Episode, execute
@@ -20,12 +20,17 @@ _PLACE = re.compile(r"(.+)\[(\d+)\]")
 
 
 def draw_state(
-    task: Task, batch: Batch, row: int, labels: Sequence[str] = (), width: int | None = None
+    task: Task,
+    batch: Batch,
+    row: int,
+    labels: Sequence[str] = (),
+    width: int | None = None,
+    idle: Collection[str] = (),
 ) -> Iterator[str]:
     """Yield the lines of one episode's state: its lists, the registers beneath their positions, and everything else.
 
     `labels` says how to write the values of a user's own list, whose items are their ranks. If a `width` is given, as
-    many positions stand side by side as fit.
+    many positions stand side by side as fit. Real numbers that are `idle` say nothing, and are left out.
     """
     registers = batch.registers[row].tolist()
     size = registers[SIZE]
@@ -41,7 +46,8 @@ def draw_state(
     yield from _draw_lists(lists, beneath, width)
 
     for name, real in zip(task.memory.reals, batch.reals[row].tolist(), strict=False):
-        values[name] = f"{real:.6g}"
+        if name not in idle:
+            values[name] = f"{real:.6g}"
     if values:
         yield "  ".join(f"{name} = {value}" for name, value in values.items())
     if task.memory.saved is not None:
@@ -53,10 +59,13 @@ def draw_trace(task: Task, trace: Trace, progress: Callable[[int], None] | None 
     start, labels = task.parse_instance(trace.instance)
     episode = Episode(task, start, trace.limit, labels)
     margin = " " * (len(str(len(trace.steps))) + 2)
-    width = line_width()
+    width, score = line_width(), task.memory.reals[0]
+    # Most tasks count no score.
+    is_counted = task.measure == "reward" or any(one.name == score for step in trace.steps for one in step.changes)
+    idle = () if is_counted else (score,)
 
     def state() -> Iterator[str]:
-        for line in draw_state(task, episode.batch, 0, labels, width - len(margin)):
+        for line in draw_state(task, episode.batch, 0, labels, width - len(margin), idle):
             yield wrap(line, margin, width=width) if "=" in line else f"{margin}{line}".rstrip()
 
     yield wrap(f"{trace.agent} on {task.name}: {trace.instance}", "    ", first="")

@@ -26,7 +26,7 @@ from surpass.agents.networks.structured import StructuredPolicy
 from surpass.arrays import Ints, Reals
 from surpass.bundles import Tensors
 from surpass.engine.explore import Explorer, can_explore
-from surpass.engine.run import Results, run
+from surpass.engine.run import AnyAgent, Results, run
 from surpass.errors import SavedFileError, SettingError
 from surpass.learning.edits import rewritten_programs, shorter_programs, size_of, without
 from surpass.learning.imitation import Imitation, ImitationConfig
@@ -430,6 +430,13 @@ class Improvement:
         """Return the instances of each size that programs of all rounds are measured on."""
         drawn = (self.sources.draw(size, self.config.confirmed, self._seed(YARDSTICK, size)) for size in self.sizes)
         return [join_instances(self.task, parts) for parts in drawn]
+
+    def means_of(self, agent: AnyAgent) -> dict[int, float]:
+        """Return the mean steps, or reward, of any agent at each size, on what programs are measured on."""
+        found = [run(agent, part) for part in self._yardstick()]
+        by_reward = self.task.measure == "reward"
+        means = (float((results.rewards if by_reward else results.steps).mean()) for results in found)
+        return dict(zip(self.sizes, means, strict=True))
 
     def _measure(self, program: Program) -> tuple[float, list[float]]:
         """Return the cost of a program on the yardstick, rules included, and its mean cost at each size."""

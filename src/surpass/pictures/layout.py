@@ -112,22 +112,28 @@ def _row(scene: Scene, row: Bars, left: float, base: float, wide: float, tall: f
         low, high = scene.bracket
         yield Box(left + low * wide, base - tall - 8, (high - low + 1) * wide, tall + 8, BRACKET)
     colours = {at: ARROWS[k % len(ARROWS)] for k, (_, at) in reversed(list(enumerate(scene.arrows)))}
-    for at, share, text in _columns(row, wide):
+    for at, share, _ in _columns(row, wide):
         x = left + at * wide
         colour = LIT if at in scene.lit else CHANGED if at in scene.changed else BAR
         yield Box(x + gap / 2, base - share * tall, max(wide - gap, 0.8), share * tall, colour)
         if at in colours and wide >= 4:
             yield Box(x + gap / 2, base - 3, wide - gap, 3, colours[at])
-        if wide >= SMALLEST_COLUMN and len(text) * LETTER * 11 <= wide:
-            yield Text(x + wide / 2, base - share * tall - 8, text, 11, INK, "middle")
     yield Line((left, base), (left + wide * len(row.heights), base), RULE)
+    level = base - scene.level[1] * tall if is_last and scene.level else None
+    if level is not None:
+        yield Line((left, level), (left + wide * len(row.heights), level), LEVEL, 2)
+    for at, share, text in _columns(row, wide):
+        if wide >= SMALLEST_COLUMN and len(text) * LETTER * 11 <= wide:
+            middle, y = left + (at + 0.5) * wide, base - share * tall - 8
+            if level is not None and abs(level - y) < 8:  # the line does not go through what is written
+                half = 0.5 * LETTER * 11 * len(text) + 2
+                inside = scene.bracket is not None and scene.bracket[0] <= at <= scene.bracket[1]
+                yield Box(middle - half, y - 7, 2 * half, 14, BRACKET if inside else PAPER)
+            yield Text(middle, y, text, 11, INK, "middle")
     if len(scene.bars) > 1:
         yield Text(left, base - tall - 26, row.name, 12, FAINT)
-    if is_last and scene.level:
-        name, share, text = scene.level
-        y = base - share * tall
-        yield Line((left, y), (left + wide * len(row.heights), y), LEVEL, 2)
-        yield Text(left, y - 9, f"{name} = {text}", 12, LEVEL)
+    if level is not None and scene.level:
+        yield Text(left, level - 9, f"{scene.level[0]} = {scene.level[2]}", 12, LEVEL)
 
 
 def _columns(row: Bars, wide: float) -> Iterator[tuple[int, float, str]]:

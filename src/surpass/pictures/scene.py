@@ -76,8 +76,8 @@ class Stage:
             return 0.0
         return value if math.isfinite(value) else 0.0
 
-    def scene(self, texts: Sequence[str], changed: Collection[int] = ()) -> Scene:
-        """Return the scene of what stands in each slot, some of which have just changed."""
+    def scene(self, texts: Sequence[str], changed: Collection[int] = (), hidden: Collection[int] = ()) -> Scene:
+        """Return the scene of what stands in each slot; some have just changed, and some are not to be written."""
         plan = self.plan
         line = None if plan.level is None else self.number(texts[plan.level])
         bars, lit, new, level = list(self._fixed_bars), set[int](), set[int](), None
@@ -105,7 +105,7 @@ class Stage:
             level=level,
             bracket=bracket(bars[-1].heights, level[1], arrows) if plan.bracket and level and bars else None,
             gauges=tuple(self._fill(texts, *gauge) for gauge in plan.gauges),
-            words=tuple((plan.names[slot], texts[slot]) for slot in (*away, *plan.values)),
+            words=tuple((plan.names[slot], texts[slot]) for slot in (*away, *plan.values) if slot not in hidden),
             changed=frozenset(new),
         )
 

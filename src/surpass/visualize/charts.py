@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
@@ -31,6 +31,16 @@ LONGEST_LABEL = 64
 """Longer labels are cut in legends."""
 SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 MARKS = ("o", "s", "^", "D", "v", "P", "X")
+SHAPES = {
+    "o": "M15 6a3 3 0 1 0 6 0a3 3 0 1 0-6 0z",
+    "s": "M15 3h6v6h-6z",
+    "^": "M18 3l3.4 6h-6.8z",
+    "D": "M18 2.4L21.6 6L18 9.6L14.4 6z",
+    "v": "M18 9l3.4-6h-6.8z",
+    "P": "M17 2.8h2v2.2h2.2v2H19v2.2h-2V7h-2.2V5H17z",
+    "X": "M15.2 4.4L16.4 3.2L18 4.8L19.6 3.2L20.8 4.4L19.2 6L20.8 7.6L19.6 8.8L18 7.2L16.4 8.8L15.2 7.6L16.8 6z",
+}
+"""Each mark as the outline of a small shape in the middle of a sample."""
 DASHES = ("-", (0, (6, 2)), (0, (2, 2)))
 """The dashes of lines with the same colour."""
 INK, FAINT, GRID, PAPER = "#1b1b1b", "#666666", "#e4e4e4", "#ffffff"
@@ -119,20 +129,42 @@ SHEET = {
 """The variables of the page's style that stand for each colour."""
 
 
-def inline_svg(chart: Chart, *, name: str, width: float = 4.6, height: float = 2.9) -> str:
+def inline_svg(chart: Chart, *, name: str, width: float = 4.1, height: float = 2.7) -> str:
     """Return a chart as an SVG element for a page; `name` tells it from others, and must be of letters and digits.
 
-    Its text is text and its colours are variables of the page, so that they follow light and dark.
+    Its text is text and its colours are variables of the page, so that they follow light and dark. The page writes the
+    legend below it, see `legend_of`: in a picture that is made smaller nobody could read it.
     """
     with _styled(svg_text="none"):
-        figure = _new_figure(width, height + 0.19 * len(chart.lines))
+        figure = _new_figure(width, height)
         figure.patch.set_alpha(0)
         axis = figure.subplots()
         axis.patch.set_alpha(0)
-        _add_legend(figure, _draw(axis, replace(chart, title="")), width, columns=2)
+        _draw(axis, replace(chart, title=""))
         image = io.StringIO()
         figure.savefig(image, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     return _adopt(image.getvalue(), chart.title, name)
+
+
+def legend_of(chart: Chart) -> list[tuple[str, str]]:
+    """Return the label of each line of a chart with an SVG element that shows how the line is drawn."""
+    return [
+        (cut(line.label, LONGEST_LABEL), _sample(_style_of(chart, line, number))) for line, number in _numbered(chart)
+    ]
+
+
+def _sample(style: dict[str, Any]) -> str:
+    """Return a short piece of a line as an SVG element."""
+    colour, width, dashes = SHEET[style["color"]], style["linewidth"], style["linestyle"]
+    dashed = "" if dashes == "-" else f' stroke-dasharray="{" ".join(f"{part * width:g}" for part in dashes[1])}"'
+    mark = SHAPES[style["marker"]] if "marker" in style else ""
+    fill = style.get("markerfacecolor", colour)
+    return (
+        '<svg class="sample" viewBox="0 0 36 12" aria-hidden="true">'
+        f'<path d="M1 6H35" fill="none" stroke="{colour}" stroke-width="{width:g}"{dashed}/>'
+        + (f'<path d="{mark}" fill="{fill}" stroke="{colour}" stroke-width="1.3"/>' if mark else "")
+        + "</svg>"
+    )
 
 
 def _adopt(svg: str, title: str, name: str) -> str:
@@ -196,10 +228,7 @@ def _draw(axis: Any, chart: Chart) -> dict[str, Any]:
     from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, PercentFormatter
 
     handles: dict[str, Any] = {}
-    counts = {"learned": 0, "teacher": 0, "paper": 0}
-    for line in chart.lines:
-        number = counts[line.role] if line.colour is None else line.colour
-        counts[line.role] += 1
+    for line, number in _numbered(chart):
         handles.setdefault(cut(line.label, LONGEST_LABEL), _draw_line(axis, chart, line, number))
     axis.set_title(chart.title)
     axis.set_xlabel(chart.x_label)
@@ -227,23 +256,35 @@ def _is_whole(chart: Chart, along: bool) -> bool:
     return all((line.y % 1 == 0).all() for line in chart.lines) and not chart.is_share
 
 
-def _draw_line(axis: Any, chart: Chart, line: Line, number: int) -> Any:
-    x = line.x / chart.x_unit
+def _numbered(chart: Chart) -> Iterator[tuple[Line, int]]:
+    """Yield the lines of a chart with the numbers of their colours, dashes and marks."""
+    counts = {"learned": 0, "teacher": 0, "paper": 0}
+    for line in chart.lines:
+        yield line, counts[line.role] if line.colour is None else line.colour
+        counts[line.role] += 1
+
+
+def _style_of(chart: Chart, line: Line, number: int) -> dict[str, Any]:
+    """Return how a line is drawn, in matplotlib's words."""
     if line.role == "paper":
-        style: dict[str, Any] = {"linestyle": (0, (1, 2)), "marker": MARKS[number % len(MARKS)], "linewidth": 1.2}
         colour = FAINT if line.colour is None else SERIES[number % len(SERIES)]
-        style |= {"color": colour, "markerfacecolor": "none", "markeredgewidth": 1.3}
-        (drawn,) = axis.plot(x, line.y, **style)
-        return drawn
+        style: dict[str, Any] = {"color": colour, "linestyle": (0, (1, 2)), "linewidth": 1.2}
+        return style | {"marker": MARKS[number % len(MARKS)], "markerfacecolor": "none", "markeredgewidth": 1.3}
     if line.role == "teacher":
         dashes = ((0, (5, 3)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (10, 3)))
-        style = {"color": FAINT, "linestyle": dashes[number % len(dashes)], "linewidth": 1.5, "zorder": 1.9}
+        style = {"color": FAINT, "linestyle": dashes[number % len(dashes)], "linewidth": 1.5, "zorder": 2.1}
     else:
-        style = {"color": SERIES[number % len(SERIES)], "linestyle": DASHES[number // len(SERIES) % len(DASHES)]}
-    if chart.marks or len(x) == 1:
+        dash = DASHES[number // len(SERIES) % len(DASHES)]
+        style = {"color": SERIES[number % len(SERIES)], "linestyle": dash, "linewidth": 1.8}
+    if chart.marks or len(line.x) == 1:
         style["marker"] = MARKS[number % len(MARKS)]
+    return style
+
+
+def _draw_line(axis: Any, chart: Chart, line: Line, number: int) -> Any:
+    x, style = line.x / chart.x_unit, _style_of(chart, line, number)
     (drawn,) = axis.plot(x, line.y, **style)
-    if line.low is not None and line.high is not None:
+    if line.role != "paper" and line.low is not None and line.high is not None:
         low, high = (np.clip(end, 0, 1) if chart.is_share else end for end in (line.low, line.high))
         axis.fill_between(x, low, high, color=style["color"], alpha=0.18, linewidth=0)
     return drawn

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -62,6 +63,8 @@ class Film:
     """What stands in each slot of the plan before the first step."""
     moves: tuple[Move, ...]
     outcome: str
+    uses_budget: bool
+    """Whether steps are a budget, and the run used all of it."""
     steps: int
     """How many steps the whole run takes, as `surpass evaluate` counts them; the film may show fewer."""
     first_score: float
@@ -75,6 +78,25 @@ class Film:
     def plan(self) -> Plan:
         """What is shown of an episode."""
         return self.stage.plan
+
+    @property
+    def ending(self) -> str:
+        """How the run ends, in a few words: where steps are a budget, using it up is no solution."""
+        return "budget used" if self.uses_budget else self.outcome
+
+    @cached_property
+    def idle(self) -> frozenset[int]:
+        """The slots that say nothing: the score of a task that never counts one."""
+        scores = {slot for slot, name in enumerate(self.plan.names) if name == self.task.memory.reals[0]}
+        changed = {slot for move in self.moves for slot, _ in move.changes}
+        return frozenset(scores - changed) if self.task.measure != "reward" else frozenset()
+
+    @cached_property
+    def awaited(self) -> frozenset[int]:
+        """The slots of registers that hold an answer once there is one, and -1 before."""
+        registers = set(self.task.memory.names)
+        names = self.plan.names
+        return frozenset(slot for slot in self.plan.values if names[slot] in registers and self.start[slot] == "-1")
 
     @property
     def is_whole(self) -> bool:
@@ -92,11 +114,17 @@ class Film:
 
     def scenes(self) -> Iterator[tuple[Scene, Move | None]]:
         """Yield the scene at the start and after each move, with that move."""
-        for texts, move in self.moments():
-            yield self.stage.scene(texts, [slot for slot, _ in move.changes] if move else ()), move
+        hidden = set(self.idle | self.awaited)
+        for at, (texts, move) in enumerate(self.moments()):
+            changed = [slot for slot, _ in move.changes] if move else []
+            hidden -= {*changed, *(self.awaited if at == len(self.moves) else ())}
+            yield self.stage.scene(texts, changed, hidden), move
 
     def __repr__(self) -> str:
-        return f"{self.agent} on {self.task.name}: {self.outcome} after {count(self.steps, 'step')}"
+        steps = count(self.steps, "step")
+        how = f"budget of {steps} used" if self.uses_budget else f"{self.outcome} after {steps}"
+        value = f", value {self.score:.4g}" if self.task.measure == "reward" else ""
+        return f"{self.agent} on {self.task.name}: {how}{value}"
 
 
 def make_film(
@@ -122,6 +150,7 @@ def make_film(
     # Where the score counts, steps are a budget, and to spend it in a circle is no failure.
     results = run(agent, start, limit=limit, find_loops=task.measure == "steps")
     steps, outcome = int(results.steps[0]), Outcome(int(results.outcomes[0])).reason
+    budget = int((limit or Limit.parse(task.limit)).steps(start.sizes)[0])
     aid = write_aid(agent, camera.observations, progress) if listing else NO_LISTING
     rules = aid.rules_for(camera.observations)
     moves = tuple(move._replace(rule=rule) for move, rule in zip(camera.moves, rules, strict=True))
@@ -142,6 +171,7 @@ def make_film(
         start=camera.start,
         moves=moves,
         outcome=outcome,
+        uses_budget=outcome == "solved" and task.measure == "reward" and steps >= budget,
         steps=steps,
         first_score=camera.first_score,
         score=float(results.scores[0]),

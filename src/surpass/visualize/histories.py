@@ -13,7 +13,7 @@ import numpy as np
 
 from surpass.agents import TaskLike, agent_of_recipe, as_task
 from surpass.agents.teachers import usual_teacher
-from surpass.arrays import Reals
+from surpass.arrays import Flags, Reals
 from surpass.engine.run import AnyAgent
 from surpass.errors import DataFileError, SavedFileError
 from surpass.learning.recipes import RUN, Recipe
@@ -43,6 +43,12 @@ class History:
     def values(self, column: str) -> Reals:
         """Return what each round [m] says in a column; NaN where it says nothing."""
         return np.array([row.get(column, math.nan) for row in self.rows])
+
+    @property
+    def is_of_pupil(self) -> Flags:
+        """Whether in each round [m] a network only learned what the run had found before, and nothing new was."""
+        is_gradient = str(self.recipe["method"]).startswith("rl")
+        return np.array([is_gradient and "agreement" in row for row in self.rows], np.bool_)
 
     @property
     def teacher(self) -> AnyAgent | None:

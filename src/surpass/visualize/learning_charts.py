@@ -9,16 +9,20 @@ import numpy as np
 from surpass.agents import Progress
 from surpass.arrays import Reals
 from surpass.engine.run import AnyAgent
-from surpass.errors import SettingError, UnknownNameError
+from surpass.errors import SettingError, SurpassError, UnknownNameError
 from surpass.evaluation.curves import Curve, mean_with_band
-from surpass.evaluation.scores import evaluate
+from surpass.learning.improvement import Improvement
+from surpass.learning.methods import AnyLearner, new_learner
+from surpass.learning.policy_gradient.learner import GradientLearner
+from surpass.learning.recipes import setting_text
+from surpass.learning.stages import StagedLearner
 from surpass.printing import count
 from surpass.visualize.charts import Chart, Line
 from surpass.visualize.histories import History, SettingHistories
+from surpass.visualize.subjects import ABOUT
 
-LEVEL_INSTANCES = 200
-"""On how many instances of a size the level of a teacher is measured."""
 LABELS = {"solved": "share solved", "agreement": "share answered like the teacher", "rules": "rules of the program"}
+PUPIL_LABELS = {"agreement": "share answered like the table"}
 SHARES = ("solved", "agreement", "sampled_solved")
 """Columns whose values are shares."""
 AXES = ("steps", "updates")
@@ -41,10 +45,15 @@ def learning_charts(
     x = next((axis for axis in AXES if all(axis in run.columns for run in histories)), "")
     charts = []
     for column in columns or _best_seen_by(histories):
+        if not any(np.isfinite(_values(run, column)[~run.is_of_pupil]).any() for run in histories):
+            charts.append(_pupil_chart(settings, column))
+            continue
         lines = _learning_lines(settings, column, x)
         if column == histories[0].measure:
             lines += _levels(histories, agents, x, progress)
         charts.append(_learning_chart(column, lines, histories, x))
+    if not columns and any(run.is_of_pupil.any() for run in histories):
+        charts.append(_pupil_chart(settings, "solved"))
     return charts
 
 
@@ -55,7 +64,8 @@ def _best_seen_by(histories: Sequence[History]) -> list[str]:
     for name in ("rules", "agreement", "solved"):
         has[name] = any(name in run.columns for run in histories)
     first = [name for name in (measure, "agreement", "solved") if has[name]][:1]
-    has["solved"] = has["solved"] and (not first or any((run.values("solved") < 1).any() for run in histories))
+    own = [run.values("solved")[~run.is_of_pupil] for run in histories]
+    has["solved"] = has["solved"] and (not first or any((values < 1).any() for values in own))
     second = [name for name in ("rules", "solved") if has[name] and name not in first][:1]
     if not first:
         raise SettingError("these runs have measured nothing that a chart shows by itself; name columns")
@@ -67,15 +77,26 @@ def _x_of(run: History, x: str) -> Reals:
     return run.values(x) if x else np.arange(1.0, len(run.rows) + 1)
 
 
-def _learning_lines(settings: Sequence[SettingHistories], column: str, x: str) -> list[Line]:
+def _values(run: History, column: str) -> Reals:
+    """Return what each round [m] of a run shows of a column."""
+    return run.measured()[0] if column == run.measure else run.values(column)
+
+
+def _learning_lines(
+    settings: Sequence[SettingHistories], column: str, x: str = "", *, of_pupil: bool = False
+) -> list[Line]:
+    """Return a line for each setting, over the rounds in which a run itself learned, or else over its network's."""
     lines = []
     for number, one in enumerate(settings):
         points: dict[float, list[float]] = {}
         for run in one.runs:
-            values = run.measured()[0] if column == run.measure else run.values(column)
-            for at, value in zip(_x_of(run, x).tolist(), values.tolist(), strict=True):
-                if np.isfinite(value) and np.isfinite(at):
-                    points.setdefault(at, []).append(value)
+            chosen = run.is_of_pupil == of_pupil
+            values = _values(run, column)[chosen]
+            places = np.arange(1.0, len(values) + 1) if of_pupil else _x_of(run, x)[chosen]
+            known = np.isfinite(values) & np.isfinite(places)
+            # Of a run there is one point at a place, so that what is shaded is what differs between seeds.
+            for at, value in dict(zip(places[known].tolist(), values[known].tolist(), strict=True)).items():
+                points.setdefault(at, []).append(value)
         if not points:
             continue
         at = np.array(sorted(points))
@@ -87,6 +108,14 @@ def _learning_lines(settings: Sequence[SettingHistories], column: str, x: str) -
         label = f"{one.setting} ({count(len(one.runs), 'seed')})" if has_band else one.setting
         lines.append(Line(label, at, line, low if has_band else None, high if has_band else None, colour=number))
     return lines
+
+
+def _pupil_chart(settings: Sequence[SettingHistories], column: str) -> Chart:
+    """Return the chart of a column over the rounds in which a network learned what the runs had found."""
+    lines = _learning_lines(settings, column, of_pupil=True)
+    label = PUPIL_LABELS.get(column, LABELS.get(column, column.replace("_", " ")))
+    title = f"The network learns what the table does: {label}"
+    return Chart(title, "round of the network", label, tuple(lines), is_share=column in SHARES, marks=True)
 
 
 def _learning_chart(column: str, lines: list[Line], histories: Sequence[History], x: str) -> Chart:
@@ -146,10 +175,31 @@ def _level_agents(histories: Sequence[History], agents: Sequence[AnyAgent]) -> l
 def _measure_level(
     agent: AnyAgent, run: History, sizes: Sequence[int], progress: Progress | None
 ) -> dict[int, float] | None:
-    """Return the mean of an agent at each size on what a run learned on; None if that is no one distribution."""
-    data = str(run.recipe.get("data") or "") or run.task.inputs.usual_data
-    if data not in run.task.inputs.draw:
+    """Return the mean of an agent at each size on the instances that a run was measured on.
+
+    None if that cannot be told any more: files of the run are gone, or it was made by another version.
+    """
+    try:
+        learner = _learner_of(run)
+    except SurpassError:
         return None
-    scores = evaluate(agent, sizes=sizes, instances=LEVEL_INSTANCES, data=data, progress=progress)
-    by_reward = run.task.measure == "reward"
-    return {row.size: row.mean_reward if by_reward else row.mean_steps for row in scores.rows}
+    if isinstance(learner, Improvement):
+        return learner.means_of(agent)
+    if not isinstance(learner, StagedLearner | GradientLearner):
+        return None
+    found = {}
+    for done, size in enumerate(sizes):
+        if progress:
+            progress(f"{agent.name} n={size:,}", done, len(sizes))
+        found[size] = learner.yardstick.mean_of(agent, size)
+    return found
+
+
+def _learner_of(run: History) -> AnyLearner:
+    """Return the learner of a run as it was at the beginning."""
+    recipe, left_out = run.recipe, {*ABOUT}
+    if recipe["method"] != "improvement":  # others are measured on the usual instances, whatever they learn on
+        left_out |= {"data", "digest"}
+    settings = {key: setting_text(value) for key, value in recipe.items() if key not in left_out}
+    teacher = str(recipe.get("teacher") or "") or None
+    return new_learner(run.task, str(recipe["method"]), teacher=teacher, seed=int(recipe["seed"]), settings=settings)

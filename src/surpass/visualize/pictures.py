@@ -99,7 +99,7 @@ def _cells(film: Film, frames: Sequence[int], films: Sequence[Film]) -> list[lis
 
 def _cell(film: Film, at: int, scene: Scene, move: Move | None, films: Sequence[Film]) -> list[Shape]:
     is_over = at == len(film.moves)
-    ending = film.outcome if film.is_whole else "cut"
+    ending = film.ending if film.is_whole else "cut"
     calls = "" if move is None or film.task.memory.saved is None else move.function
     caption = Caption(
         title=film.agent,

@@ -7,16 +7,21 @@ from collections.abc import Sequence
 from surpass.evaluation.growth import growth_of, paper_growth_of
 from surpass.evaluation.layout import NumberWriter
 from surpass.evaluation.reproduce import PaperRow, PaperTable
-from surpass.visualize.charts import Chart, inline_svg
+from surpass.visualize.charts import Chart, inline_svg, legend_of
 from surpass.visualize.growth_charts import growth_chart, how_counted, ratio_chart
-from surpass.visualize.markup import Html, join, table, tag
+from surpass.visualize.markup import Cell, Html, cell, join, table, tag
 from surpass.visualize.report import Report
 
 
 def figures(charts: Sequence[Chart], name: str) -> Html:
     """Return charts side by side, or below one another where there is no room."""
     drawn = [
-        tag("figure", tag("figcaption", chart.title), Html(inline_svg(chart, name=f"{name}{number}")))
+        tag(
+            "figure",
+            tag("figcaption", chart.title),
+            Html(inline_svg(chart, name=f"{name}{number}")),
+            tag("ul", *(tag("li", Html(sample), label) for label, sample in legend_of(chart)), class_="legend"),
+        )
         for number, chart in enumerate(charts)
     ]
     return tag("div", *drawn, class_="figures")
@@ -30,6 +35,17 @@ def own_rows(report: Report) -> list[PaperRow]:
 
 
 # Numbers
+
+
+def numbers_title(report: Report) -> str:
+    """Return what the agent is compared with: teachers and the paper, as far as there are any."""
+    rows = report.comparison.rows if report.comparison else ()
+    beside = [row.label for row in rows if row.label != report.subject.label]
+    has_paper = any(cell.paper is not None for row in rows for cell in row.cells)
+    if not beside:
+        return "Beside the paper" if has_paper else "How good it is"
+    teachers = "the teachers" if len(set(beside)) > 1 else f"{beside[0]}"
+    return f"Against {teachers} and the paper" if has_paper else f"Against {teachers}"
 
 
 def show_numbers(report: Report) -> Html | None:
@@ -52,12 +68,12 @@ def _means(report: Report, measured: PaperTable) -> Html:
     heads += [*([f"the paper's {own.paper_label}"] if has_paper else []), *(row.label for row in others)]
     body = []
     for k, size in enumerate(measured.sizes):
-        cell = own.cells[k]
-        cells = [tag("td", show.number(cell.ours), _noise(show.number(cell.ci95)), class_="own")]
-        cells += [tag("td", show.share(cell.solved), class_="bad" if cell.solved < 1 else None)] if has_failures else []
-        cells += [tag("td", show.number(cell.paper))] if has_paper else []
-        cells += [tag("td", show.number(row.cells[k].ours), _noise(show.number(row.cells[k].ci95))) for row in others]
-        body.append(tag("tr", tag("th", f"{size:,}", scope="row"), *cells))
+        mine = own.cells[k]
+        cells = [cell(show.number(mine.ours), _noise(show.number(mine.ci95)), tone="own")]
+        cells += [cell(show.share(mine.solved), tone="bad" if mine.solved < 1 else None)] if has_failures else []
+        cells += [cell(show.number(mine.paper))] if has_paper else []
+        cells += [cell(show.number(row.cells[k].ours), _noise(show.number(row.cells[k].ci95))) for row in others]
+        body.append((f"{size:,}", cells))
     return table(f"Mean {measured.measure} for each size n, with the 95 % interval of the mean", heads, body)
 
 
@@ -73,20 +89,20 @@ def _savings(report: Report, measured: PaperTable) -> Html:
     heads += [f"the paper's, against {rows[0].against}"] if has_paper else []
     body = []
     for k, size in enumerate(measured.sizes):
-        cells = []
+        cells: list[Cell] = []
         for row in rows:
             saving, other = row.cells[k].saving, next(one for one in measured.rows if one.label == row.against)
             if saving is None or row.cells[k].solved < 1:
-                cells.append(tag("td", "-" if saving is None else "not all solved", class_="faint"))
+                cells.append(cell("-" if saving is None else "not all solved", tone="faint"))
                 continue
             level = other.cells[k].ours
             share = tag("small", f" ({saving.ours / level:+.0%})") if level and not by_reward else None
             tone = "good" if saving.ours > saving.ci95 else "bad" if -saving.ours > saving.ci95 else None
-            cells.append(tag("td", show.number(saving.ours), _noise(show.number(saving.ci95)), share, class_=tone))
+            cells.append(cell(show.number(saving.ours), _noise(show.number(saving.ci95)), share, tone=tone))
         if has_paper:
             first = rows[0].cells[k].saving
-            cells.append(tag("td", show.number(first.paper if first else None)))
-        body.append(tag("tr", tag("th", f"{size:,}", scope="row"), *cells))
+            cells.append(cell(show.number(first.paper if first else None)))
+        body.append((f"{size:,}", cells))
     what = "reward gained" if by_reward else f"{measured.measure} saved"
     caption = f"Mean {what} on the same instances: what is above 0 is better than the teacher"
     return table(caption, ["n", *heads], body)
@@ -104,22 +120,19 @@ def show_growth(report: Report) -> Html | None:
         said = tag("p", "Steps are a budget here, so what grows with n is the reward.")
         return join(said, figures([growth_chart(measured)], "growth"))
     chart = figures([one for one in (growth_chart(measured), ratio_chart(measured, report.teacher)) if one], "growth")
-    body, fitted = [], []
+    body: list[tuple[str, list[Cell]]] = []
     for label, row in {row.label: row for row in measured.rows}.items():
         fits = [(label, growth_of(row))]
         if not row.is_teacher and row.paper_label:
             fits.append((f"the paper's {row.paper_label}", paper_growth_of(row)))
         for name, fit in fits:
             if fit is None:
-                body.append(tag("tr", tag("th", name, scope="row"), tag("td", "too few sizes are solved", colspan=3)))
+                body.append((name, [cell("too few sizes are solved", span=4)]))
                 continue
-            fitted.append(fit)
             log = "-" if fit.per_doubling is None else f"{fit.per_doubling:+.2f} steps"
-            cells = (f"{fit.exponent:.2f}", f"{10**fit.exponent:.3g} times", log)
-            span = tag("td", f"{fit.sizes[0]:,} to {fit.sizes[-1]:,} ({len(fit.sizes)} sizes)")
-            first = tag("td", cells[0], tag("small", f" ± {fit.ci95:.2f}"))
-            rest = (tag("td", cells[1]), tag("td", cells[2]), span)
-            body.append(tag("tr", tag("th", name, scope="row"), first, *rest))
+            exponent = cell(f"{fit.exponent:.2f}", tag("small", f" ± {fit.ci95:.2f}"))
+            span = cell(f"{fit.sizes[0]:,} to {fit.sizes[-1]:,} ({len(fit.sizes)} sizes)")
+            body.append((name, [exponent, cell(f"{10**fit.exponent:.3g} times"), cell(log), span]))
     explained = (
         "The exponent k is that of the power n^k which fits best, by least squares on the logarithms of size and mean;"
         " ± is its 95 % interval. 1 means that twice the input takes twice the steps, 2 that it takes four times as"

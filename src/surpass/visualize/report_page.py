@@ -21,7 +21,7 @@ from surpass.visualize.histories import SettingHistories
 from surpass.visualize.learning_charts import learning_charts
 from surpass.visualize.markup import Html, fold, join, scroll, tag
 from surpass.visualize.report import Report
-from surpass.visualize.report_numbers import figures, own_rows, show_growth, show_numbers
+from surpass.visualize.report_numbers import figures, numbers_title, own_rows, show_growth, show_numbers
 from surpass.visualize.viewer import content_policy, viewer_assets, viewer_fragment
 
 LONG_LISTING = 60
@@ -36,7 +36,7 @@ def write_page(report: Report, progress: Progress | None = None) -> Report:
     """Return a report with its page."""
     sections = [
         ("learned", "How it was learned", _how(report, progress)),
-        ("numbers", "Against the teachers and the paper", show_numbers(report)),
+        ("numbers", numbers_title(report), show_numbers(report)),
         ("growth", "How it grows", show_growth(report)),
         ("watch", "Watch it", _films(report)),
         ("program", "The program", _program(report)),
@@ -206,12 +206,12 @@ def _listing(usage: Usage) -> tuple[Html, int]:
             tag(
                 "tr",
                 tag("td", numbers, class_="number"),
-                tag("td", tag("code", line.text)),
                 tag("td", f"{share:.1%}" if line.rules else "", class_="number"),
                 tag("td", bar, class_="share"),
+                tag("td", tag("code", line.text)),
             )
         )
-    head = tag("tr", *(tag("th", name, scope="col") for name in ("rule", "", "steps", "")))
+    head = tag("tr", *(tag("th", name, scope="col") for name in ("rule", "steps", "", "")))
     left = len(lines) - MOST_LINES
     rest = tag("p", f"{left:,} more lines are left out; surpass show prints them.") if left > 0 else None
     listed = tag("table", tag("thead", head), tag("tbody", *rows), class_="listing")

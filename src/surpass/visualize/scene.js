@@ -1,6 +1,7 @@
 // The picture of one moment of a film, drawn on a canvas.
 
 const ARROW_COLOURS = 6;
+const BEHIND = 16; // how much room, in pixels, an arrow has that stands behind the last bar
 
 /** What a film shows at a moment: slots hold numbers of texts. Seeking goes from the nearest kept moment. */
 class Reel {
@@ -92,11 +93,12 @@ class Reel {
 
   /** The names of the registers that stand at each position. */
   get arrows() {
+    const { changed } = this;
     return this.film.positions.map((slot, number) => ({
       name: this.film.names[slot],
       at: Number(this.text(slot)),
       number,
-      moved: this.changed.has(slot),
+      moved: changed.has(slot),
     }));
   }
 }
@@ -120,6 +122,7 @@ class Stage {
     // Room for one that stands behind the last, as the index of an item may.
     const behind = reel.film.bars.length > 0 || reel.film.positions.some((slot) => this.standsBehind(slot));
     this.places = this.columns + (behind && reel.film.positions.length ? 1 : 0);
+    this.behind = this.places > this.columns ? BEHIND : 0;
     this.readColours();
   }
 
@@ -134,7 +137,7 @@ class Stage {
     const style = getComputedStyle(this.canvas);
     const read = (name) => style.getPropertyValue(`--surpass-${name}`).trim();
     this.colours = Object.fromEntries(
-      ["ink", "faint", "rule", "bar", "bar-changed", "lit", "lit-changed", "level", "bracket"].map((n) => [n, read(n)]),
+      ["card", "ink", "faint", "rule", "bar", "bar-changed", "lit", "lit-changed", "level", "bracket"].map((n) => [n, read(n)]),
     );
     this.arrowColours = Array.from({ length: ARROW_COLOURS }, (_, k) => read(`arrow-${k + 1}`));
     this.font = style.fontFamily;
@@ -153,7 +156,7 @@ class Stage {
     const below = names ? 16 + 15 * Math.min(names, ARROW_COLOURS) : 6;
     const rows = this.rows();
     const tall = (height - below) / Math.max(1, rows.length);
-    const wide = width / this.places;
+    const wide = (width - this.behind) / this.columns;
     rows.forEach((row, number) => this.drawRow(row, tall * (number + 1), tall, wide, number === rows.length - 1, rows.length));
     this.drawArrows(height - below, wide);
   }
@@ -196,62 +199,97 @@ class Stage {
     let longest = 1;
     if (wide >= 12) for (let k = 0; k < row.count; k += 1) longest = Math.max(longest, row.text(k).length);
     const size = Math.min(13, (wide - 1) / (0.65 * longest)), isWritten = wide >= 12 && size >= 7.5;
-    pen.font = `${size.toFixed(1)}px ${this.font}`;
-    pen.textAlign = "center";
-    pen.textBaseline = "alphabetic";
+    const isNew = (k) => row.first !== undefined && changed.has(row.first + k);
+    let colour = "";
     for (let k = 0; k < row.count; k += step) {
       let high = row.height(k);
       for (let j = k + 1; j < Math.min(k + step, row.count); j += 1) high = Math.max(high, row.height(j));
-      const isNew = row.first !== undefined && changed.has(row.first + k);
-      const isLit = flagged(k);
-      pen.fillStyle = colours[(isLit ? "lit" : "bar") + (isNew ? "-changed" : "")];
+      const wanted = (flagged(k) ? "lit" : "bar") + (isNew(k) ? "-changed" : "");
+      if (wanted !== colour) pen.fillStyle = colours[wanted];
+      colour = wanted;
       pen.fillRect(k * wide + gap / 2, base - high * room, Math.max(step * wide - gap, 0.7), high * room);
-      if (isWritten) {
-        pen.fillStyle = isNew ? colours.ink : colours.faint;
-        pen.fillText(row.text(k), (k + 0.5) * wide, base - high * room - 4);
-      }
     }
     pen.fillStyle = colours.rule;
     pen.fillRect(0, base - 0.5, row.count * wide, 1);
+    const hasLevel = isLast && this.reel.film.level !== null && row.scale;
+    const level = hasLevel ? base - row.scale(this.reel.height(this.reel.film.level)) * room : null;
+    if (hasLevel) {
+      pen.fillStyle = colours.level;
+      pen.fillRect(0, level - 1, row.count * wide, 2);
+    }
+    if (isWritten) {
+      pen.font = `${size.toFixed(1)}px ${this.font}`;
+      pen.textAlign = "center";
+      pen.textBaseline = "alphabetic";
+      for (let k = 0; k < row.count; k += 1) {
+        const y = base - row.height(k) * room - 4, text = row.text(k);
+        if (hasLevel && level > y - size - 2 && level < y + 3) {
+          // The line does not go through what is written.
+          pen.fillStyle = bracket && k >= bracket[0] && k <= bracket[1] ? colours.bracket : colours.card;
+          const half = pen.measureText(text).width / 2 + 1;
+          pen.fillRect((k + 0.5) * wide - half, y - size, 2 * half, size + 3);
+        }
+        pen.fillStyle = isNew(k) ? colours.ink : colours.faint;
+        pen.fillText(text, (k + 0.5) * wide, y);
+      }
+    }
     if (title) {
       pen.font = `12px ${this.font}`;
       pen.textAlign = "left";
       pen.fillStyle = colours.faint;
       pen.fillText(row.name, 0, base - tall + 13);
     }
-    if (isLast && this.reel.film.level !== null && row.scale) this.drawLevel(row, base, room, wide);
+    if (hasLevel) this.nameLevel(row, base, room, wide, level);
   }
 
-  drawLevel(row, base, room, wide) {
+  /** Write what the line across the bars is, above it, where nothing else is written if there is such a place. */
+  nameLevel(row, base, room, wide, level) {
     const pen = this.context, { film } = this.reel;
-    const y = base - row.scale(this.reel.height(film.level)) * room;
-    pen.fillStyle = this.colours.level;
-    pen.fillRect(0, y - 1, row.count * wide, 2);
+    const text = `${film.names[film.level]} = ${this.reel.text(film.level)}`;
     pen.font = `600 13px ${this.font}`;
     pen.textAlign = "left";
-    pen.fillText(`${film.names[film.level]} = ${this.reel.text(film.level)}`, 2, y - 5);
+    const width = pen.measureText(text).width + 6, end = row.count * wide;
+    const isFree = (x) => {
+      for (let k = Math.max(0, Math.floor(x / wide)); k < row.count && k * wide < x + width; k += 1) {
+        const top = base - row.height(k) * room;
+        if (top < level + 18 && top > level - 22) return false;
+      }
+      return true;
+    };
+    const places = [0, end - width, ...Array.from({ length: 8 }, (_, k) => ((k + 1) / 9) * (end - width))];
+    const x = places.find((place) => place >= 0 && isFree(place)) ?? 0;
+    pen.lineWidth = 3;
+    pen.lineJoin = "round";
+    pen.strokeStyle = this.colours.card;
+    pen.strokeText(text, x + 2, level - 5);
+    pen.fillStyle = this.colours.level;
+    pen.fillText(text, x + 2, level - 5);
   }
 
   drawArrows(base, wide) {
-    const pen = this.context, met = new Map();
+    const pen = this.context, met = new Set(), ends = [];
     pen.textBaseline = "alphabetic";
     for (const arrow of this.reel.arrows) {
       if (!(arrow.at >= 0 && arrow.at < this.places)) continue;
-      const x = (arrow.at + 0.5) * wide, row = met.get(arrow.at) || 0;
-      met.set(arrow.at, row + 1);
+      const x = arrow.at < this.columns ? (arrow.at + 0.5) * wide : this.columns * wide + this.behind / 2;
       pen.fillStyle = this.arrowColours[arrow.number % ARROW_COLOURS];
-      if (row === 0) {
+      if (!met.has(arrow.at)) {
+        met.add(arrow.at);
         pen.beginPath();
         pen.moveTo(x, base + 2);
         pen.lineTo(x - 5, base + 11);
         pen.lineTo(x + 5, base + 11);
         pen.fill();
-        if (wide >= 4) pen.fillRect(arrow.at * wide + 1, base - 3, wide - 2, 3);
+        if (wide >= 4 && arrow.at < this.columns) pen.fillRect(arrow.at * wide + 1, base - 3, wide - 2, 3);
       }
       pen.font = `${arrow.moved ? "700" : "500"} 13px ${this.font}`;
-      const half = pen.measureText(arrow.name).width / 2;
+      const half = pen.measureText(arrow.name).width / 2, middle = Math.max(half, Math.min(x, this.width - half));
+      // In the first line in which no other name is in the way.
+      let line = 0;
+      while (ends.some(([at, left, right]) => at === line && middle - half < right + 3 && middle + half > left - 3)) line += 1;
+      ends.push([line, middle - half, middle + half]);
       pen.textAlign = "center";
-      pen.fillText(arrow.name, Math.max(half, Math.min(x, this.places * wide - half)), base + 24 + 15 * row);
+      pen.fillText(arrow.name, middle, base + 24 + 15 * line);
     }
   }
 }

@@ -65,7 +65,7 @@ def _moments(films: Sequence[Film], columns: int, height: int) -> Iterator[list[
 def _lines(film: Film, columns: int, height: int) -> Iterator[list[str]]:
     texts = {rule: line.text.strip() for line in film.listing.lines for rule in line.rules}
     for at, (scene, move) in enumerate(film.scenes()):
-        ending = f": {film.outcome if film.is_whole else 'cut'}" if at == len(film.moves) else ""
+        ending = f": {film.ending if film.is_whole else 'cut'}" if at == len(film.moves) else ""
         action = "start" if move is None else move.action
         rule = "" if move is None or move.rule is None else f"rule {move.rule + 1}: {texts.get(move.rule, '')}"
         call = "" if move is None or film.task.memory.saved is None else f"  ({move.function})"

@@ -1,7 +1,8 @@
 // The viewer: panels for one film or two in step, and the controls. Texts go into the page as texts, never as markup.
 
 const SPEEDS = [1, 2, 4, 8, 15, 30, 60, 120, 250, 500, 1000, 2500];
-const ROW = 22;
+const ROW = 22; // the height of a line of the steps
+const EDGE = 4; // what is left free above the first of them and below the last
 
 function make(tag, options = {}, children = []) {
   const element = document.createElement(tag);
@@ -40,6 +41,17 @@ function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+/** A number with three digits, in few letters. */
+function showNumber(number) {
+  return number !== 0 && Math.abs(number) < 0.001 ? number.toExponential(1) : number.toPrecision(3);
+}
+
+/** A text in which numbers of many digits have three. */
+const shortenNumbers = (text) => text.replace(/-?\d+\.\d{3,}/g, (number) => String(Number(Number(number).toPrecision(3))));
+
+/** A list that is broken between its values, not within them. */
+const breakable = (text) => text.replace(/[,:]/g, "$&\u200b");
+
 const isNarrow = () => window.matchMedia("(max-width: 760px)").matches;
 const plural = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 
@@ -68,9 +80,8 @@ class Panel {
       this.facts.set(name, value);
     };
     if (film.calls) ["function", "previous action"].forEach(fact);
-    const isIdle = (slot) => film.names[slot] === "score" && !film.steps.changes.some((c) => c.some((part, k) => k % 2 === 0 && part === slot));
-    this.values = film.values.filter((slot) => !isIdle(slot));
-    this.values.forEach((slot) => fact(film.names[slot]));
+    film.values.forEach((slot) => fact(film.names[slot]));
+    this.answeredAt = new Map(film.awaited.map((slot) => [slot, this.firstChange(slot)]));
     this.gauges = film.gauges.map((gauge) => this.buildGauge(gauge));
     const parts = [
       make("header", {}, [
@@ -95,6 +106,12 @@ class Panel {
       this.show(this.reel.at);
     });
     this.element = make("article", { class: "panel", "aria-label": film.agent }, [...parts, this.detail]);
+  }
+
+  /** After which step a slot first holds something new; the last one if it never does. */
+  firstChange(slot) {
+    const at = this.film.steps.changes.findIndex((change) => change.some((part, k) => k % 2 === 0 && part === slot));
+    return at < 0 ? this.reel.length : at + 1;
   }
 
   buildGauge(gauge) {
@@ -133,9 +150,12 @@ class Panel {
   }
 
   buildTrace() {
-    this.rows = new Map();
+    this.rows = [];
     this.space = make("div", { class: "space" });
-    this.space.style.height = `${(this.reel.length + 1) * ROW}px`;
+    const { film } = this;
+    const wide = film.steps.action.map((action) => film.texts[action].length);
+    this.wideAction = Math.min(18, wide.reduce((most, letters) => Math.max(most, letters), 5));
+    this.widest = wide.reduce((most, letters, at) => Math.max(most, 8 * Math.max(letters, this.wideAction) + 7 * this.changesOf(at + 1).length), 0);
     this.trace = make("div", { class: "trace", tabindex: "0", role: "group", "aria-label": "steps" }, [this.space]);
     this.trace.addEventListener("scroll", () => this.fillTrace());
     return make("div", { class: "steps" }, [make("h3", { text: "Steps" }), this.trace]);
@@ -145,17 +165,28 @@ class Panel {
   measure() {
     this.stage.readColours();
     this.stage.measure();
+    // Where a step does not fit on one line, what it changed stands on a second one.
+    const row = this.widest + 104 > (this.trace.clientWidth || 400) ? 2 * ROW - 4 : ROW;
+    if (row !== this.row) {
+      this.row = row;
+      this.rows.forEach((shown) => { shown.at = null; });
+      this.trace.classList.toggle("two-lines", row > ROW);
+      this.trace.style.setProperty("--action", `${this.wideAction}ch`);
+    }
     this.traceHeight = this.trace.clientHeight || 240;
+    // Scrolled to the end, too, a whole row stands at the top.
+    const tall = (this.reel.length + 1) * row + 2 * EDGE, hidden = tall - this.traceHeight;
+    this.space.style.height = `${hidden > 0 ? this.traceHeight + Math.ceil(hidden / row) * row : tall}px`;
     this.isLongListing = Boolean(this.listing) && this.listing.scrollHeight > this.listing.clientHeight;
   }
 
-  /** Show a moment. */
-  show(moment) {
+  /** Show a moment; while it plays, the picture is not told in words, which nobody could follow. */
+  show(moment, isPlaying = false) {
     const { reel, film } = this;
     reel.seek(moment);
     const isOver = reel.at === reel.length;
     setText(this.count, `step ${reel.at.toLocaleString("en")} of ${film.total.toLocaleString("en")}`);
-    setText(this.badge, isOver ? (reel.length < film.total ? "cut" : film.outcome) : "");
+    setText(this.badge, isOver ? (reel.length < film.total ? "cut" : film.ending) : "");
     this.badge.className = `badge ${isOver ? (film.outcome === "solved" ? "good" : "bad") : ""}`;
     setText(this.action, reel.told("action", "start"));
     if (film.calls) {
@@ -163,11 +194,14 @@ class Panel {
       setText(this.facts.get("previous action"), reel.told("previous") || "none");
       this.showStack();
     }
-    for (const slot of this.values) setText(this.facts.get(film.names[slot]), reel.text(slot));
+    for (const slot of film.values) {
+      const isOpen = reel.at < (this.answeredAt.get(slot) ?? 0);
+      setText(this.facts.get(film.names[slot]), isOpen ? "none yet" : reel.text(slot));
+    }
     this.gauges.forEach((gauge) => this.showGauge(gauge));
     this.showRule();
     this.showTrace();
-    this.canvas.setAttribute("aria-label", this.describe());
+    if (!isPlaying) this.canvas.setAttribute("aria-label", this.describe());
     this.element.dataset.step = reel.at;
     this.stage.draw();
   }
@@ -178,7 +212,7 @@ class Panel {
     gauge.fill.style.width = `${(100 * Math.max(0, level)) / full}%`;
     gauge.mark.style.left = `${(100 * Math.max(0, mark)) / full}%`;
     gauge.fill.className = level > mark ? "fill over" : "fill";
-    setText(gauge.text, `${level.toPrecision(3)} / ${mark.toPrecision(3)}`);
+    setText(gauge.text, `${showNumber(level)} / ${showNumber(mark)}`);
   }
 
   showStack() {
@@ -209,46 +243,51 @@ class Panel {
   }
 
   showTrace() {
-    const top = Math.max(0, this.reel.at * ROW - (this.traceHeight - ROW) / 2);
+    const above = Math.floor((this.traceHeight / this.row - 1) / 2);
+    const top = Math.max(0, this.reel.at - above) * this.row;
     this.trace.scrollTop = top;
     this.fillTrace(top);
   }
 
   /** Keep only the rows of the trace that can be seen. */
   fillTrace(top = this.trace.scrollTop) {
-    const last = Math.min(this.reel.length, Math.ceil((top + this.traceHeight) / ROW) + 2);
-    const first = Math.max(0, Math.min(Math.floor(top / ROW) - 2, last - Math.ceil(this.traceHeight / ROW) - 2));
-    for (const [at, row] of this.rows) {
-      if (at < first || at > last) {
-        row.remove();
-        this.rows.delete(at);
-      }
-    }
-    for (let at = first; at <= last; at += 1) {
-      let row = this.rows.get(at);
-      if (!row) {
-        row = this.buildStep(at);
-        row.style.top = `${at * ROW}px`;
-        this.rows.set(at, row);
-      }
-      row.classList.toggle("now", at === this.reel.at);
-      // In order, for those who hear the page.
-      this.space.append(row);
-    }
+    const seen = Math.ceil(this.traceHeight / this.row);
+    const last = Math.min(this.reel.length, Math.ceil(top / this.row) + seen + 2);
+    const first = Math.max(0, Math.min(Math.floor(top / this.row) - 2, last - seen - 2));
+    while (this.rows.length > last - first + 1) this.rows.pop().element.remove();
+    while (this.rows.length < last - first + 1) this.rows.push(this.buildRow());
+    this.rows.forEach((row, k) => this.fillRow(row, first + k));
   }
 
-  buildStep(at) {
-    const { film } = this;
-    if (at === 0) return make("div", { class: "step" }, [make("span", { class: "at", text: "0" }), make("code", { text: "start" })]);
-    const { action, changes } = film.steps, change = changes[at - 1], told = [];
+  /** A row of the trace, which holds one step after another: to make rows anew would cost more than to fill them. */
+  buildRow() {
+    const parts = [make("span", { class: "at" }), make("code"), make("span", { class: "changes" })];
+    const element = make("div", { class: "step" }, parts);
+    this.space.append(element);
+    return { element, parts, at: null };
+  }
+
+  fillRow(row, at) {
+    const { film } = this, [number, action, changes] = row.parts;
+    row.element.classList.toggle("now", at === this.reel.at);
+    if (row.at === at) return;
+    row.at = at;
+    row.element.style.top = `${EDGE + at * this.row}px`;
+    row.element.style.height = `${this.row}px`;
+    setText(number, String(at));
+    setText(action, at ? film.texts[film.steps.action[at - 1]] : "start");
+    const told = at ? this.changesOf(at) : "";
+    setText(changes, told);
+    changes.title = told;
+  }
+
+  /** What a step changed, in a line. */
+  changesOf(at) {
+    const { film } = this, change = film.steps.changes[at - 1], told = [];
     for (let k = 0; k < change.length && told.length < 6; k += 2) {
-      told.push(`${film.names[change[k]]} = ${film.texts[change[k + 1]]}`);
+      told.push(`${film.names[change[k]]} = ${shortenNumbers(film.texts[change[k + 1]])}`);
     }
-    return make("div", { class: "step" }, [
-      make("span", { class: "at", text: String(at) }),
-      make("code", { text: film.texts[action[at - 1]] }),
-      make("span", { class: "changes", text: told.join(", ") }),
-    ]);
+    return told.join(", ");
   }
 
   /** The picture in words. */
@@ -297,15 +336,27 @@ class Curves {
     this.colours = Object.fromEntries(
       ["agent-1", "agent-2", "faint"].map((name) => [name, style.getPropertyValue(`--surpass-${name}`).trim()]),
     );
+    this.drawLines();
   }
 
-  draw(moment) {
-    const { width, height } = this, pen = this.canvas.getContext("2d"), colour = (name) => this.colours[name];
-    pen.clearRect(0, 0, width, height);
-    const x = (at) => 4 + ((width - 8) * at) / this.length;
-    const y = (value) => height - 5 - ((height - 22) * (value - this.low)) / (this.high - this.low);
+  x(at) {
+    return 4 + ((this.width - 8) * at) / this.length;
+  }
+
+  y(value) {
+    return this.height - 5 - ((this.height - 22) * (value - this.low)) / (this.high - this.low);
+  }
+
+  /** Draw the curves themselves, once for all moments. */
+  drawLines() {
+    const { width } = this, x = (at) => this.x(at), y = (value) => this.y(value);
+    this.lines = make("canvas");
+    this.lines.width = Math.max(1, this.canvas.width);
+    this.lines.height = Math.max(1, this.canvas.height);
+    const pen = this.lines.getContext("2d"), ratio = window.devicePixelRatio || 1;
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     this.series.forEach((values, number) => {
-      pen.strokeStyle = colour(`agent-${number + 1}`);
+      pen.strokeStyle = this.colours[`agent-${number + 1}`];
       pen.lineWidth = 2;
       pen.setLineDash(number ? [6, 3] : []);
       pen.beginPath();
@@ -316,17 +367,25 @@ class Curves {
       }
       pen.lineTo(x(values.length - 1), y(values[values.length - 1]));
       pen.stroke();
-      const at = Math.min(moment, values.length - 1);
-      pen.fillStyle = pen.strokeStyle;
-      pen.beginPath();
-      pen.arc(x(at), y(values[at]), 4, 0, 7);
-      pen.fill();
     });
-    pen.setLineDash([]);
-    pen.fillStyle = colour("faint");
-    pen.fillRect(x(moment) - 0.5, 14, 1, height - 16);
+    pen.fillStyle = this.colours.faint;
     pen.font = `12px ${this.font}`;
     pen.fillText(this.title, 2, 11);
+  }
+
+  draw(moment) {
+    const { width, height } = this, pen = this.canvas.getContext("2d");
+    pen.clearRect(0, 0, width, height);
+    pen.drawImage(this.lines, 0, 0, width, height);
+    this.series.forEach((values, number) => {
+      const at = Math.min(moment, values.length - 1);
+      pen.fillStyle = this.colours[`agent-${number + 1}`];
+      pen.beginPath();
+      pen.arc(this.x(at), this.y(values[at]), 4, 0, 7);
+      pen.fill();
+    });
+    pen.fillStyle = this.colours.faint;
+    pen.fillRect(this.x(moment) - 0.5, 14, 1, height - 16);
   }
 }
 
@@ -387,7 +446,7 @@ class Viewer {
       this.status,
     ]);
     this.root.replaceChildren(
-      make("p", { class: "about", text: `${film.task}, size ${film.size}: ${film.instance}` }),
+      make("p", { class: "about", text: `${film.task}, size ${film.size}: ${breakable(film.instance)}` }),
       ...(this.panels.length > 1 ? [this.verdict] : []),
       make("div", { class: `panels panels-${this.panels.length}` }, this.panels.map((panel) => panel.element)),
       this.controls,
@@ -505,7 +564,7 @@ class Viewer {
   }
 
   show() {
-    this.panels.forEach((panel) => panel.show(this.moment));
+    this.panels.forEach((panel) => panel.show(this.moment, this.isPlaying));
     if (!this.curves.isFlat) this.curves.draw(this.moment);
     this.scrub.value = String(this.moment);
     this.scrub.setAttribute("aria-valuetext", `step ${this.moment} of ${this.length}`);

@@ -110,6 +110,7 @@ def film_data(film: Film) -> dict[str, Any]:
         "instance": _shorten(_LONG_NUMBER.sub(lambda found: f"{float(found[0]):.3g}", film.instance), LONGEST_INSTANCE),
         "size": plan.size,
         "outcome": film.outcome,
+        "ending": film.ending,
         "total": film.steps,
         "score": film.score,
         "measure": film.task.measure,
@@ -119,7 +120,8 @@ def film_data(film: Film) -> dict[str, Any]:
         "bars": bars,
         "names": list(plan.names),
         "positions": plan.positions,
-        "values": plan.values,
+        "values": [slot for slot in plan.values if slot not in film.idle],
+        "awaited": sorted(film.awaited),
         "level": plan.level,
         "bracket": plan.bracket,
         "gauges": [
