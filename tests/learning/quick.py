@@ -60,6 +60,13 @@ def table_learner(updates: int) -> AnyLearner:
     return new_learner(find_task("search"), "rl", settings={**small, **stages})
 
 
+def fork_learner(updates: int) -> AnyLearner:
+    """Return a learner by forks that makes one small update in a round, and then teaches a network."""
+    small = {"policy": "forks", "episodes": "32", "updates_per_round": "1", "checked": "5", "mending": "1"}
+    stages = {"stages": "2-4", "solved": "0", "updates": str(updates), "mending_updates": "1"}
+    return new_learner(find_task("search"), "rl+imitation", settings={**small, **stages})
+
+
 def improvement_learner(rounds: int) -> AnyLearner:
     """Return a learner that tries few edits in a round, and then teaches the program to a network."""
     small = {"sizes": "3,5", "large_sizes": "8", "generations": "2", "candidates": "8"}
@@ -72,6 +79,7 @@ LEARNERS: dict[str, Callable[[int], AnyLearner]] = {
     "rl": gradient_learner,
     "rl+imitation": partial(gradient_learner, task="search", method="rl+imitation"),
     "rl of a table": table_learner,
+    "rl by forks": fork_learner,
     "improvement": improvement_learner,
 }
 """A quick learner by each method, given how many rounds it takes at least."""

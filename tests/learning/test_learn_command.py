@@ -328,7 +328,7 @@ def test_a_run_goes_on_by_its_folder_alone(run_folder: Path, surpass) -> None:  
 
 def test_settings_are_listed_with_their_values(surpass) -> None:  # type: ignore[no-untyped-def]
     words = ("learn", "search", "--method", "rl+imitation", "--teacher", "teacher:bracket_search")
-    code, shown, _ = surpass(*words, "--set", "updates=7", "--settings")
+    code, shown, _ = surpass(*words, "--set", "policy=network", "--set", "updates=7", "--settings")
     assert code == 0
     lines = shown.splitlines()
     assert {"teacher = bracket_search", "updates = 7", "unroll = 50"} <= set(lines)
