@@ -82,7 +82,11 @@ def _debug(task: str | None) -> None:
                         + (f"   [{numbers}]" * bool(held))
                     )
             raise
-        print(f"{one.name}: nothing went wrong on {tried} instances, as plain Python with every index checked")
+        for doubt in tried.doubts:
+            print(doubt)
+        print(
+            f"{one.name}: nothing went wrong on {tried.instances} instances, as plain Python with every index checked"
+        )
 
 
 def _as_json(task: Task) -> dict[str, Any]:

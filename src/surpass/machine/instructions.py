@@ -55,6 +55,12 @@ class Operand:
         """How many network inputs encode this operand: one for a binary, one per value for an integer."""
         return 1 if self.kind == "binary" else len(self.values)
 
+    @property
+    def listing(self) -> str:
+        """What it may be, in words, such as `1, 2 or 3`."""
+        *others, last = map(_show_operand, self.values) if self.values else ["any position"]
+        return f"{', '.join(others)} or {last}" if others else last
+
 
 def binary(name: str, values: tuple[Hashable, Hashable]) -> Operand:
     """Return an operand with two values, encoded as one bit (1 for the second)."""
