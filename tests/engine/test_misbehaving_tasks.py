@@ -641,6 +641,21 @@ FUNCTIONS = {
     "a teacher of nothing": Edit(
         "@surpass.teacher(MOUNTAIN)", "@surpass.teacher(None)", "the task of a teacher is None; it must be"
     ),
+    "a task without a find_wrong": Edit(
+        "        find_wrong=find_wrong,\n",
+        "",
+        r"^surpass.Task needs find_wrong, which is left out \(mountain.py, line \d+\)$",
+    ),
+    "a field with a typo": Edit(
+        "        find_wrong=find_wrong,\n",
+        "        find_worng=find_wrong,\n",
+        r"^surpass.Task (needs find_wrong|has no find_worng, perhaps find_wrong; it has: name, .*) .*line \d+\)$",
+    ),
+    "a name with a typo": Edit(
+        "    state.reals[SCORE] = 1.0\n    return SOLVED\n",
+        "    state.reals[SCORE] = 1.0\n    return SOVLED\n",
+        r"instruction Stop: 'stop' names SOVLED, which is not defined, perhaps SOLVED \(mountain.py, line 107\)$",
+    ),
     "a file that fails": Edit(
         "TABLE = (1, 2, 4)\n",
         "TABLE = 1 // 0\n",
