@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surpass.agents import AgentLike, Progress, TaskLike, as_agent, as_task
+from surpass.agents import AgentLike, Progress, TaskLike, as_agent, as_task, task_of_run
 from surpass.agents.remembered import write_origin
 from surpass.checks.certificate import Certificate
 from surpass.checks.check import check as check_agent
@@ -32,7 +32,7 @@ from surpass.programs.extract import extract
 from surpass.programs.program import Program
 from surpass.programs.usage import Usage, measure_use
 from surpass.reading import COUNT, MINUTES, SIZE, as_path, check_range
-from surpass.tasks.task import Limit, Request, Task
+from surpass.tasks.task import Limit, Request
 from surpass.workers.runner import Runner, open_runner
 
 if TYPE_CHECKING:
@@ -313,8 +313,11 @@ def new_learner(
     chosen = {key: setting_text(value) for key, value in (settings or {}).items()}
     if recipe is not None:
         variant = only_run(str(recipe), seed)
-        task = variant.recipe.task if task is None else as_task(task)
-        if isinstance(task, Task) and task.name != variant.recipe.task:
+        named, run = variant.recipe.task, _run_of(recipe)
+        if task is None and run is not None:
+            task = task_of_run(named, run, give="surpass learn")
+        task = as_task(named if task is None else task)
+        if task.name != variant.recipe.task:
             raise SettingError(f"recipe {recipe} is for {variant.recipe.task}, not for {task.name}")
         if method is None:
             method, name = variant.recipe.method, name or variant.recipe.teacher or None
@@ -322,6 +325,15 @@ def new_learner(
     if task is None:
         raise SettingError("no task is given; name one, such as search, or a recipe")
     return methods.new_learner(as_task(task), method or "imitation", teacher=name, seed=seed or 0, settings=chosen)
+
+
+def _run_of(recipe: str | Path) -> Path | None:
+    """Return the folder of the run that a recipe comes from, if it comes from one."""
+    if str(recipe).startswith("zoo:"):
+        return None
+    path = as_path(recipe)
+    folder = path.parent if path.name == "recipe.json" else path
+    return folder if folder.is_dir() else None
 
 
 def learn(

@@ -19,6 +19,7 @@ SurpassError
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 ADVICE = (
     "Try smaller sizes first, more updates, a larger step limit, or a teacher to begin with (--method rl+imitation); "
@@ -50,10 +51,17 @@ class ExportError(SurpassError):
 class UnknownNameError(SurpassError):
     """A name that is not in a registry; the message lists the known ones."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str], why: str = "") -> None:
+        """Name what is not known and what is; `why` is put between them."""
         self.kind, self.name = kind, name
         listing, shown = ", ".join(known) or "none", repr(name)
-        super().__init__(f"unknown {kind} {shown if len(shown) < 80 else shown[:77] + '...'}; known: {listing}")
+        super().__init__(f"unknown {kind} {shown if len(shown) < 80 else shown[:77] + '...'}{why}; known: {listing}")
+
+
+def perhaps(name: str, known: Iterable[str]) -> str:
+    """Return the known names that are near to one, in words with a comma before; nothing if none is."""
+    near = get_close_matches(name[:100], list(known), 3)
+    return f", perhaps {' or '.join(near)}" if near else ""
 
 
 class InstanceError(SurpassError):

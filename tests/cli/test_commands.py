@@ -61,6 +61,14 @@ def test_tasks_shows_the_search_space():
     assert len(json.loads(call("tasks", "--json", "-").stdout)) == 5
 
 
+def test_tasks_shows_what_operands_may_be_and_teachers_without_a_summary(tmp_path):
+    assert "MoveVar(i, direction)   i: 1, 2, 3, 4; direction: -1, +1\n" in call("tasks", "sort-quick").stdout
+    docstring = '    """Walk to the end and keep each value that is smaller than the kept one."""\n'
+    assert docstring in EXAMPLE.read_text()
+    (tmp_path / "mute.py").write_text(EXAMPLE.read_text().replace(docstring, ""))
+    assert call("tasks", tmp_path / "mute.py").stdout.endswith("teachers\n  teacher:scan\n")
+
+
 def test_a_users_file_brings_its_own_task_and_teacher():
     shown = call("evaluate", "teacher:scan", "--task", EXAMPLE, "--sizes", "1,10", "--json", "-")
     assert [row["solved"] for row in json.loads(shown.stdout)["rows"]] == [1.0, 1.0]

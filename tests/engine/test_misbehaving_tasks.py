@@ -641,6 +641,21 @@ FUNCTIONS = {
     "a teacher of nothing": Edit(
         "@surpass.teacher(MOUNTAIN)", "@surpass.teacher(None)", "the task of a teacher is None; it must be"
     ),
+    "a task without a find_wrong": Edit(
+        "        find_wrong=find_wrong,\n",
+        "",
+        r"^surpass.Task needs find_wrong, which is left out \(mountain.py, line \d+\)$",
+    ),
+    "a field with a typo": Edit(
+        "        find_wrong=find_wrong,\n",
+        "        find_worng=find_wrong,\n",
+        r"^surpass.Task (needs find_wrong|has no find_worng, perhaps find_wrong; it has: name, .*) .*line \d+\)$",
+    ),
+    "a name with a typo": Edit(
+        "    state.reals[SCORE] = 1.0\n    return SOLVED\n",
+        "    state.reals[SCORE] = 1.0\n    return SOVLED\n",
+        r"instruction Stop: 'stop' names SOVLED, which is not defined, perhaps SOLVED \(mountain.py, line 107\)$",
+    ),
     "a file that fails": Edit(
         "TABLE = (1, 2, 4)\n",
         "TABLE = 1 // 0\n",
@@ -657,6 +672,44 @@ FUNCTIONS = {
     ),
 }
 
+CLIMB = 'return do.Move(1, +1) if see("A[i] <= A[i+1]") else do.Stop()'
+NEVER = 'if see("zone = last") and see("A[i] < A[i+1]"):\n'
+TEACHERS = {
+    "a condition with a typo": Edit(
+        'see("A[i] <= A[i+1]")',
+        'see("A[i] <= A[i+l]")',
+        r"teacher:climb of task 'mountain': unknown condition 'A\[i\] <= A\[i\+l\]', perhaps A\[i\] <= A\[i\+1\]"
+        r".*; known: .* \(mountain.py, line 204\)",
+    ),
+    "an instruction with a typo": Edit(
+        "else do.Stop()",
+        "else do.Stopp()",
+        r"unknown instruction 'Stopp', perhaps Stop; known: .* \(mountain.py, line 204\)",
+    ),
+    "an operand too few": Edit(
+        "do.Move(1, +1)",
+        "do.Move(1)",
+        r"unknown action 'Move\(1\)': 1 operand missing, by \(-1 or \+1\); known: Move\(v, by\), .*line 204\)",
+    ),
+    "an operand too many": Edit("do.Move(1, +1)", "do.Move(1, +1, 2)", "Move takes 2 operands, and 3 are given"),
+    "an operand out of range": Edit("do.Move(1, +1)", "do.Move(1, 2)", r"'Move\(1, 2\)': by must be -1 or \+1; known"),
+    "a register for an operand": Edit(
+        "do.Move(1, +1)", "do.Move(R.i, +1)", r"v must be 1 or 2, and register 5 is written 1; known"
+    ),
+    "an action without brackets": Edit(
+        "else do.Stop()",
+        "else do.Stop",
+        r"climb of task 'mountain' returns do.Stop without brackets; it must .* \(mountain.py, line 201\)",
+    ),
+    "a text": Edit("else do.Stop()", 'else "Stop"', r"returns 'Stop'; it must return an action, such as do.Move"),
+    "a mistake where it never comes": Edit(
+        CLIMB, f"{NEVER}        return do.Move(1)\n    {CLIMB}", r"1 operand missing, .* \(mountain.py, line 205\)"
+    ),
+    "a teacher that raises": Edit(
+        "else do.Stop()", "else 1 // 0", r"climb of task 'mountain' raises ZeroDivisionError: .*line 204\)"
+    ),
+}
+
 GROUPS = {
     "index": INDEX,
     "calls": CALLS,
@@ -666,6 +719,7 @@ GROUPS = {
     "shapes": SHAPES,
     "fields": FIELDS,
     "functions": FUNCTIONS,
+    "teachers": TEACHERS,
 }
 CASES = {f"{group}: {case}": edit for group, edits in GROUPS.items() for case, edit in edits.items()}
 
@@ -728,6 +782,32 @@ def test_a_command_ends_with_the_sentence_and_nothing_else(case: str, tmp_path: 
     *before, sentence = ran.stderr.splitlines()
     check_sentence(sentence, CASES[case])
     assert all("trying the kernels" in line for line in before)
+
+
+def test_a_teacher_without_an_action_where_it_comes_to_is_pointed_out_each_time(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = write(tmp_path, Edit(" else do.Stop()", " else None", ""))
+    for _ in range(2):
+        try:
+            as_task(path)
+        finally:
+            forget_task_file(path)
+    first, second = (message for message in caplog.messages if "teacher" in message)
+    assert first == second
+    said = r"teacher:climb .* returns no action on an instance of size \d.*, for .* \(mountain.py, line 201"
+    assert re.match(said, first)
+
+
+def test_a_teacher_without_an_action_where_it_never_comes_is_right(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = write(tmp_path, Edit(CLIMB, f"{NEVER}        return None\n    {CLIMB}", ""))
+    try:
+        as_task(path)
+    finally:
+        forget_task_file(path)
+    assert not any("teacher" in message for message in caplog.messages)
 
 
 def test_a_right_file_is_tried_once_and_again_when_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from surpass.agents import find_agent
 from surpass.agents.zoo import residents
 from surpass.cli.main import main
 from surpass.errors import UnknownNameError
-from surpass.evaluation.layout import as_markdown, as_text
+from surpass.evaluation.layout import NOTE, as_markdown, as_text
 from surpass.evaluation.reproduce import (
     NAMES,
     CellEffort,
@@ -94,6 +95,12 @@ def test_the_rows_of_the_paper_show_agents_by_gradients_and_improvement_has_its_
     assert improved
     assert all(row.label.startswith("improvement (ours)") and row.paper_row is None for row in improved)
     assert not [row for row in rows if row not in improved and "improvement" in row.label]
+
+
+def test_the_note_explains_every_verdict() -> None:
+    judged = ("agrees", "differs", "better", "worse", "even", "filled", "no agent")
+    assert all(re.search(rf"\b{verdict}\b[^.]*:", NOTE) for verdict in judged)
+    assert "agrees: by no more than 3;" in NOTE
 
 
 def test_savings_are_counted_from_a_teacher_of_the_same_table() -> None:

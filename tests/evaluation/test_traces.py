@@ -1,14 +1,18 @@
+import dataclasses
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from surpass.agents import find_agent
 from surpass.agents.teachers import known_teachers
+from surpass.checks.check import check
 from surpass.engine.record import record, replay
 from surpass.engine.run import run
 from surpass.errors import TraceError
 from surpass.machine.trace import read_trace, write_trace
 from surpass.tasks.registry import PAPER_TASKS
+from surpass.tasks.sort_bubble import SORT_BUBBLE
 from surpass.tasks.task import Request
 from surpass.tasks.teacher import Teacher
 
@@ -43,6 +47,19 @@ def test_a_trace_reads_back_replays_and_has_as_many_steps_as_a_run(teacher):
     assert read_trace(write_trace(trace)) == trace
     replay(teacher.task, trace)
     assert len(trace.steps) == run(teacher, instances).steps[0]
+
+
+def test_what_find_wrong_calls_wrong_is_no_solution_in_a_trace():
+    task = dataclasses.replace(SORT_BUBBLE, find_wrong=lambda before, *after: np.ones(before.count, bool))
+    sorting = Teacher("teacher:sorting", task, find_agent("teacher:bubble_sort").choose, "")
+    trace = record(sorting, "2,1")
+    assert (trace.outcome, len(trace.steps)) == ("wrong answer", run(sorting, task.parse_instance("2,1")[0]).steps[0])
+    replay(task, trace)
+    with pytest.raises(TraceError, match="ends with 'wrong answer', but its steps lead to 'solved'"):
+        replay(SORT_BUBBLE, trace)
+    found = check(sorting, up_to=2, sizes=[5]).counter_example
+    assert found.why == "the task's kernel calls it solved, but the final state is wrong"
+    assert found.trace.outcome == "wrong answer"
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ MISTAKES = {
     ),
     "half a width": ("Memory(registers=R)", "Memory(registers=R, item_width=lambda size: size / 2)", EVALUATE),
     "an unknown condition": ('see("A[v1] < A[v2]")', 'see("A[v1] < A[v3]")', EVALUATE),
+    "a register for an operand": ("do.Answer(2)", "do.Answer(R.v2)", EVALUATE),
     "a wrong teacher": ('see("A[v1] < A[v2]")', 'see("A[v1] < A[v2]") and not see("v1 is last")', CHECK),
 }
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -18,6 +21,8 @@ from surpass.tasks.enumeration import weak_orders
 from surpass.tasks.lists import from_lists
 from surpass.tasks.sort_bubble import SORT_BUBBLE
 from surpass.tasks.task import Request
+from surpass.tasks.teacher import Teacher
+from surpass.tasks.user_file import load_task_file
 from tests.programs.extracted import Scripted, extraction_of, is_agent, program_of, table_of
 
 TEACHERS = (
@@ -51,6 +56,23 @@ def test_programs_of_sorting_teachers_sort_every_small_list():
         for size in range(7):
             for lists in weak_orders(size):
                 assert run(program, from_lists(lists)).solved.all()
+
+
+def test_extraction_ends_with_the_last_observation_and_asks_nobody_whether_answers_are_right(monkeypatch):
+    asked = []
+    (task,) = load_task_file(Path(__file__).parents[2] / "examples" / "minimum.py")
+    judging = dataclasses.replace(task, find_wrong=lambda *given: asked.append(1) or task.find_wrong(*given))
+    scanning = Teacher("teacher:scanning", judging, find_teacher("scan").choose, "")
+    quick = extract(scanning)
+    assert quick.evidence.instances < 100
+    monkeypatch.setattr(Collector, "is_complete", False)
+    patient = extract(scanning)
+    assert patient.evidence.instances > 100_000
+    assert quick.program.functions == patient.program.functions
+    assert [part.tolist() for part in quick.table.entries()] == [part.tolist() for part in patient.table.entries()]
+    assert not asked
+    assert run(scanning, judging.draw(Request(size=3, count=2))).solved.all()
+    assert asked
 
 
 def test_insertion_sort_comes_out_as_a_few_rules():

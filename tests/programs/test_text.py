@@ -117,6 +117,8 @@ def test_a_rule_that_can_never_fire_is_no_error():
         (SORT + "@99 in {1}: MoveVar(1, +1)\n", 2, "unknown condition"),
         (SORT + "@1 in {}: MoveVar(1, +1)\n", 2, "unknown condition"),
         (SORT + "v1 = v2: @999\n", 2, "unknown action"),
+        (SORT + "v1 = v2: MoveVar(1)\n", 2, "unknown action 'MoveVar(1)': 1 operand missing, "),
+        (SORT + "v1 = v2: MoveVar(9, 1)\n", 2, "unknown action 'MoveVar(9, 1)': i must be 1, 2, 3 or 4; known: Swap"),
         (SORT + "v1 = v2: Move\0Var\n", 2, "unknown action 'Move\\x00Var'"),
         (QUICK + "main, at the start:\n", 2, "no rules under this heading"),
         (QUICK + "main, at the start:\nfunction 1, at the start:\n  else: Return(1)\n", 2, "no rules under"),

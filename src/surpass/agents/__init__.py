@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from weakref import WeakSet
 
-from surpass.agents.remembered import compare_origin, origin_hint, recall_task, remember_task
+from surpass.agents.remembered import compare_origin, origin_hint, recall_task, recall_teacher, remember_task
 from surpass.agents.teachers import find_teacher, known_teachers
 from surpass.engine.run import AnyAgent
 from surpass.engine.trial import try_kernels
@@ -52,13 +52,39 @@ def as_task(task: TaskLike) -> Task:
     return tasks[0]
 
 
-def _known_or_recalled(name: str) -> Task:
+def task_of_run(name: str, folder: Path, give: str = "--task") -> Task:
+    """Return the task that something in the folder of a run names; one of the user's own is recalled.
+
+    If its file is not the one that the run was learned with, that is said; `give` says how to name a file.
+    """
+    try:
+        task = _known_or_recalled(name, folder)
+    except UnknownNameError as error:
+        raise SettingError(f"{error}{origin_hint(folder, give)}") from None
+    compare_origin(folder, task)
+    return task
+
+
+def _known_or_recalled(name: str, folder: Path | None = None) -> Task:
     """Return the task of a name; one of the user's own is loaded from the file that the user named last for it."""
     with suppress(UnknownNameError):
         return find_task(name)
-    for task in recall_task(name):
+    for task in recall_task(name, folder):
         try_kernels(task)
     return find_task(name)
+
+
+def _known_or_recalled_teacher(name: str) -> AnyAgent:
+    """Return the teacher of a name; one of the user's own is loaded from the file that the user named last with it."""
+    with suppress(UnknownNameError):
+        return find_teacher(name)
+    for task in recall_teacher(name):
+        try_kernels(task)
+    try:
+        return find_teacher(name)
+    except UnknownNameError as error:
+        hint = "for a teacher of your own, give the file of its task with --task FILE.py"
+        raise SettingError(f"{error}; {hint}") from None
 
 
 def _point_out_obstacles(task: Task) -> None:
@@ -102,7 +128,7 @@ def find_agent(text: str) -> AnyAgent:
     """Return the agent that a text names: `teacher:NAME`, `zoo:NAME`, a run's folder, a checkpoint, a program file."""
     kind, colon, name = text.partition(":")
     if colon and kind == "teacher":
-        return find_teacher(name)
+        return _known_or_recalled_teacher(name)
     if colon and kind == "zoo":
         from surpass.agents.zoo import load_resident
 
@@ -115,7 +141,8 @@ def find_agent(text: str) -> AnyAgent:
     if text.endswith(".safetensors"):
         from surpass.agents.networks.files import load_agent
 
-        return load_agent(as_path(text).with_suffix(""), text)[0]
+        stem = as_path(text).with_suffix("")
+        return load_agent(stem, text, _task_of_bundle(stem))[0]
     if (path := as_path(text)).exists() or text.endswith(".json"):
         return _find_saved(path, text)
     names = ", ".join(t.name for t in known_teachers())
@@ -130,22 +157,25 @@ def _recall_task_of_rules(path: Path) -> None:
     with suppress(OSError, UnicodeDecodeError, UnknownNameError):
         for line in path.read_text().splitlines():
             if line.startswith("task "):
-                _known_or_recalled(line.partition(" ")[2].partition("#")[0].strip())
+                _known_or_recalled(line.partition(" ")[2].partition("#")[0].strip(), path.parent)
                 return
 
 
 def _find_saved(path: Path, text: str) -> AnyAgent:
     """Return a saved agent; if its task is one of the user's own that is not loaded, the task is recalled."""
-    from surpass.agents.saved import load_saved, read_about
+    from surpass.agents.saved import load_saved
 
     stem = _bundle_of(path)
-    folder = stem.parent.parent if stem.parent.name == "checkpoints" else stem.parent
-    try:
-        task = _known_or_recalled(read_about(stem)["task"])
-    except UnknownNameError as error:
-        raise SettingError(f"{error}{origin_hint(folder)}") from None
-    compare_origin(folder, task)
+    _task_of_bundle(stem)
     return load_saved(stem, text)
+
+
+def _task_of_bundle(stem: Path) -> Task:
+    """Return the task of a saved agent, which may lie in the folder of a run."""
+    from surpass.agents.saved import read_about
+
+    folder = stem.parent.parent if stem.parent.name == "checkpoints" else stem.parent
+    return task_of_run(read_about(stem)["task"], folder)
 
 
 def _bundle_of(path: Path) -> Path:

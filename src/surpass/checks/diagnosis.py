@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from surpass.checks.certificate import CounterExample
-from surpass.engine.record import Episode, record
+from surpass.engine.record import Episode, execute, record
 from surpass.engine.run import AnyAgent, Results
 from surpass.machine.calls import stack_limit
 from surpass.machine.state import Outcome
@@ -89,16 +89,20 @@ def _explain(task: Task, instance: Instances, outcome: Outcome, trace: Trace | N
     if outcome == Outcome.NO_ACTION:
         seen = f": {_describe_last(task, trace)}" if trace else ""
         return f"it has no action for an observation{seen}"
-    if trace and trace.outcome == Outcome.SOLVED.reason:
+    if trace and _replayed(task, trace).outcome == Outcome.SOLVED:
         return "the task's kernel calls it solved, but the final state is wrong"
     return "the answer is wrong"
 
 
 def _describe_last(task: Task, trace: Trace) -> str:
     """Return the observation after the last step of a trace, in words."""
+    return task.interface.describe(_replayed(task, trace).observe())
+
+
+def _replayed(task: Task, trace: Trace) -> Episode:
+    """Return the episode of a trace as it stands after the last step."""
     start, labels = task.parse_instance(trace.instance)
     episode = Episode(task, start, trace.limit, labels)
     for step in trace.steps:
-        action = task.interface.parse_action(step.action)
-        episode.step(action, task.interface.action_rows[action])
-    return task.interface.describe(episode.observe())
+        execute(episode, step.action)
+    return episode

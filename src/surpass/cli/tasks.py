@@ -10,8 +10,11 @@ from surpass.cli.options import Json, OutputFile
 from surpass.printing import text_table, wrap
 
 if TYPE_CHECKING:
+    from surpass.machine.instructions import Operand
     from surpass.tasks.task import Task
 
+MOST_VALUES = 8
+"""How many values of an operand are listed."""
 EFFORT = 10
 """How many times longer than at loading the kernels are tried with --debug."""
 
@@ -82,7 +85,11 @@ def _debug(task: str | None) -> None:
                         + (f"   [{numbers}]" * bool(held))
                     )
             raise
-        print(f"{one.name}: nothing went wrong on {tried} instances, as plain Python with every index checked")
+        for doubt in tried.doubts:
+            print(doubt)
+        print(
+            f"{one.name}: nothing went wrong on {tried.instances} instances, as plain Python with every index checked"
+        )
 
 
 def _as_json(task: Task) -> dict[str, Any]:
@@ -146,7 +153,9 @@ def _print_task(task: Task) -> None:
             print(wrap(f"{' | '.join(conditions)}{more}", "      ", first="  "))
     print("\nIt does:")
     for instruction in interface.instructions:
-        print(wrap(f"{instruction.name}({', '.join(o.name for o in instruction.operands)})", "      ", first="  "))
+        signature = f"{instruction.name}({', '.join(o.name for o in instruction.operands)})"
+        ranges = "; ".join(f"{operand.name}: {_show_values(operand)}" for operand in instruction.operands)
+        print(wrap(f"{signature}   {ranges}".rstrip(), "      ", first="  "))
     smallest, largest = task.training_sizes
     facts = {
         "sizes": f"{', '.join(map(str, task.sizes))}; to learn on: {smallest} to {largest}",
@@ -167,4 +176,13 @@ def _print_task(task: Task) -> None:
             print(wrap(said, " " * 11, first=name.ljust(11)))
     print("teachers")
     for teacher in known_teachers(task):
-        print(wrap(f"{teacher.name}: {teacher.summary}", "      ", first="  "))
+        summary = f": {teacher.summary}" if teacher.summary else ""
+        print(wrap(f"{teacher.name}{summary}", "      ", first="  "))
+
+
+def _show_values(operand: Operand) -> str:
+    """Return what an operand may be, as a list of its first values."""
+    from surpass.machine.instructions import show_operand
+
+    more = f", ... ({len(operand.values)} in all)" if len(operand.values) > MOST_VALUES else ""
+    return ", ".join(map(show_operand, operand.values[:MOST_VALUES])) + more if operand.values else "any position"

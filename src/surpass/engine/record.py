@@ -34,6 +34,7 @@ class Episode:
         self.labels = labels
         self._kernels = specialise(task)
         self._limits = np.array([limit])
+        self._start = instance
         self._size = int(instance.sizes[0])
         self._batch = allocate(task, 1, self._size)
         self._kernels.reset(self._batch, *map(np.ascontiguousarray, instance), np.arange(1))
@@ -42,6 +43,14 @@ class Episode:
     def outcome(self) -> Outcome:
         """How the episode stands."""
         return Outcome(int(self._batch.outcomes[0]))
+
+    @property
+    def judged(self) -> Outcome:
+        """How the episode stands, once the task's `find_wrong` has looked at what the kernels call solved."""
+        batch, task = self._batch, self.task
+        if self.outcome != Outcome.SOLVED or not task.judge(self._start, batch.registers, batch.items, batch.reals)[0]:
+            return self.outcome
+        return Outcome.WRONG_ANSWER
 
     @property
     def batch(self) -> Batch:
@@ -171,7 +180,7 @@ def record(
         goes_on = look is None or look(episode, steps[-1])
         if progress:
             progress(len(steps))
-    return Trace(task.name, agent.name, instance, most, tuple(steps), episode.outcome.reason)
+    return Trace(task.name, agent.name, instance, most, tuple(steps), episode.judged.reason)
 
 
 def replay(task: Task, trace: Trace) -> None:
@@ -191,7 +200,7 @@ def replay(task: Task, trace: Trace) -> None:
         if changes != step.changes:
             shown = ", ".join(map(str, changes)) or "nothing"
             raise TraceError(f"step {number}, {step.action}, changes something else than it says: {shown}")
-    reason = episode.outcome.reason
+    reason = episode.judged.reason
     # The agent, not the machine, ends a run for want of an action or in a loop.
     if reason != trace.outcome and not (reason == "running" and trace.outcome in ("no action", "loop", "stack limit")):
         raise TraceError(f"the trace ends with {trace.outcome!r}, but its steps lead to {reason!r}")

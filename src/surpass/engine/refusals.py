@@ -5,6 +5,7 @@ The compiler's own words about a whole loop would not say which declaration is w
 
 from __future__ import annotations
 
+import builtins
 import dis
 import inspect
 import itertools
@@ -17,11 +18,11 @@ import numba
 from numba import types
 from numba.core.errors import NumbaError
 
-from surpass.errors import DeclarationError
+from surpass.errors import DeclarationError, perhaps
 from surpass.machine.features import Comparison, Feature, Value
 from surpass.machine.instructions import Instruction
 from surpass.machine.state import State
-from surpass.tasks.blame import place_of_function
+from surpass.tasks.blame import place_of_function, show_place
 from surpass.tasks.task import Task
 
 _I1 = numba.int64[::1]
@@ -112,6 +113,7 @@ def check_shapes(task: Task) -> None:
         reached: set[Any] = set()
         way = _find_way_back(_function(declared.kernel), (), reached)
         for one in reached:
+            _check_names(declared, one)
             if "print" in one.__code__.co_names and "print" not in one.__globals__:
                 place = f"{Path(one.__code__.co_filename).name}, line {one.__code__.co_firstlineno}"
                 raise DeclarationError(
@@ -155,6 +157,19 @@ def _check_parameters(declared: Declared) -> None:
         given = "the state" + (f" and {declared.arguments} more" if declared.arguments else " alone")
         takes = ", ".join(inspect.signature(function).parameters)
         raise DeclarationError(f"{declared.whose} takes ({takes}) but is given {given}{declared.place}") from None
+
+
+def _check_names(declared: Declared, function: Any) -> None:
+    """Raise `DeclarationError` about a name in a kernel that stands for nothing, with its line."""
+    line = function.__code__.co_firstlineno
+    for step in dis.get_instructions(function):
+        line = (step.positions.lineno if step.positions else None) or line
+        if step.opname != "LOAD_GLOBAL" or step.argval in function.__globals__ or hasattr(builtins, step.argval):
+            continue
+        near = perhaps(step.argval, [name for name in function.__globals__ if not name.startswith("_")])
+        whose = f"task {declared.task!r}, {declared.of}: {function.__name__!r}"
+        place = show_place(function.__code__, line)[1]
+        raise DeclarationError(f"{whose} names {step.argval}, which is not defined{near} ({place})")
 
 
 def _function(kernel: Any) -> Callable[..., Any]:

@@ -2,15 +2,16 @@
 
 Actions are chosen at random, those that were tried least where they were seen come first, and some are repeated many
 times, which leads to the ends of a list. An action that ends the episode is taken back, so that a walk goes on.
+Teachers are followed on the same instances, and asked about every observation if there are few, else about those met.
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,12 +23,13 @@ from surpass.machine.calls import FRAME
 from surpass.machine.dispatch import compare
 from surpass.machine.features import SIGNS, Comparison, CurrentFunction, Feature, PreviousAction
 from surpass.machine.instructions import Instruction
-from surpass.machine.interface import NO_ACTION
+from surpass.machine.interface import NO_ACTION, Interface
 from surpass.machine.state import FUNCTION, LOCALS, PREVIOUS, RUNNING, SIZE, SOLVED, WRONG
-from surpass.tasks.blame import blaming, place_of
+from surpass.printing import cut
+from surpass.tasks.blame import blaming, place_of, place_of_function
 from surpass.tasks.enumeration import enumeration_of
 from surpass.tasks.task import Instances, Limit, Request, Task, join_instances
-from surpass.tasks.teacher import declared_teachers
+from surpass.tasks.teacher import Teacher, declared_teachers
 
 CALL_SECONDS = 2.0
 """Seconds of work after which a call of a kernel is taken to be endless."""
@@ -47,13 +49,28 @@ FRAMES = 512
 """How many calls there is room for, more than a walk can open."""
 JUDGED = 40
 """How many ends of a size `find_wrong` is shown."""
+TEACHER_SECONDS = 0.3
+"""Seconds of work after which a teacher is neither followed nor asked any more."""
+ASKED = 4096
+"""Up to how many observations a teacher is asked about all of them."""
+AT_ONCE = 64
+"""How many observations a teacher is asked about at once."""
 
 
-def rehearse(task: Task, effort: int = 1) -> int:
-    """Raise `DeclarationError` about the first thing that goes wrong when a task's kernels are tried.
+class Rehearsal(NamedTuple):
+    """What came of a trial in which nothing went wrong."""
 
-    With more `effort`, walks are as many times longer and also on larger instances. Return how many instances there
-    were.
+    instances: int
+    """On how many instances."""
+    doubts: tuple[str, ...]
+    """What is allowed but hardly meant, in sentences."""
+
+
+def rehearse(task: Task, effort: int = 1) -> Rehearsal:
+    """Raise `SurpassError` about the first thing that goes wrong when a task's kernels and teachers are tried.
+
+    With more `effort`, walks are as many times longer and also on larger instances. Return what there is to say if
+    nothing goes wrong.
     """
     interpret_kernels()
     ends: dict[int, list[_End]] = {}
@@ -67,11 +84,14 @@ def rehearse(task: Task, effort: int = 1) -> int:
         walker.walk(instance)
         if time.process_time() > effort * SECONDS + walker.began:
             break
-    for instance in instances[:: max(1, len(instances) // 8)]:
-        walker.follow_teachers(instance)
+    # First a few of all sizes: the time may be too short for all.
+    few = slice(None, None, max(1, len(instances) // 8))
+    ordered = [*instances[few], *instances]
+    known = declared_teachers().values() if not task.interface.is_full_view else ()
+    doubts = [walker.try_teacher(one, ordered, effort * TEACHER_SECONDS) for one in known if one.task is task]
     walker.raise_strange()
     _judge(task, ends)
-    return len(instances)
+    return Rehearsal(len(instances), tuple(filter(None, doubts)))
 
 
 # Instances
@@ -216,11 +236,16 @@ class _Walker:
             if smallest <= size <= largest or self.sizes <= self.strange.keys():
                 raise error
 
-    def see(self) -> tuple[int, ...]:
-        """Return the value numbers of the features."""
+    @property
+    def where(self) -> str:
+        """Where an episode has come to, in words."""
         steps = "1 step," if self.taken == 1 else f"{self.taken} steps, the last"
         after = f" after {steps} {self.last}" if self.last else ""
-        where = f"on an instance of size {self.size}{after}"
+        return f"on an instance of size {self.size}{after}"
+
+    def see(self) -> tuple[int, ...]:
+        """Return the value numbers of the features."""
+        where = self.where
         self.guard.may_write = False
         features = zip(self.task.interface.features, self.features, strict=True)
         self.sizes.add(self.size)
@@ -349,29 +374,58 @@ class _Walker:
         if len(ends) < JUDGED:
             ends.append(_End(self.instance, self.guard.memory))
 
-    def follow_teachers(self, instance: Instances) -> None:
-        """Walk through an instance by each teacher of the task; a teacher that is wrong says so when it is used."""
+    # Teachers
+
+    def try_teacher(self, teacher: Teacher, instances: list[Instances], seconds: float) -> str:
+        """Raise what goes wrong when a teacher is asked; return a sentence if it has no action where it comes to."""
+        began, doubt = time.process_time(), ""
+        for instance in instances:
+            if doubt or time.process_time() > began + seconds:
+                break
+            with suppress(_StrangeError):
+                doubt = self._follow(teacher, instance)
+        interface = self.task.interface
+        asked = range(interface.observation_count)
+        if interface.observation_count > ASKED:
+            asked = sorted({_pack(interface, seen) for seen, _ in self.tried})[:ASKED]  # type: ignore[assignment]
+        for k in range(0, len(asked), AT_ONCE):
+            if time.process_time() > began + 2 * seconds:
+                break
+            self._ask(teacher, asked[k : k + AT_ONCE])
+        return doubt
+
+    def _follow(self, teacher: Teacher, instance: Instances) -> str:
+        """Walk through an instance by a teacher; return a sentence if the teacher has no action on its way."""
         interface = self.task.interface
         most = min(100, int(Limit.parse(self.task.limit).steps(instance.sizes)[0]))
-        for teacher in declared_teachers().values() if not interface.is_full_view else ():
-            if teacher.task is not self.task or self.begin(instance) != RUNNING:
-                continue
-            for _ in range(most):
-                try:
-                    packed = sum(digit * stride for digit, stride in zip(self.see(), interface.strides, strict=True))
-                    with time_limit(CALL_SECONDS):
-                        number = int(teacher.actions(np.array([packed]))[0])
-                except (_StrangeError, SurpassError):
-                    break
-                except Endless as error:
-                    raise refuse(self.task, teacher.name, error, f"asked about observation {packed}") from None
-                if number == NO_ACTION:
-                    break
-                instruction, *choices = interface.action_rows[number].tolist()
-                used = len(interface.instructions[instruction].operands)
-                if self.act(instruction, tuple(choices[:used]), number) != RUNNING:
-                    self._keep_end()
-                    break
+        if self.begin(instance) != RUNNING:
+            return ""
+        for _ in range(most):
+            packed = _pack(interface, self.see())
+            (number,) = self._ask(teacher, [packed])
+            if number == NO_ACTION:
+                place = place_of_function(teacher.choose)
+                sees = cut(interface.describe(packed), 200)
+                return f"{teacher.name} of task {self.task.name!r} returns no action {self.where}, for {sees}{place}"
+            instruction, *choices = interface.action_rows[number].tolist()
+            used = len(interface.instructions[instruction].operands)
+            if self.act(instruction, tuple(choices[:used]), number) != RUNNING:
+                self._keep_end()
+                break
+        return ""
+
+    def _ask(self, teacher: Teacher, observations: Sequence[int]) -> list[int]:
+        """Return the actions of a teacher for packed observations."""
+        try:
+            with time_limit(CALL_SECONDS):
+                answers: list[int] = teacher.actions(np.array(observations)).tolist()
+        except Endless as error:
+            raise refuse(self.task, teacher.name, error, f"asked about observation {observations[0]}") from None
+        return answers
+
+
+def _pack(interface: Interface, seen: tuple[int, ...]) -> int:
+    return sum(digit * stride for digit, stride in zip(seen, interface.strides, strict=True))
 
 
 def _judge(task: Task, ends: dict[int, list[_End]]) -> None:

@@ -80,6 +80,7 @@ def run(
     *,
     limit: Limit | None = None,
     find_loops: bool = False,
+    judged: bool = True,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Results:
@@ -87,18 +88,25 @@ def run(
 
     An agent that is a `Table` keeps the answers of its source from one call to the next. `progress` receives how many
     instances have ended. With `find_loops` an episode whose whole state comes back ends there, as a loop, and counts
-    the limit; agents without a table, which run themselves, always do this.
+    the limit; agents without a table, which run themselves, always do this. Unless it is `judged`, what the kernels
+    call solved counts as solved: a task's `find_wrong` may take far longer than the run.
     """
     if not isinstance(agent, Agent):
-        return run_by(agent.finish, agent.task, instances, limit, progress)
+        return run_by(agent.finish, agent.task, instances, limit, progress, judged=judged)
     threads = core_count() if threads is None else threads
     check_range("threads", threads, THREADS)
     player = Player(Table.of(agent), find_loops=find_loops, threads=threads)
-    return run_by(player.finish, agent.task, instances, limit, progress)
+    return run_by(player.finish, agent.task, instances, limit, progress, judged=judged)
 
 
 def run_by(
-    finish: Finish, task: Task, instances: Instances, limit: Limit | None = None, progress: Progress | None = None
+    finish: Finish,
+    task: Task,
+    instances: Instances,
+    limit: Limit | None = None,
+    progress: Progress | None = None,
+    *,
+    judged: bool = True,
 ) -> Results:
     """Run every instance by a function that plays batches to their end, and return what became of each."""
     limits = (limit or Limit.parse(task.limit)).steps(instances.sizes)
@@ -125,7 +133,7 @@ def run_by(
         before = batch.reals[:, SCORE].copy()
         batch.pending[:] = EMPTY
         batch = finish(batch, np.ascontiguousarray(limits[first : first + chunk]), report)
-        parts.append((*_judge(task, part, batch, before), batch.pending != EMPTY))
+        parts.append((*_judge(task, part, batch, before, judged), batch.pending != EMPTY))
     return Results(instances.sizes, *(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
@@ -138,8 +146,13 @@ def _trim(task: Task, instances: Instances, size: int) -> Instances:
     return Instances(*(np.ascontiguousarray(a) for a in (instances.sizes, items, reals)))  # type: ignore[arg-type]
 
 
-def _judge(task: Task, instances: Instances, batch: Batch, before: Reals) -> tuple[Ints, Ints, Reals, Reals]:
-    """Return steps, outcomes, scores and rewards; a claimed solution that does not hold becomes a wrong answer."""
+def _judge(
+    task: Task, instances: Instances, batch: Batch, before: Reals, judged: bool
+) -> tuple[Ints, Ints, Reals, Reals]:
+    """Return steps, outcomes, scores and rewards; a claimed solution that does not hold becomes a wrong answer.
+
+    Unless it is `judged`, every claim holds.
+    """
     outcomes = batch.outcomes.copy()
     if outcomes.max(initial=0) > MOST_OUTCOME:
         raise no_outcome(task, int(outcomes.max()))
@@ -147,7 +160,7 @@ def _judge(task: Task, instances: Instances, batch: Batch, before: Reals) -> tup
         # Where the score counts, the step limit is a budget: to spend it is no failure.
         outcomes[outcomes == Outcome.STEP_LIMIT] = Outcome.SOLVED
     claimed = outcomes == Outcome.SOLVED
-    if claimed.any():
+    if judged and claimed.any():
         failed = task.judge(instances, batch.registers, batch.items, batch.reals)
         outcomes[claimed & failed] = Outcome.WRONG_ANSWER
     scores = batch.reals[:, SCORE].copy()

@@ -1,7 +1,8 @@
-"""A trial of a user's kernels before they are compiled, in a process of its own, once for each content of their files.
+"""A trial of a user's kernels before they are compiled, and of the teachers, once for each content of their files.
 
 A kernel that is wrong can take the process down or never come back; compiled code has no way to say so. So the kernels
-of a task that is not the package's own first run in a copy of this process, which can be lost: see `rehearsal`.
+of a task that is not the package's own first run in a copy of this process, which can be lost: see `rehearsal`. There
+its teachers are asked, too.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from weakref import WeakSet
 import numba
 import numpy as np
 
+from surpass.bundles import write_atomically
 from surpass.engine.cache import cache_folder, feed
 from surpass.engine.refusals import check_shapes
 from surpass.engine.rehearsal import rehearse
@@ -53,11 +55,17 @@ def try_kernels(task: Task) -> None:
         return
     check_shapes(task)
     note = cache_folder() / "tried" / f"{task.name}-{_fingerprint_of(task)}"
-    if not note.exists():
-        _raise_answer(task, _ask_copy(task))
-        with suppress(OSError):  # a folder that is full or was removed costs another trial, no more
+    if note.exists():
+        doubts = note.read_text(errors="replace").splitlines()
+    else:
+        answer = _ask_copy(task)
+        _raise_answer(task, answer)
+        doubts = answer["said"].splitlines()
+        with suppress(OSError, SurpassError):  # a folder that is full or was removed costs another trial, no more
             note.parent.mkdir(parents=True, exist_ok=True)
-            note.touch()
+            write_atomically(note, answer["said"].encode())
+    for doubt in doubts:
+        _log.warning("%s", doubt)
     _tried.add(task)
 
 
@@ -151,7 +159,7 @@ def _judge(task: Task) -> dict[str, str]:
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            rehearse(task)
+            doubts = rehearse(task).doubts
     except ObservationError as error:
         return {"kind": "observation", "said": str(error)}
     except SurpassError as error:
@@ -159,7 +167,7 @@ def _judge(task: Task) -> dict[str, str]:
     except BaseException as error:
         said = f"{type(error).__name__}: {' '.join(str(error).split())}"
         return {"kind": "declaration", "said": f"the kernels of task {task.name!r} cannot be tried: {said}"}
-    return {"kind": "good", "said": ""}
+    return {"kind": "good", "said": "\n".join(doubts)}
 
 
 # What a trial depends on

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, SupportsIndex, TypedDict
 
+from surpass.agents import as_task
 from surpass.errors import SettingError, UnknownNameError
-from surpass.tasks.registry import find_task
 from surpass.tasks.task import Limit, Task
 
 Observation = Literal["features", "one-hot"]
@@ -77,7 +77,7 @@ def read_settings(
 ) -> Settings:
     """Return the settings that these options mean for a task; raise if one of them is impossible."""
     if isinstance(task, str):
-        task = find_task(task)
+        task = as_task(task)
     if data is not None and data not in task.inputs.draw:
         raise UnknownNameError(f"distribution for {task.name}", data, task.inputs.draw)
     if queries is not None and queries not in task.inputs.queries:

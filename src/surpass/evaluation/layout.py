@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from surpass.evaluation.reproduce import PaperCell, PaperRow, PaperTable
+from surpass.evaluation.reproduce import AGREEMENT, PaperCell, PaperRow, PaperTable
 from surpass.printing import line_width, wrap
 
 MILLION = 1_000_000
 """From here on numbers are given in millions."""
 NOTE = (
-    "errors: by how many standard errors our mean of a teacher lies above the paper's. saves, gains: what an agent does"
+    "errors: by how many standard errors our mean of a teacher lies above the paper's. agrees: by no more than"
+    f" {AGREEMENT:g}; differs, marked !: by more. saves, gains: what an agent does"
     " better than its teacher; the paper's is the difference of two printed means, ours the mean difference on the same"
     " instances. better, worse, even: our saving against the paper's, beyond or within 95 % noise and rounding. filled:"
     " the paper prints no number. no agent: no agent of the zoo learned this by gradients."

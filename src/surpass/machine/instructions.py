@@ -55,6 +55,12 @@ class Operand:
         """How many network inputs encode this operand: one for a binary, one per value for an integer."""
         return 1 if self.kind == "binary" else len(self.values)
 
+    @property
+    def listing(self) -> str:
+        """What it may be, in words, such as `1, 2 or 3`."""
+        *others, last = map(show_operand, self.values) if self.values else ["any position"]
+        return f"{', '.join(others)} or {last}" if others else last
+
 
 def binary(name: str, values: tuple[Hashable, Hashable]) -> Operand:
     """Return an operand with two values, encoded as one bit (1 for the second)."""
@@ -110,10 +116,11 @@ class Action(NamedTuple):
     operands: tuple[Hashable, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.instruction}({', '.join(map(_show_operand, self.operands))})"
+        return f"{self.instruction}({', '.join(map(show_operand, self.operands))})"
 
 
-def _show_operand(value: Hashable) -> str:
+def show_operand(value: Hashable) -> str:
+    """Return the value of an operand as it is written in an action."""
     # A step of +1 reads better with its sign; variables and functions count from 1 and carry none.
     return str(value) if not isinstance(value, Step) else f"{int(value):+d}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,10 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from surpass.arrays import Floats, Ints
-from surpass.errors import DeclarationError, ObservationError, UnknownNameError
+from surpass.errors import DeclarationError, ObservationError, UnknownNameError, perhaps
 from surpass.machine.features import Feature, PreviousAction
 from surpass.machine.fields import check_kinds, listed
-from surpass.machine.instructions import Action, Instruction
+from surpass.machine.instructions import Action, Instruction, Operand
+from surpass.printing import count
 
 NO_ACTION = -1
 """The answer of an agent that has no action for an observation."""
@@ -235,7 +237,8 @@ class Interface:
         try:
             return self._action_numbers[action]
         except (KeyError, TypeError):
-            raise UnknownNameError("action", str(action), self._signatures()) from None
+            why = self.fault_of(*action) if isinstance(action, Action) else ""
+            raise UnknownNameError("action", str(action), self._signatures(), why) from None
 
     def unpack_action(self, number: int) -> Action:
         """Return the action with this number."""
@@ -251,7 +254,29 @@ class Interface:
         try:
             return self._action_texts[_bare(text)]
         except KeyError:
-            raise UnknownNameError("action", text, self._signatures()) from None
+            raise UnknownNameError("action", text, self._signatures(), self.fault_of_text(text)) from None
+
+    def fault_of_text(self, text: str) -> str:
+        """Return what is wrong with a text that is no action, in words that follow it; nothing if that is not known."""
+        parts = re.fullmatch(r"(\w+)\((.*)\)", text.strip())
+        operands = [part.strip() for part in parts[2].split(",")] if parts and parts[2].strip() else []
+        return self.fault_of(parts[1], operands) if parts else ""
+
+    def fault_of(self, name: str, operands: Sequence[Hashable]) -> str:
+        """Return what is wrong with what is no action, in words that follow it; nothing if that is not known."""
+        instruction = next((one for one in self.instructions if one.name == name), None)
+        if instruction is None:
+            return perhaps(name, [one.name for one in self.instructions])
+        takes, wrong = instruction.operands, len(operands) - len(instruction.operands)
+        if wrong > 0:
+            return f": {name} takes {count(len(takes), 'operand')}, and {len(operands)} are given"
+        missing = " and ".join(f"{operand.name} ({operand.listing})" for operand in takes[len(operands) :])
+        if missing:
+            return f": {count(-wrong, 'operand')} missing, {missing}"
+        for operand, given in zip(takes, operands, strict=True):
+            if _bare(str(given)) not in map(_bare, map(str, operand.values)):
+                return f": {operand.name} must be {operand.listing}{_register_hint(operand, given)}"
+        return ""
 
     def _signatures(self) -> list[str]:
         return [f"{i.name}({', '.join(o.name for o in i.operands)})" for i in self.instructions]
@@ -340,6 +365,13 @@ class Interface:
         """Return the network inputs [m, input_size] of packed observations [m]."""
         digits = self.digits(observations)
         return np.concatenate([block[digits[:, k]] for k, block in enumerate(self.encodings)], axis=1)
+
+
+def _register_hint(operand: Operand, given: Hashable) -> str:
+    """Return how to name a register that was given by its number, in words; nothing if it was something else."""
+    if given not in operand.codes:
+        return ""
+    return f", and register {given} is written {operand.values[operand.codes.index(given)]}"
 
 
 def _bare(text: str) -> str:

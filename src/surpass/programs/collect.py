@@ -43,12 +43,19 @@ class Collector:
         self.rounds = 0
         self._changed = Explorer(self.task, self._run, seed=seed).rounds() if can_explore(self.task) else iter(())
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether every observation that the task can show has occurred, so that nothing new can."""
+        return len(self.table) == self.task.interface.observation_count
+
     def collect_small(self, progress: Progress | None = None) -> None:
         """Run the agent on every small instance."""
         small = enumeration_of(self.task)
         for size in range(min(small.largest, LARGEST_ENUMERATED) + 1):
             if small.count(size) <= MOST_ENUMERATED:
                 for batch in small.instances(size):
+                    if self.is_complete:
+                        return
                     self._run(batch, progress)
 
     def collect(self, progress: Progress | None = None, *, effort: int = 1) -> None:
@@ -57,6 +64,8 @@ class Collector:
         With more effort there are as many times more of them. Where an agent fails on most instances, it is not run on
         larger ones: it would only use up its steps.
         """
+        if self.is_complete:
+            return
         seed = self.seed * 1_000_000 + self.rounds
         self.rounds += 1
         kinds = list(self.task.inputs.kinds)
@@ -84,7 +93,8 @@ class Collector:
 
     def _run(self, instances: Instances, progress: Progress | None = None) -> Results:
         """Run the agent on instances and return what came of them."""
-        results = run(self.table, instances, threads=1 if instances.count <= FEW else None)
+        # What occurs does not depend on whether an answer is right, and to judge a million of them can take long.
+        results = run(self.table, instances, judged=False, threads=1 if instances.count <= FEW else None)
         self.instances += instances.count
         if progress:
             progress("observations", len(self.table), None)

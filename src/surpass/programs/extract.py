@@ -63,7 +63,8 @@ def extract(agent: AnyAgent, *, seed: int = 0, progress: Progress | None = None)
 
     The agent is run on every small instance and on a round of drawn ones, and the rules are written. Then come more
     rounds of fresh instances: where the agent and the rules differ on an observation that occurs for the first time,
-    the rules are written again. It ends after `QUIET_ROUNDS` rounds without a difference.
+    the rules are written again. It ends after `QUIET_ROUNDS` rounds without a difference, or when every observation
+    that the task can show has occurred.
     """
     if isinstance(agent, Program):
         return Extraction(agent)
@@ -74,7 +75,11 @@ def extract(agent: AnyAgent, *, seed: int = 0, progress: Progress | None = None)
     program = write_program(agent.name, collector.table, progress)
     history: list[Round] = []
     is_stale, effort = False, 1
-    while len(history) < MOST_ROUNDS and (len(history) < QUIET_ROUNDS or any(r.wrong for r in history[-QUIET_ROUNDS:])):
+    while (
+        not collector.is_complete
+        and len(history) < MOST_ROUNDS
+        and (len(history) < QUIET_ROUNDS or any(r.wrong for r in history[-QUIET_ROUNDS:]))
+    ):
         known, before = collector.table.observations, collector.instances
         collector.collect(progress, effort=effort)
         collector.collect_changed(progress)

@@ -279,6 +279,8 @@ class _Vocabulary:
             return self.interface.parse_action(text)
         except SurpassError:
             signatures = (f"{i.name}({', '.join(o.name for o in i.operands)})" for i in self.interface.instructions)
+            if (fault := self.interface.fault_of_text(text)).startswith(":"):
+                raise _LineError(f"unknown action {cut(text, 60)!r}{fault}; known: {', '.join(signatures)}") from None
             return _refuse("action", text, map(str, self.interface.actions), signatures)
 
     def read_conditions(self, text: str) -> list[Test]:

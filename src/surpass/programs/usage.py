@@ -154,6 +154,8 @@ class Usage(Printed):
         if new:
             late = f"{new:,} of them first occurred when the rules were written already"
             found.append(f"{late}; they had the agent's action for {held}.")
+        if len(self.observations) == self.program.task.interface.observation_count:
+            return [*found, "There are no other observations."]
         found.append("On any other observation the program follows the rules; where no rule fits, it has no action.")
         if self.unseen:
             found.append(f"Such observations occurred at {count(self.unseen, 'step')} of this run.")

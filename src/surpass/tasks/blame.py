@@ -34,6 +34,12 @@ def place_of(error: BaseException) -> tuple[str, str]:
     return show_place(*frames[-1])
 
 
+def own_place(error: BaseException, function: object = None) -> str:
+    """Return where an error came out of a user's file, in words with a blank before, or where a function stands."""
+    own = [place for place in _own_frames(error) if is_own(place[0])]
+    return f" ({show_place(*own[-1])[1]})" if own else place_of_function(function)
+
+
 def place_of_function(function: object) -> str:
     """Return where a function of Python stands, in words, with a blank before; nothing if it is none."""
     code = getattr(getattr(function, "py_func", function), "__code__", None)

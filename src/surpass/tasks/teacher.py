@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 
 from surpass.arrays import Ints
-from surpass.errors import DeclarationError, UnknownNameError
+from surpass.errors import DeclarationError, UnknownNameError, perhaps
 from surpass.machine.features import PreviousAction
 from surpass.machine.fields import check_function, check_kind
 from surpass.machine.instructions import Action
 from surpass.machine.interface import NO_ACTION, Interface
-from surpass.tasks.blame import blaming
+from surpass.printing import cut
+from surpass.tasks.blame import blaming, own_place, place_of_function
 from surpass.tasks.task import Task
 
 
@@ -33,7 +34,7 @@ class See:
             feature, true = self._interface.conditions[condition]
         except KeyError:
             known = [text for text in self._interface.conditions if not text.startswith("previous")]
-            raise UnknownNameError("condition", condition, known) from None
+            raise UnknownNameError("condition", condition, known, perhaps(str(condition), known)) from None
         return self._digits[feature] in true
 
     @property
@@ -50,12 +51,20 @@ class Do:
     """The actions of an interface by name: `do.MoveVar(1, +1)`."""
 
     def __init__(self, interface: Interface) -> None:
+        self._interface = interface
         self._names = [instruction.name for instruction in interface.instructions]
 
     def __getattr__(self, name: str) -> Callable[..., Action]:
         if name not in self._names:
-            raise UnknownNameError("instruction", name, self._names)
-        return lambda *operands: Action(name, operands)
+            raise UnknownNameError("instruction", name, self._names, perhaps(name, self._names))
+
+        def make(*operands: Hashable) -> Action:
+            action = Action(name, operands)
+            self._interface.pack_action(action)  # so that a wrong operand is found in the teacher's own line
+            return action
+
+        make.__name__ = name
+        return make
 
 
 Choose = Callable[..., Any]
@@ -76,11 +85,24 @@ class Teacher:
         interface = self.task.interface
         do = Do(interface)
         answers = np.empty(len(observations), np.int64)
-        with blaming(f"{self.name} of task {self.task.name!r}"):
-            for k, digits in enumerate(interface.digits(observations).tolist()):
-                action = self.choose(See(interface, digits), do)
-                answers[k] = NO_ACTION if action is None else interface.pack_action(action)
+        whose = f"{self.name} of task {self.task.name!r}"
+        try:
+            with blaming(whose):
+                for k, digits in enumerate(interface.digits(observations).tolist()):
+                    action = self.choose(See(interface, digits), do)
+                    answers[k] = NO_ACTION if action is None else self._number(action, whose)
+        except UnknownNameError as error:
+            error.args = (f"{whose}: {error}{own_place(error, self.choose)}",)
+            raise
         return answers
+
+    def _number(self, action: Any, whose: str) -> int:
+        if not isinstance(action, tuple):
+            returned = f"do.{action.__name__} without brackets" if callable(action) else cut(repr(action), 60)
+            such = f"do.{self.task.interface.instructions[0].name}(...)"
+            place = place_of_function(self.choose)
+            raise DeclarationError(f"{whose} returns {returned}; it must return an action, such as {such}{place}")
+        return self.task.interface.pack_action(action)  # type: ignore[arg-type]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Write a teacher for another process as its task and its name."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import re
 import sys
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 
-from surpass.errors import DeclarationError, SettingError, SurpassError
+import surpass
+from surpass.errors import DeclarationError, SettingError, SurpassError, perhaps
 from surpass.tasks.blame import place_of
 from surpass.tasks.registry import PAPER_TASKS, find_task, forget_task, known_tasks
 from surpass.tasks.task import Task
@@ -35,6 +38,8 @@ def load_task_file(path: Path) -> tuple[Task, ...]:
                 raise type(error)(f"{error} ({place_of(error)[1]})") from error
             if isinstance(error, SurpassError | KeyboardInterrupt | MemoryError):
                 raise
+            if said := _describe_call(error):
+                raise DeclarationError(f"{said} ({place_of(error)[1]})") from error
             raise DeclarationError(f"{path} fails when it is run: {_describe(error)}") from error
         module.__dict__["_surpass_tasks"] = tuple(task for task in known_tasks() if task not in before)
     tasks: tuple[Task, ...] = sys.modules[name].__dict__["_surpass_tasks"]
@@ -85,6 +90,21 @@ def _module_name(path: Path) -> str:
     if known is None or Path(str(known.__file__)).resolve() == where:
         return name
     return f"{name}_{hashlib.sha256(str(where).encode()).hexdigest()[:8]}"
+
+
+def _describe_call(error: BaseException) -> str:
+    """Return which field of one of our classes a file leaves out, or gives although there is none; else nothing."""
+    said = str(error) if isinstance(error, TypeError) else ""
+    missing = re.fullmatch(r"(\w+)\.__init__\(\) missing \d+ required .* arguments?: (.*)", said)
+    unknown = re.fullmatch(r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'.*", said)
+    kind = getattr(surpass, (missing or unknown or [""] * 2)[1], None)
+    if not is_dataclass(kind):
+        return ""
+    if missing:
+        return f"surpass.{missing[1]} needs {missing[2].replace(chr(39), '')}, which is left out"
+    assert unknown is not None
+    known = [one.name for one in fields(kind) if one.init]
+    return f"surpass.{unknown[1]} has no {unknown[2]}{perhaps(unknown[2], known)}; it has: {', '.join(known)}"
 
 
 def _describe(error: BaseException) -> str:

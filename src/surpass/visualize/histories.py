@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from surpass.agents import TaskLike, agent_of_recipe, as_task
+from surpass.agents import TaskLike, agent_of_recipe, as_task, task_of_run
 from surpass.agents.teachers import usual_teacher
 from surpass.arrays import Flags, Reals
 from surpass.engine.run import AnyAgent
@@ -19,7 +19,6 @@ from surpass.errors import DataFileError, SavedFileError
 from surpass.learning.recipes import RUN, Recipe
 from surpass.learning.sweeps import FIXED, Sweep
 from surpass.reading import Seed, Setting, as_path, conform, read_bytes, read_record
-from surpass.tasks.registry import find_task
 from surpass.tasks.task import Task
 
 RECIPE, CURVES, SWEEP = "recipe.json", "curves.csv", "sweep.json"
@@ -91,7 +90,7 @@ def read_history(folder: Path, task: TaskLike | None = None) -> History:
         raise SavedFileError(f"{path} is not the folder of a run: it holds no {RECIPE}")
     wanted = None if task is None else as_task(task)
     recipe = conform(RUN, read_record(path / RECIPE, dict[str, Setting]), path / RECIPE)
-    found = find_task(recipe["task"])
+    found = task_of_run(recipe["task"], path)
     if wanted is not None and found is not wanted:
         raise SavedFileError(f"{path} is a run of {found.name}, not of {wanted.name}")
     return History(path, found, recipe, _read_rows(path / CURVES))
@@ -134,4 +133,4 @@ def open_sweep(folder: Path, task: TaskLike | None = None) -> Sweep:
     kind = {**FIXED, "name": str, "seeds": list[Seed], "grid": dict[str, list[Setting]]}
     record = read_record(folder / SWEEP, kind)
     recipe: Recipe = conform(Recipe, record, folder / SWEEP)
-    return Sweep(recipe, find_task(recipe.task), folder)
+    return Sweep(recipe, task_of_run(recipe.task, folder), folder)
