@@ -47,10 +47,13 @@ def test_learn_resumes_and_tells_of_its_rounds(tmp_path: Path) -> None:
     told: list[tuple[int, bool]] = []
     options = {"out": tmp_path / "run", "score_sizes": [5], "report": lambda n, curve: told.append((n, bool(curve)))}
     surpass.learn("search", teacher="linear_search", **{**QUICK, "most_rounds": 2}, **options)
-    with pytest.raises(SurpassError, match="holds a run already"):
+    with pytest.raises(SurpassError, match="holds this run already, search by imitation from linear_search"):
         surpass.learn("search", teacher="linear_search", **QUICK, **options)
     surpass.learn(out=tmp_path / "run", resume=True, score_sizes=[5], report=options["report"])
     assert told == [(1, True), (2, True), (2, False)]
+    again = surpass.learn("search", teacher="binary_search", overwrite=True, **QUICK, **options)
+    assert again.recipe["teacher"] == "binary_search"
+    assert json.loads((tmp_path / "run" / "recipe.json").read_text())["teacher"] == "binary_search"
 
 
 def test_improvement_gives_a_program(tmp_path: Path) -> None:

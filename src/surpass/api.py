@@ -334,6 +334,7 @@ def learn(
     recipe: str | Path | None = None,
     minutes: float | None = None,
     resume: bool = False,
+    overwrite: bool = False,
     score_sizes: Sequence[int] | None = None,
     score_instances: int = 100,
     on: str | Runner = "local",
@@ -347,10 +348,10 @@ def learn(
 
     `method` is `imitation` (if not given), `rl`, `rl+imitation` or `improvement`; the method's settings are keywords,
     or stand in `settings`. `report(round, curve)` is called after each round, and once with no curve when a run is
-    resumed. `watch` is shown how far it has come: at first, after each round, and while what was learned is scored.
-    With `tensorboard` the curves are written as event files too. `surpass.report(run)` makes a page of it.
-    `on` is who samples or tries candidates: `local`, or `ray` or `ray=ADDRESS` for a cluster; what is learned does
-    not depend on it.
+    resumed. With `resume` the run in the folder goes on, with `overwrite` it is replaced. `watch` is shown how far it
+    has come: at first, after each round, and while what was learned is scored. With `tensorboard` the curves are
+    written as event files too. `surpass.report(run)` makes a page of it. `on` is who samples or tries candidates:
+    `local`, or `ray` or `ray=ADDRESS` for a cluster; what is learned does not depend on it.
     """
     from surpass.learning import runs
     from surpass.learning.outlook import RunState
@@ -374,7 +375,7 @@ def learn(
     spare = None if minutes is None else max(LEAST_SPARE, (1 - LEARNING_SHARE) * 60 * minutes)
     with open_runner(on) as runner:
         _share_out(learner, runner)
-        folder.begin(made, resume=resume)
+        folder.begin(made, resume=resume, overwrite=overwrite)
         write_origin(folder.path, learner.task)
         if resume:
             folder.restore(learner)

@@ -251,8 +251,27 @@ def test_bad_input_gets_one_sentence_and_exit_code_2(
 
 def test_a_folder_with_a_run_is_refused_without_resume(run_folder: Path, surpass) -> None:  # type: ignore[no-untyped-def]
     before = checkpoint_files(run_folder)
-    check_refused(surpass(*LEARN, "--out", run_folder), "holds a run already; resume it (--resume")
+    check_refused(
+        surpass(*LEARN, "--out", run_folder), "search by imitation from linear_search, seed 0: go on with it (--resume"
+    )
     assert checkpoint_files(run_folder) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--teacher", "binary_search"), "you asked for search by imitation from binary_search, seed 0: replace it"),
+        (("--set", "batch=64"), "with batch 512; you asked for search by imitation from linear_search, seed 0, with"),
+    ],
+    ids=["teacher", "setting"],
+)
+def test_a_folder_with_another_run_is_refused_with_what_it_holds(
+    words: tuple[str, ...], message: str, run_folder: Path, surpass
+) -> None:  # type: ignore[no-untyped-def]
+    refused = surpass(*LEARN, *words, "--out", run_folder)
+    check_refused(refused, f"{run_folder} holds search by imitation from linear_search, seed 0")
+    check_refused(refused, message)
+    assert "--resume" not in refused[2]
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,14 @@ def learn_command(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the run in that folder.", rich_help_panel=FILES)
     ] = False,
+    overwrite: Annotated[
+        bool,
+        typer.Option(
+            "--overwrite",
+            help="Replace the run in that folder, if it holds a run and nothing else.",
+            rich_help_panel=FILES,
+        ),
+    ] = False,
     setting: Annotated[
         list[str] | None,
         typer.Option(
@@ -159,6 +167,7 @@ def learn_command(
             recipe=recipe,
             minutes=minutes,
             resume=resume,
+            overwrite=overwrite,
             score_sizes=scored,
             score_instances=instances,
             on=on,

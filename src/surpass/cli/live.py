@@ -142,9 +142,9 @@ class RunView(Display):
         """Return what is being learned, and how."""
         if self.state is None:
             return "loading"
-        recipe = self.state.learner.recipe
-        teacher = f" from {recipe['teacher']}" if recipe.get("teacher") else ""
-        return f"{recipe['task']} by {recipe['method']}{teacher}, seed {recipe['seed']}"
+        from surpass.learning.runs import describe_recipe
+
+        return describe_recipe(self.state.learner.recipe)
 
     def _round(self) -> str:
         state, outlook = self.state, self.outlook
