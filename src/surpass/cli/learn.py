@@ -87,8 +87,9 @@ def learn_command(
     data: Annotated[
         list[str] | None,
         typer.Option(
-            help="What to learn on: a distribution, or for improvement and policy gradient also a file with one list"
-            " per line; given several times, all of them, with a weight as in my-lists.csv*3.",
+            help="What to learn on with --method improvement, rl or rl+imitation (imitation draws its own lists): a"
+            " distribution, or a file with one list per line; given several times, all of them, with a weight as in"
+            " my-lists.csv*3.",
             metavar="NAME|FILE",
             rich_help_panel=LEARNING,
         ),
