@@ -1,8 +1,8 @@
 """What can be done with surpass from Python; each command of the command line is a thin shell over these functions.
 
-Wherever an agent is expected, an agent object is taken, or a text that names one: `teacher:NAME`, `zoo:NAME`, the
-folder of a run, a checkpoint, or a program file `NAME.rules`. A task is a `Task`, a name, or a Python file that
-registers one.
+Wherever an agent is expected, an agent object is taken, a run that `learn` returned, or a text that names one:
+`teacher:NAME`, `zoo:NAME`, the folder of a run, a checkpoint, or a program file `NAME.rules`. A task is a `Task`, a
+name, or a Python file that registers one.
 """
 
 from __future__ import annotations
@@ -308,7 +308,7 @@ def new_learner(
     from surpass.learning import methods
     from surpass.learning.recipes import only_run, setting_text
 
-    name = None if teacher is None else (str(teacher) if isinstance(teacher, str | Path) else teacher.name)
+    name = None if teacher is None else str(teacher) if isinstance(teacher, str | Path) else as_agent(teacher).name
     name = name and name.removeprefix("teacher:")
     chosen = {key: setting_text(value) for key, value in (settings or {}).items()}
     if recipe is not None:

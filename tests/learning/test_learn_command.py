@@ -224,7 +224,10 @@ def check_refused(result: tuple[int, str, str], message: str) -> None:
         (("search", "--minutes", "0"), "minutes is 0"),
         (("search", "--minutes", "-3"), "minutes is -3"),
         (("search", "--set", "bunch=3"), "unknown setting 'bunch'; known: sizes"),
-        (("search", "--data", "good.csv"), "imitation draws its own lists and takes no data; --data is for --method imp"),
+        (
+            ("search", "--data", "good.csv"),
+            "imitation draws its own lists and takes no data; --data is for --method imp",
+        ),
         (("search", "--set", "teacher=x"), "unknown setting 'teacher'"),
         (("search", "--set", "batch"), "'batch' is not of the form NAME=VALUE"),
         (("search", "--set", "batch=many"), "batch is 'many'"),
