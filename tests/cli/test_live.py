@@ -18,7 +18,9 @@ from surpass.cli.live import RunView, sparkline
 from surpass.cli.progress import Progress
 from surpass.learning.methods import METHODS, POLICIES, new_learner
 from surpass.learning.outlook import AGREEMENT, STEPS, Compared, Outlook, RunState
+from surpass.learning.runs import RunFolder, train
 from surpass.tasks.registry import find_task
+from tests.learning.quick import table_learner
 
 
 class Clock:
@@ -112,6 +114,44 @@ def test_the_view_of_a_run_says_what_a_person_wants_to_know(width: int, clock_at
     ):
         assert part in shown
     assert any(bar in shown for bar in live.BARS)
+
+
+def test_while_not_everything_is_solved_few_steps_are_no_merit(clock_at: Clock) -> None:
+    view, learner, curves = RunView(), Pretended(), []  # type: RunView, Pretended, list[Mapping[str, float]]
+    for number, (solved, steps) in enumerate([(0.555, 1.0), (0.6, 500.0), (0.555, 1.0)], 1):
+        learner.rounds = number
+        curves.append(line(number, solved, steps))
+        view(RunState(learner, Path("runs/mine"), curves, 0, None))
+    told = view.describe()
+    assert "solved 55.5%, steps at n = 20 1.00, best so far 60.0% solved in round 2" in told
+    assert "teacher" not in told
+    assert "solved, 55.5% to 55.5% in 3 rounds" in picture(view, 80)
+    learner.rounds = 4
+    curves.append(line(4, 1.0, 230.0))
+    view(RunState(learner, Path("runs/mine"), curves, 0, None))
+    assert "steps at n = 20 230.00 (teacher 211.30), best so far 230.00 in round 4" in view.describe()
+
+
+def test_rounds_are_numbered_and_compared_within_their_part(tmp_path: Path) -> None:
+    learner, view = table_learner(3), RunView()
+    told: list[str] = []
+
+    def see(number: int, curve: dict[str, float]) -> None:
+        view(RunState(learner, tmp_path, folder.curves, 0, None))
+        told.append(view.describe())
+
+    folder = RunFolder(tmp_path / "run")
+    folder.begin(learner.recipe, resume=False)
+    train(learner, folder, report=see)
+    assert [one.partition(", solved")[0] for one in told[:5]] == [
+        *(f"round {k} of 4: part 1, stage 1 of 2, sizes 2 to 3" for k in (1, 2)),
+        *(f"round {k} of 4: part 1, stage 2 of 2, sizes 2 to 4" for k in (3, 4)),
+        "round 1: part 2, the network learns what the table does",
+    ]
+    assert "in round 1," in told[4]
+    assert "like the table" in told[4]
+    assert ": part 3, the network was checked: " in next(one for one in told if "checked" in one)
+    assert not any(one.startswith("round 0") for one in told)
 
 
 def test_before_the_first_round_it_says_what_is_going_on(clock_at: Clock) -> None:

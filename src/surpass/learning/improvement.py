@@ -30,7 +30,7 @@ from surpass.engine.run import Results, run
 from surpass.errors import SavedFileError, SettingError
 from surpass.learning.edits import rewritten_programs, shorter_programs, size_of, without
 from surpass.learning.imitation import Imitation, ImitationConfig
-from surpass.learning.outlook import Compared, Measure, Outlook
+from surpass.learning.outlook import AGREEMENT, Compared, Measure, Outlook
 from surpass.learning.sources import COMPARED, Sources
 from surpass.learning.trials import Screen, Trial, ways_of
 from surpass.learning.updates import SOURCE
@@ -248,8 +248,9 @@ class Improvement:
 
     def outlook(self, curve: Mapping[str, float]) -> Outlook:
         """Return how far it has come."""
-        if not self.is_improving:
-            return replace(self.pupil.outlook(curve), doing="a network learns the program")
+        if AGREEMENT.column in curve:
+            measure = replace(AGREEMENT, words="like the program")
+            return replace(self.pupil.outlook(curve), measure=measure, doing="part 2, a network learns the program")
         sign = 1 if self.task.measure == "steps" else -1
         compared = tuple(
             Compared(size, sign * curve[f"cost_{size}"], first)
