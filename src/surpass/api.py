@@ -77,7 +77,7 @@ def trace(
         instance = ",".join(map(str, instance))
     report = progress or (lambda *_: None)
     most = Limit.parse(limit) if limit else None
-    return record(found, instance, limit=most, progress=lambda done: report("steps so far", done, None))
+    return record(found, instance, limit=most, progress=lambda done: report("running it, steps so far", done, None))
 
 
 def watch(
@@ -200,7 +200,9 @@ def show(
         )
     )
     extraction = extract(found, seed=seed, progress=lambda what, *done: report(f"{found.name}: {what}", *done))
-    return measure_use(extraction, drawn, lambda done: report(f"{found.name}: runs", done, instances))
+    return measure_use(
+        extraction, drawn, lambda done: report(f"{found.name}: counting the use of its rules, runs", done, instances)
+    )
 
 
 def compare_programs(

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import pytest
 from rich.console import Console
 
-from surpass.cli import display, live
+from surpass.cli import display, live, progress
 from surpass.cli.display import Display, Teller, brief, clock
 from surpass.cli.live import RunView, sparkline
 from surpass.cli.progress import Progress
@@ -36,7 +36,7 @@ class Clock:
 @pytest.fixture
 def clock_at(monkeypatch: pytest.MonkeyPatch) -> Clock:
     found = Clock()
-    for module in (display, live):
+    for module in (display, live, progress):
         monkeypatch.setattr(module, "time", found)
     monkeypatch.setattr(display, "is_terminal", lambda: False)
     return found
@@ -261,6 +261,41 @@ def test_what_the_package_says_goes_into_what_is_shown(monkeypatch: pytest.Monke
     assert said.getvalue() == "surpass: take care\n"
     Teller().emit(logging.LogRecord("surpass", logging.INFO, "", 0, "compiling", None, None))
     assert said.getvalue().endswith("surpass: compiling\n")
+
+
+def told_by(shown: Progress, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    shown._tell_again()
+    return capsys.readouterr().err.splitlines()
+
+
+def test_nothing_is_told_twice_without_news(clock_at: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    shown, told = Progress(), []  # type: Progress, list[str]
+    for _ in range(350):
+        clock_at.now += 0.1
+        shown("running it, observations so far", 12)
+        told += told_by(shown, capsys)
+    assert told == ["running it, observations so far: 12"]
+    for _ in range(700):
+        clock_at.now += 0.1
+        told += told_by(shown, capsys)
+    assert told[1:] == ["still at it after 1:02"]
+    shown("running it, observations so far", 13)
+    clock_at.now += 12
+    assert told_by(shown, capsys) == ["running it, observations so far: 13"]
+
+
+def test_what_passes_quickly_is_told_only_if_nothing_else_is(
+    clock_at: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = Progress()
+    clock_at.now += 5
+    shown("running it, steps so far", 1)
+    assert capsys.readouterr().err == ""
+    for number in range(60):
+        clock_at.now += 1
+        shown(f"part {number}", 1, 2)
+    told = capsys.readouterr().err.splitlines()
+    assert 2 <= len(told) <= 6
 
 
 def test_work_of_under_two_seconds_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:

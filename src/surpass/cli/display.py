@@ -27,7 +27,9 @@ PATIENCE = 2.0
 REFRESH = 0.25
 """Seconds between two drawings."""
 PLAIN_EVERY = 10.0
-"""Seconds between plain lines while nothing new is told."""
+"""Seconds between plain lines while there is something new to tell."""
+STILL_EVERY = 60.0
+"""Seconds between plain lines while there is nothing new."""
 
 
 def is_terminal() -> bool:
@@ -46,6 +48,7 @@ class Display:
         """What the package said last, until there is news."""
         self._is_drawn = is_terminal()
         self._last_line = self.began
+        self._told_last = ""
         self._has_news = False
         self._ended = threading.Event()
         self._lock = threading.RLock()
@@ -71,7 +74,7 @@ class Display:
         """Note that there is news; where there is no terminal a line says it, now if it is urgent."""
         with self._lock:
             self._has_news, self.message = True, ""
-            if not self._is_drawn and urgent:
+            if not self._is_drawn and urgent and self.describe() != self._told_last:
                 self._print(self.describe())
 
     def hear(self, message: str, *, is_warning: bool) -> None:
@@ -115,10 +118,19 @@ class Display:
                     return
                 if self._is_drawn:
                     self._show()
-                elif self._has_news and time.monotonic() - self._last_line >= PLAIN_EVERY:
-                    self._print(f"still at it after {clock(self.seconds)}" if self.message else self.describe())
+                else:
+                    self._tell_again()
             if self._ended.wait(REFRESH):
                 return
+
+    def _tell_again(self) -> None:
+        """Print a plain line if there is news that no line has told yet, or if there has been none for long."""
+        waited, line = time.monotonic() - self._last_line, self.describe()
+        if self._has_news and not self.message and line != self._told_last:
+            if waited >= PLAIN_EVERY:
+                self._print(line)
+        elif waited >= STILL_EVERY:
+            self._print(f"still at it after {clock(self.seconds)}")
 
     def _show(self) -> None:
         from rich.console import Console
@@ -137,7 +149,7 @@ class Display:
             self._live = None
 
     def _print(self, line: str) -> None:
-        self._last_line = time.monotonic()
+        self._last_line, self._told_last, self._has_news = time.monotonic(), line, False
         print(line, file=sys.stderr, flush=True)
 
 
