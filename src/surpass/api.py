@@ -477,9 +477,9 @@ def _finish(
             save_agent(stem, learner.task, taught.network, about)
         runs.write_json(folder.path / "scores.json", scores.as_json())
     notes = ""
-    if isinstance(learner, Improvement | PolicyGradient | StagedLearner):
+    if agent is not None and isinstance(learner, Improvement | PolicyGradient | StagedLearner):
         progress("finding what was saved", 0, None)
-        notes = learner.describe()
+        notes = learner.describe(agent)
     if notes:
         runs.write_text_file(folder.path / "notes.txt", notes)
     return Run(folder.path, learner.recipe, folder.curves, folder.seconds, learner.finished, agent, scores, notes)

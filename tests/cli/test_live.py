@@ -16,6 +16,7 @@ from surpass.cli import display, live, progress
 from surpass.cli.display import Display, Teller, brief, clock
 from surpass.cli.live import RunView, sparkline
 from surpass.cli.progress import Progress
+from surpass.learning.improvement import Improvement
 from surpass.learning.methods import METHODS, POLICIES, new_learner
 from surpass.learning.outlook import AGREEMENT, STEPS, Compared, Outlook, RunState
 from surpass.learning.runs import RunFolder, train
@@ -152,6 +153,22 @@ def test_rounds_are_numbered_and_compared_within_their_part(tmp_path: Path) -> N
     assert "like the table" in told[4]
     assert ": part 3, the network was checked: " in next(one for one in told if "checked" in one)
     assert not any(one.startswith("round 0") for one in told)
+
+
+def test_improvement_tells_of_few_sizes_in_words(clock_at: Clock) -> None:
+    sizes = (3, 5, 8, 13, 21, 34)
+    settings = {"sizes": ",".join(map(str, sizes))}
+    learner = new_learner(find_task("sort-bubble"), "improvement", teacher="insertion_sort", settings=settings)
+    assert isinstance(learner, Improvement)
+    learner.rounds, learner.reference = 1, [10.0] * 6
+    view = RunView()
+    curve = {"round": 1, "relative_cost": 1.0071, **{f"cost_{size}": 9.5 for size in sizes}}
+    view(RunState(learner, Path("runs/mine"), [curve], 0, None))
+    assert view.describe() == (
+        "round 1 of 100: edits of the program are tried, steps at n = 3 9.50 (teacher 10.00), steps at n = 13 9.50 "
+        "(teacher 10.00), steps at n = 34 9.50 (teacher 10.00), best so far, with the price of its rules 100.7% of the "
+        "teacher's steps, 0:00"
+    )
 
 
 def test_before_the_first_round_it_says_what_is_going_on(clock_at: Clock) -> None:

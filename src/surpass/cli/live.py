@@ -16,7 +16,7 @@ from surpass.printing import cut, show_number
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 
-    from surpass.learning.outlook import Measure, Outlook, RunState
+    from surpass.learning.outlook import Compared, Measure, Outlook, RunState
     from surpass.learning.sweeps import SweepState
 
 LATE = 12
@@ -25,6 +25,8 @@ LEAST_PAUSE, MOST_PAUSE, PAUSE_SHARE = 2.0, 30.0, 0.05
 """Seconds between plain lines, and the share of the time so far that they grow to."""
 WIDE = 60
 """How wide a bar and a curve are at most."""
+MOST_COMPARED = 4
+"""At how many sizes the learner is shown beside its teacher."""
 BARS, ASCII_BARS = "▁▂▃▄▅▆▇█", "_.-~:=+#"
 
 
@@ -44,7 +46,8 @@ def sparkline(values: Sequence[float], width: int, bars: str = BARS) -> str:
 def show_measure(measure: Measure, value: float) -> str:
     """Return a value of a measure as text."""
     if measure.is_share:
-        return f"{value:.1%}" if measure.column == "solved" else f"{value:.2%}"
+        digits = 1 if measure.column == "solved" or measure.of else 2
+        return f"{abs(value):.{digits}%}{measure.of and f' {measure.of}'}"
     return show_number(value, 2 if abs(value) >= 10 else 3)
 
 
@@ -190,14 +193,14 @@ class RunView(Display):
             unit = "reward" if state.learner.task.measure == "reward" else "steps"
             # The steps of wrong answers are not set beside those of right ones.
             is_comparable = unit == "reward" or solved is None or solved == 1
-            for one in outlook.compared:
+            for one in _some(outlook.compared):
                 has_beside = is_comparable and one.teachers is not None
                 beside = f" (teacher {show_number(one.teachers, 2)})" if has_beside else ""
                 facts.append((f"{unit} at n = {one.size:,}", f"{show_number(one.ours, 2)}{beside}"))
         if measure.column in line and not (outlook.compared and measure.column.startswith("mean")):
             facts.append((measure.words, show_measure(measure, line[measure.column])))
         best, counts = self.best(), self.measure
-        if best is not None and counts is not None:
+        if best is not None and counts is not None and not counts.is_best:
             words = " solved" if counts.column == "solved" else ""
             facts.append(("best so far", f"{show_measure(counts, best[1])}{words} in round {best[0]:,}"))
         rate = self.pace.per_second
@@ -255,6 +258,13 @@ class RunView(Display):
         elif state is not None and len(state.curves) == state.began_with and not state.afterwards:
             lines.append(Text("in the first round", style="dim"))
         return Group(*lines)
+
+
+def _some(compared: Sequence[Compared]) -> Sequence[Compared]:
+    """Return what is compared at all sizes if they are few, else at the smallest, the middle and the largest."""
+    if len(compared) <= MOST_COMPARED:
+        return compared
+    return compared[0], compared[len(compared) // 2], compared[-1]
 
 
 class _RunPicture:

@@ -21,6 +21,10 @@ class Measure:
     """What it is."""
     is_share: bool = False
     is_lower_better: bool = False
+    of: str = ""
+    """What it is a share of, in words that stand behind it."""
+    is_best: bool = False
+    """Whether it is that of the best round so far, which then need not be told."""
 
 
 AGREEMENT = Measure("agreement", "like the teacher", is_share=True)

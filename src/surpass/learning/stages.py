@@ -21,7 +21,7 @@ from surpass.agents.networks.structured import StructuredPolicy
 from surpass.agents.teachers import teacher_of
 from surpass.arrays import Ints
 from surpass.bundles import Tensors
-from surpass.engine.run import run
+from surpass.engine.run import AnyAgent, run
 from surpass.errors import DivergedError, SavedFileError, SettingError, UnknownNameError
 from surpass.learning.derived import drawable_sizes
 from surpass.learning.imitation import Imitation, ImitationConfig
@@ -264,9 +264,9 @@ class StagedLearner(ABC):
             found.advance()
         return found
 
-    def describe(self) -> str:
-        """Return what was saved on the lists of files that were held out, as text."""
-        return "".join(f"{line}\n" for line in self.sources.describe_held_out(self.teacher, self.agent()))
+    def describe(self, agent: AnyAgent | None = None) -> str:
+        """Return what an agent saves on the lists of files that were held out, as text; by default the network."""
+        return "".join(f"{line}\n" for line in self.sources.describe_held_out(self.teacher, agent or self.agent()))
 
     def advance(self) -> dict[str, float]:
         """Make a round of updates, or let the network learn for one, or check it and learn what it fails on."""
