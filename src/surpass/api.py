@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,7 +27,7 @@ from surpass.evaluation.application import apply as apply
 from surpass.evaluation.comparison import ProgramComparison
 from surpass.evaluation.scores import Evaluation, evaluate
 from surpass.machine.trace import Trace
-from surpass.printing import Printed, count
+from surpass.printing import Printed, count, wrap
 from surpass.programs.export import export_program
 from surpass.programs.extract import extract
 from surpass.programs.program import Program
@@ -287,11 +288,17 @@ class Run(Printed):
         scores = self.scores.as_json() if self.scores else None
         return {**about, "finished": self.is_finished, "curves": self.curves, "scores": scores}
 
+    @property
+    def _resuming(self) -> str:
+        return f"surpass learn --out {shlex.quote(str(self.folder))} --resume"
+
     def __str__(self) -> str:
         spent = f"{self.folder} after {count(len(self.curves), 'round')} and {self.seconds:.0f} seconds"
         if self.scores is None:
-            return f"{spent}: the time is up before there is an agent; resume it to go on\n"
-        going_on = "" if self.is_finished else "The learning is not finished: resume it to go on.\n"
+            return wrap(f"{spent}: the time is up before there is an agent; {self._resuming} goes on") + "\n"
+        going_on = ""
+        if not self.is_finished:
+            going_on = wrap(f"The learning is not finished: {self._resuming} goes on.") + "\n"
         if all(row.solved == 0 for row in self.scores.rows):
             going_on += f"Nothing is solved. {ADVICE}\n"
         return f"{spent}\n{self.scores}{going_on}{self.notes}"

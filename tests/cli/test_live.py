@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from surpass.cli import display, live, progress
-from surpass.cli.display import Display, Teller, brief, clock
+from surpass.cli.display import Display, Teller, brief, clock, fit
 from surpass.cli.live import RunView, sparkline
 from surpass.cli.progress import Progress
 from surpass.learning.improvement import Improvement
@@ -320,6 +320,17 @@ def test_work_of_under_two_seconds_says_nothing(capsys: pytest.CaptureFixture[st
         for k in range(100):
             progress("runs", k, 100)
     assert capsys.readouterr() == ("", "")
+
+
+def test_messages_break_between_words_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "surpass: interrupted: surpass learn --out runs/my-own-run --resume goes on from the last checkpoint"
+    assert fit(text) == text
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    lines = fit(text).splitlines()
+    assert len(lines) == 2
+    assert max(map(len, lines)) <= 80
+    assert " ".join(lines) == text
 
 
 def test_long_work_shows_itself_while_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import sys
 import threading
 import time
@@ -16,6 +17,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
+
+from surpass.printing import wrap
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -150,7 +153,7 @@ class Display:
 
     def _print(self, line: str) -> None:
         self._last_line, self._told_last, self._has_news = time.monotonic(), line, False
-        print(line, file=sys.stderr, flush=True)
+        print(fit(line), file=sys.stderr, flush=True)
 
 
 _shown: list[Display] = []
@@ -180,10 +183,15 @@ class Teller(logging.Handler):
         if _shown:
             _shown[-1].hear(text, is_warning=record.levelno >= logging.WARNING)
         else:
-            print(f"surpass: {text}", file=sys.stderr, flush=True)
+            print(fit(f"surpass: {text}"), file=sys.stderr, flush=True)
 
 
 # Texts
+
+
+def fit(line: str) -> str:
+    """Return a message for the error stream; on a terminal it is broken between words."""
+    return wrap(line, width=shutil.get_terminal_size().columns) if sys.stderr.isatty() else line
 
 
 def bar(done: int, total: int, width: int) -> Text:
