@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,14 +46,32 @@ def test_learn_leaves_a_run_whose_folder_is_an_agent(run: surpass.Run) -> None:
     assert json.loads((run.folder / "scores.json").read_text()) == run.scores.as_json()
 
 
+def test_a_run_is_taken_wherever_an_agent_is(run: surpass.Run) -> None:
+    program = surpass.program(run)
+    assert program.name == str(run.folder)
+    assert surpass.trace(run, "1,2,3:2").agent == str(run.folder)
+    assert surpass.show(run, size=5, instances=5).extraction.program.rules == program.rules
+    assert surpass.evaluate(run, sizes=[5], against=run).rows[0].size == 5
+    assert surpass.apply(run, [([1, 3, 5], 3)]).rows
+    assert surpass.check(run, up_to=1, sizes=[5], instances=2, effort=10) is not None
+    assert len(surpass.watch(run, against=run, size=5, listing=False).films) == 2
+    assert surpass.export(run, "python").source
+    assert surpass.api.new_learner("search", "improvement", teacher=run).recipe["teacher"] == str(run.folder)
+    with pytest.raises(SurpassError, match="has no agent yet"):
+        surpass.program(replace(run, agent=None))
+
+
 def test_learn_resumes_and_tells_of_its_rounds(tmp_path: Path) -> None:
     told: list[tuple[int, bool]] = []
     options = {"out": tmp_path / "run", "score_sizes": [5], "report": lambda n, curve: told.append((n, bool(curve)))}
     surpass.learn("search", teacher="linear_search", **{**QUICK, "most_rounds": 2}, **options)
-    with pytest.raises(SurpassError, match="holds a run already"):
+    with pytest.raises(SurpassError, match="holds this run already, search by imitation from linear_search"):
         surpass.learn("search", teacher="linear_search", **QUICK, **options)
     surpass.learn(out=tmp_path / "run", resume=True, score_sizes=[5], report=options["report"])
     assert told == [(1, True), (2, True), (2, False)]
+    again = surpass.learn("search", teacher="binary_search", overwrite=True, **QUICK, **options)
+    assert again.recipe["teacher"] == "binary_search"
+    assert json.loads((tmp_path / "run" / "recipe.json").read_text())["teacher"] == "binary_search"
 
 
 def test_improvement_gives_a_program(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """What can be done with surpass from Python; each command of the command line is a thin shell over these functions.
 
-Wherever an agent is expected, an agent object is taken, or a text that names one: `teacher:NAME`, `zoo:NAME`, the
-folder of a run, a checkpoint, or a program file `NAME.rules`. A task is a `Task`, a name, or a Python file that
-registers one.
+Wherever an agent is expected, an agent object is taken, a run that `learn` returned, or a text that names one:
+`teacher:NAME`, `zoo:NAME`, the folder of a run, a checkpoint, or a program file `NAME.rules`. A task is a `Task`, a
+name, or a Python file that registers one.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,7 +27,7 @@ from surpass.evaluation.application import apply as apply
 from surpass.evaluation.comparison import ProgramComparison
 from surpass.evaluation.scores import Evaluation, evaluate
 from surpass.machine.trace import Trace
-from surpass.printing import Printed, count
+from surpass.printing import Printed, count, wrap
 from surpass.programs.export import export_program
 from surpass.programs.extract import extract
 from surpass.programs.program import Program
@@ -77,7 +78,7 @@ def trace(
         instance = ",".join(map(str, instance))
     report = progress or (lambda *_: None)
     most = Limit.parse(limit) if limit else None
-    return record(found, instance, limit=most, progress=lambda done: report("steps so far", done, None))
+    return record(found, instance, limit=most, progress=lambda done: report("running it, steps so far", done, None))
 
 
 def watch(
@@ -200,7 +201,9 @@ def show(
         )
     )
     extraction = extract(found, seed=seed, progress=lambda what, *done: report(f"{found.name}: {what}", *done))
-    return measure_use(extraction, drawn, lambda done: report(f"{found.name}: runs", done, instances))
+    return measure_use(
+        extraction, drawn, lambda done: report(f"{found.name}: counting the use of its rules, runs", done, instances)
+    )
 
 
 def compare_programs(
@@ -285,11 +288,17 @@ class Run(Printed):
         scores = self.scores.as_json() if self.scores else None
         return {**about, "finished": self.is_finished, "curves": self.curves, "scores": scores}
 
+    @property
+    def _resuming(self) -> str:
+        return f"surpass learn --out {shlex.quote(str(self.folder))} --resume"
+
     def __str__(self) -> str:
         spent = f"{self.folder} after {count(len(self.curves), 'round')} and {self.seconds:.0f} seconds"
         if self.scores is None:
-            return f"{spent}: the time is up before there is an agent; resume it to go on\n"
-        going_on = "" if self.is_finished else "The learning is not finished: resume it to go on.\n"
+            return wrap(f"{spent}: the time is up before there is an agent; {self._resuming} goes on") + "\n"
+        going_on = ""
+        if not self.is_finished:
+            going_on = wrap(f"The learning is not finished: {self._resuming} goes on.") + "\n"
         if all(row.solved == 0 for row in self.scores.rows):
             going_on += f"Nothing is solved. {ADVICE}\n"
         return f"{spent}\n{self.scores}{going_on}{self.notes}"
@@ -308,7 +317,7 @@ def new_learner(
     from surpass.learning import methods
     from surpass.learning.recipes import only_run, setting_text
 
-    name = None if teacher is None else (str(teacher) if isinstance(teacher, str | Path) else teacher.name)
+    name = None if teacher is None else str(teacher) if isinstance(teacher, str | Path) else as_agent(teacher).name
     name = name and name.removeprefix("teacher:")
     chosen = {key: setting_text(value) for key, value in (settings or {}).items()}
     if recipe is not None:
@@ -346,6 +355,7 @@ def learn(
     recipe: str | Path | None = None,
     minutes: float | None = None,
     resume: bool = False,
+    overwrite: bool = False,
     score_sizes: Sequence[int] | None = None,
     score_instances: int = 100,
     on: str | Runner = "local",
@@ -359,10 +369,10 @@ def learn(
 
     `method` is `imitation` (if not given), `rl`, `rl+imitation` or `improvement`; the method's settings are keywords,
     or stand in `settings`. `report(round, curve)` is called after each round, and once with no curve when a run is
-    resumed. `watch` is shown how far it has come: at first, after each round, and while what was learned is scored.
-    With `tensorboard` the curves are written as event files too. `surpass.report(run)` makes a page of it.
-    `on` is who samples or tries candidates: `local`, or `ray` or `ray=ADDRESS` for a cluster; what is learned does
-    not depend on it.
+    resumed. With `resume` the run in the folder goes on, with `overwrite` it is replaced. `watch` is shown how far it
+    has come: at first, after each round, and while what was learned is scored. With `tensorboard` the curves are
+    written as event files too. `surpass.report(run)` makes a page of it. `on` is who samples or tries candidates:
+    `local`, or `ray` or `ray=ADDRESS` for a cluster; what is learned does not depend on it.
     """
     from surpass.learning import runs
     from surpass.learning.outlook import RunState
@@ -386,7 +396,7 @@ def learn(
     spare = None if minutes is None else max(LEAST_SPARE, (1 - LEARNING_SHARE) * 60 * minutes)
     with open_runner(on) as runner:
         _share_out(learner, runner)
-        folder.begin(made, resume=resume)
+        folder.begin(made, resume=resume, overwrite=overwrite)
         write_origin(folder.path, learner.task)
         if resume:
             folder.restore(learner)
@@ -486,9 +496,9 @@ def _finish(
             save_agent(stem, learner.task, taught.network, about)
         runs.write_json(folder.path / "scores.json", scores.as_json())
     notes = ""
-    if isinstance(learner, Improvement | PolicyGradient | StagedLearner):
+    if agent is not None and isinstance(learner, Improvement | PolicyGradient | StagedLearner):
         progress("finding what was saved", 0, None)
-        notes = learner.describe()
+        notes = learner.describe(agent)
     if notes:
         runs.write_text_file(folder.path / "notes.txt", notes)
     return Run(folder.path, learner.recipe, folder.curves, folder.seconds, learner.finished, agent, scores, notes)

@@ -215,7 +215,7 @@ def test_progress_is_told() -> None:
     check(
         find_teacher("bubble_sort"), up_to=5, sizes=[9], instances=2, effort=0, progress=lambda *now: told.append(now)
     )
-    done = [count for what, count, _ in told if what.startswith("enumerated")]
+    done = [count for what, count, _ in told if what.startswith("checking every instance")]
     assert done == sorted(done)
     assert done[-1] == sum(weak_order_count(n) for n in range(6)) == told[0][2]
-    assert any(what == "drawn, n = 9" for what, _, _ in told)
+    assert any(what.startswith("checking drawn instances, n = 9 (size 1 of 1)") for what, _, _ in told)

@@ -57,6 +57,14 @@ def _holds(shown: str, text: str) -> bool:
     return False
 
 
+def test_no_word_stands_for_the_value_of_a_flag(helps: dict[str, str]) -> None:
+    whole = CliRunner(env={"COLUMNS": "80", "NO_COLOR": "1"}).invoke(app, ["--help"]).stdout
+    assert "--version" in whole
+    for shown in (whole, *helps.values()):
+        assert "--help" in shown
+        assert "<bool>" not in shown
+
+
 def test_defaults_in_square_brackets_are_shown(helps: dict[str, str]) -> None:
     for default in ("[default: imitation]", "[default: runs/TASK-METHOD-TEACHER-SEED]", "[default: 0]"):
         assert squeeze(default) in squeeze(helps["learn"])

@@ -12,13 +12,16 @@ from typing import Any, ClassVar
 import pytest
 from rich.console import Console
 
-from surpass.cli import display, live
-from surpass.cli.display import Display, Teller, brief, clock
+from surpass.cli import display, live, progress
+from surpass.cli.display import Display, Teller, brief, clock, fit
 from surpass.cli.live import RunView, sparkline
 from surpass.cli.progress import Progress
+from surpass.learning.improvement import Improvement
 from surpass.learning.methods import METHODS, POLICIES, new_learner
 from surpass.learning.outlook import AGREEMENT, STEPS, Compared, Outlook, RunState
+from surpass.learning.runs import RunFolder, train
 from surpass.tasks.registry import find_task
+from tests.learning.quick import table_learner
 
 
 class Clock:
@@ -34,7 +37,7 @@ class Clock:
 @pytest.fixture
 def clock_at(monkeypatch: pytest.MonkeyPatch) -> Clock:
     found = Clock()
-    for module in (display, live):
+    for module in (display, live, progress):
         monkeypatch.setattr(module, "time", found)
     monkeypatch.setattr(display, "is_terminal", lambda: False)
     return found
@@ -112,6 +115,60 @@ def test_the_view_of_a_run_says_what_a_person_wants_to_know(width: int, clock_at
     ):
         assert part in shown
     assert any(bar in shown for bar in live.BARS)
+
+
+def test_while_not_everything_is_solved_few_steps_are_no_merit(clock_at: Clock) -> None:
+    view, learner, curves = RunView(), Pretended(), []  # type: RunView, Pretended, list[Mapping[str, float]]
+    for number, (solved, steps) in enumerate([(0.555, 1.0), (0.6, 500.0), (0.555, 1.0)], 1):
+        learner.rounds = number
+        curves.append(line(number, solved, steps))
+        view(RunState(learner, Path("runs/mine"), curves, 0, None))
+    told = view.describe()
+    assert "solved 55.5%, steps at n = 20 1.00, best so far 60.0% solved in round 2" in told
+    assert "teacher" not in told
+    assert "solved, 55.5% to 55.5% in 3 rounds" in picture(view, 80)
+    learner.rounds = 4
+    curves.append(line(4, 1.0, 230.0))
+    view(RunState(learner, Path("runs/mine"), curves, 0, None))
+    assert "steps at n = 20 230.00 (teacher 211.30), best so far 230.00 in round 4" in view.describe()
+
+
+def test_rounds_are_numbered_and_compared_within_their_part(tmp_path: Path) -> None:
+    learner, view = table_learner(3), RunView()
+    told: list[str] = []
+
+    def see(number: int, curve: dict[str, float]) -> None:
+        view(RunState(learner, tmp_path, folder.curves, 0, None))
+        told.append(view.describe())
+
+    folder = RunFolder(tmp_path / "run")
+    folder.begin(learner.recipe, resume=False)
+    train(learner, folder, report=see)
+    assert [one.partition(", solved")[0] for one in told[:5]] == [
+        *(f"round {k} of 4: part 1, stage 1 of 2, sizes 2 to 3" for k in (1, 2)),
+        *(f"round {k} of 4: part 1, stage 2 of 2, sizes 2 to 4" for k in (3, 4)),
+        "round 1: part 2, the network learns what the table does",
+    ]
+    assert "in round 1," in told[4]
+    assert "like the table" in told[4]
+    assert ": part 3, the network was checked: " in next(one for one in told if "checked" in one)
+    assert not any(one.startswith("round 0") for one in told)
+
+
+def test_improvement_tells_of_few_sizes_in_words(clock_at: Clock) -> None:
+    sizes = (3, 5, 8, 13, 21, 34)
+    settings = {"sizes": ",".join(map(str, sizes))}
+    learner = new_learner(find_task("sort-bubble"), "improvement", teacher="insertion_sort", settings=settings)
+    assert isinstance(learner, Improvement)
+    learner.rounds, learner.reference = 1, [10.0] * 6
+    view = RunView()
+    curve = {"round": 1, "relative_cost": 1.0071, **{f"cost_{size}": 9.5 for size in sizes}}
+    view(RunState(learner, Path("runs/mine"), [curve], 0, None))
+    assert view.describe() == (
+        "round 1 of 100: edits of the program are tried, steps at n = 3 9.50 (teacher 10.00), steps at n = 13 9.50 "
+        "(teacher 10.00), steps at n = 34 9.50 (teacher 10.00), best so far, with the price of its rules 100.7% of the "
+        "teacher's steps, 0:00"
+    )
 
 
 def test_before_the_first_round_it_says_what_is_going_on(clock_at: Clock) -> None:
@@ -223,11 +280,57 @@ def test_what_the_package_says_goes_into_what_is_shown(monkeypatch: pytest.Monke
     assert said.getvalue().endswith("surpass: compiling\n")
 
 
+def told_by(shown: Progress, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    shown._tell_again()
+    return capsys.readouterr().err.splitlines()
+
+
+def test_nothing_is_told_twice_without_news(clock_at: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    shown, told = Progress(), []  # type: Progress, list[str]
+    for _ in range(350):
+        clock_at.now += 0.1
+        shown("running it, observations so far", 12)
+        told += told_by(shown, capsys)
+    assert told == ["running it, observations so far: 12"]
+    for _ in range(700):
+        clock_at.now += 0.1
+        told += told_by(shown, capsys)
+    assert told[1:] == ["still at it after 1:02"]
+    shown("running it, observations so far", 13)
+    clock_at.now += 12
+    assert told_by(shown, capsys) == ["running it, observations so far: 13"]
+
+
+def test_what_passes_quickly_is_told_only_if_nothing_else_is(
+    clock_at: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = Progress()
+    clock_at.now += 5
+    shown("running it, steps so far", 1)
+    assert capsys.readouterr().err == ""
+    for number in range(60):
+        clock_at.now += 1
+        shown(f"part {number}", 1, 2)
+    told = capsys.readouterr().err.splitlines()
+    assert 2 <= len(told) <= 6
+
+
 def test_work_of_under_two_seconds_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with Progress() as progress:
         for k in range(100):
             progress("runs", k, 100)
     assert capsys.readouterr() == ("", "")
+
+
+def test_messages_break_between_words_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "surpass: interrupted: surpass learn --out runs/my-own-run --resume goes on from the last checkpoint"
+    assert fit(text) == text
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    lines = fit(text).splitlines()
+    assert len(lines) == 2
+    assert max(map(len, lines)) <= 80
+    assert " ".join(lines) == text
 
 
 def test_long_work_shows_itself_while_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

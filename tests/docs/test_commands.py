@@ -81,6 +81,24 @@ def test_the_python_code_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: 
         exec(compile(block, page, "exec"), {})
 
 
+def learned_in(page: Path) -> list[str]:
+    """Return the folder of each run that the commands and the code of a page begin."""
+    text = page.read_text()
+    folders = re.findall(r'surpass\.learn\([^`]*?out="([^"]+)"', text)
+    for line in re.findall(r"^surpass learn .*", text, re.MULTILINE):
+        words = line.partition("#")[0].split()
+        if "--settings" not in words and "--resume" not in words:
+            method = words[words.index("--method") + 1] if "--method" in words else ""
+            folders.append(words[words.index("--out") + 1] if "--out" in words else f"{words[2]} {method}")
+    return folders
+
+
+def test_no_page_learns_into_the_folder_of_another() -> None:
+    folders = [folder for page in PAGES for folder in learned_in(page)]
+    assert len(folders) > 15
+    assert sorted(folders) == sorted(set(folders))
+
+
 def test_links_lead_somewhere() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):

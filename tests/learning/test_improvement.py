@@ -11,6 +11,7 @@ import pytest
 from surpass.agents import find_agent
 from surpass.engine.run import run
 from surpass.errors import DataFileError, SettingError, UnknownNameError
+from surpass.learning import improvement
 from surpass.learning.drafts import draft_of, program_of, renamings_of
 from surpass.learning.edits import rewritten_programs, size_of, tidy, without
 from surpass.learning.improvement import Improvement, ImprovementConfig
@@ -262,6 +263,24 @@ def test_what_costs_nothing_is_left_out_at_the_end(tmp_path: Path) -> None:
     assert one._simplify(program) == program
 
 
+def test_a_program_that_saves_nothing_is_said_to_be_the_teachers() -> None:
+    one = learner("sort-bubble", "insertion_sort", sizes=(4, 6), rounds=1)
+    one.begin()
+    one.rounds = 1
+    assert one.describe().startswith("No edit saved a step; this is the teacher's program.\n")
+
+
+def test_editing_that_ends_early_says_why(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(improvement, "STALE_ROUNDS", 2)
+    monkeypatch.setattr(Improvement, "is_exhausted", property(lambda self: self.stale >= 2))
+    one = learner("sort-bubble", "insertion_sort", sizes=(4, 6), rounds=50, generations=1, candidates=1)
+    caplog.set_level("INFO", "surpass")
+    improve(one)
+    why = f"The editing ended after {one.rounds} of 50 rounds: none of the last 2 found a better program"
+    assert why in caplog.text
+    assert one.describe().startswith(why)
+
+
 # Data
 
 
@@ -285,6 +304,8 @@ def test_a_program_is_made_shorter_on_a_users_lists(tmp_path: Path) -> None:
     assert len(one.recipe["digest"]) == 64
     held_out = join_instances(one.task, one.sources.held_out)
     assert held_out.count == 40
+    one.advance()
+    assert one.describe().startswith("On 40 held-out lists"), "also if the time is up before the end"
     program = improve(one)
     assert run(program, held_out).steps.mean() < run(one.teacher, held_out).steps.mean()
     assert run(program, one.task.draw(Request(size=30, count=50, seed=9))).solved.all()

@@ -187,7 +187,8 @@ def test_a_damaged_checkpoint_is_passed_over_with_a_message_and_the_run_ends_the
 def test_a_run_out_of_time_says_so_and_a_resumed_one_ends_the_same(tmp_path: Path, finished: Path, surpass) -> None:  # type: ignore[no-untyped-def]
     code, shown, errors = surpass(*LEARN, "--out", tmp_path / "run", "--minutes", "1e-6")
     assert (code, complaints(errors)) == (0, [])
-    assert "not finished: resume it" in shown
+    told = " ".join(shown.split())
+    assert f"not finished: surpass learn --out {tmp_path / 'run'} --resume goes on." in told
     assert json.loads((tmp_path / "run" / "agent.json").read_text())["record"]["finished"] is False
     code, shown, errors = surpass(*LEARN, "--out", tmp_path / "run", "--resume")
     assert (code, complaints(errors)) == (0, [])
@@ -224,6 +225,10 @@ def check_refused(result: tuple[int, str, str], message: str) -> None:
         (("search", "--minutes", "0"), "minutes is 0"),
         (("search", "--minutes", "-3"), "minutes is -3"),
         (("search", "--set", "bunch=3"), "unknown setting 'bunch'; known: sizes"),
+        (
+            ("search", "--data", "good.csv"),
+            "imitation draws its own lists and takes no data; --data is for --method imp",
+        ),
         (("search", "--set", "teacher=x"), "unknown setting 'teacher'"),
         (("search", "--set", "batch"), "'batch' is not of the form NAME=VALUE"),
         (("search", "--set", "batch=many"), "batch is 'many'"),
@@ -251,8 +256,27 @@ def test_bad_input_gets_one_sentence_and_exit_code_2(
 
 def test_a_folder_with_a_run_is_refused_without_resume(run_folder: Path, surpass) -> None:  # type: ignore[no-untyped-def]
     before = checkpoint_files(run_folder)
-    check_refused(surpass(*LEARN, "--out", run_folder), "holds a run already; resume it (--resume")
+    check_refused(
+        surpass(*LEARN, "--out", run_folder), "search by imitation from linear_search, seed 0: go on with it (--resume"
+    )
     assert checkpoint_files(run_folder) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--teacher", "binary_search"), "you asked for search by imitation from binary_search, seed 0: replace it"),
+        (("--set", "batch=64"), "with batch 512; you asked for search by imitation from linear_search, seed 0, with"),
+    ],
+    ids=["teacher", "setting"],
+)
+def test_a_folder_with_another_run_is_refused_with_what_it_holds(
+    words: tuple[str, ...], message: str, run_folder: Path, surpass
+) -> None:  # type: ignore[no-untyped-def]
+    refused = surpass(*LEARN, *words, "--out", run_folder)
+    check_refused(refused, f"{run_folder} holds search by imitation from linear_search, seed 0")
+    check_refused(refused, message)
+    assert "--resume" not in refused[2]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import pytest
 
 import surpass.bundles
 import surpass.learning.runs
-from surpass.errors import SavedFileError, SettingError
+from surpass.errors import SavedFileError, SettingError, SurpassError
 from surpass.learning.methods import AnyLearner
 from surpass.learning.runs import RunFolder, train
 from tests.learning.quick import (
@@ -243,6 +243,52 @@ def test_a_folder_with_a_run_is_not_begun_again(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="--resume"):
         RunFolder(tmp_path).begin(learner.recipe, resume=False)
     RunFolder(tmp_path).begin(learner.recipe, resume=True)
+
+
+def test_a_run_is_replaced_if_that_is_asked_for(tmp_path: Path) -> None:
+    folder = run_in(tmp_path / "run", knapsack_learner(2)).path
+    (folder / ".curves.csv.4711").write_text("left by a kill")
+    RunFolder(folder).begin(knapsack_learner(3).recipe, resume=False, overwrite=True)
+    assert sorted(path.name for path in folder.iterdir()) == ["checkpoints", "recipe.json"]
+    assert not any((folder / "checkpoints").iterdir())
+    assert json.loads((folder / "recipe.json").read_text())["most_rounds"] == 3
+    RunFolder(tmp_path / "new").begin(knapsack_learner(3).recipe, resume=False, overwrite=True)
+    with pytest.raises(SettingError, match="either resumed or overwritten"):
+        RunFolder(folder).begin(knapsack_learner(3).recipe, resume=True, overwrite=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("thesis.tex", "years of work", r"also holds thesis\.tex"),
+        ("recipe.json", '{"flour": 500}', "not the recipe of a run"),
+        ("recipe.json", "", r"recipe\.json"),
+    ],
+)
+def test_what_is_not_recognisably_a_run_is_not_replaced(name: str, text: str, message: str, tmp_path: Path) -> None:
+    recipe = knapsack_learner(2).recipe
+    RunFolder(tmp_path).begin(recipe, resume=False)
+    (tmp_path / name).write_text(text)
+    (tmp_path / "curves.csv").write_text("round\n")
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(SurpassError, match=message):
+        RunFolder(tmp_path).begin(recipe, resume=False, overwrite=True)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_folder_without_a_recipe_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(SettingError, match="no run"):
+        RunFolder(tmp_path).begin(knapsack_learner(2).recipe, resume=False, overwrite=True)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_a_run_is_not_replaced_by_its_own_pupil(tmp_path: Path) -> None:
+    recipe = knapsack_learner(2).recipe
+    RunFolder(tmp_path).begin(recipe, resume=False)
+    for teacher in (tmp_path, tmp_path / "agent.json"):
+        with pytest.raises(SettingError, match="the teacher"):
+            RunFolder(tmp_path).begin({**recipe, "teacher": str(teacher)}, resume=False, overwrite=True)
 
 
 def test_a_run_of_another_recipe_is_not_gone_on_with(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from surpass.cli.live import SweepView
 from surpass.errors import SettingError
 from surpass.learning.jobs import score_sizes
 from surpass.learning.recipes import Recipe, parse_recipe
-from surpass.learning.sweeps import INSTANCES, Ranking, Sweep, SweepState
+from surpass.learning.sweeps import INSTANCES, Point, Ranked, Ranking, Sweep, SweepState
 from surpass.tasks.registry import find_task
 from surpass.workers.local import LocalRunner
 from surpass.workers.runner import Ended, Job, Watch
@@ -111,6 +111,15 @@ def test_where_reward_counts_more_of_it_is_better(tmp_path: Path) -> None:
     ranking = ranked(tmp_path, fates, task="knapsack")
     assert [run.run for run in ranking.runs] == [A1, B0, A0, B1]
     assert ranking.measure == "reward"
+
+
+def test_means_over_seeds_are_shown_only_where_there_are_several() -> None:
+    def ranking(seeds: int) -> Ranking:
+        points = tuple(Point({"unroll": k}, seeds, 1.0, 2.0, 2.0) for k in (5, 10))
+        return Ranking("steps", (4,), 10, 2, (Ranked("unroll=5-seed=0", {"unroll": 5}, 0, 1.0, 2.0),), (), points)
+
+    assert "over the seeds" in str(ranking(2))
+    assert "over the seeds" not in str(ranking(1))
 
 
 def test_equal_runs_are_ranked_in_the_order_of_the_recipe(tmp_path: Path) -> None:

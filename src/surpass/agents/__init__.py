@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, Protocol
 from weakref import WeakSet
 
 from surpass.agents.remembered import compare_origin, origin_hint, recall_task, recall_teacher, remember_task
@@ -13,7 +14,7 @@ from surpass.agents.teachers import find_teacher, known_teachers
 from surpass.engine.run import AnyAgent
 from surpass.engine.trial import try_kernels
 from surpass.errors import SavedFileError, SettingError, UnknownNameError
-from surpass.reading import as_path
+from surpass.reading import as_path, show
 from surpass.table import Agent
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Task
@@ -22,8 +23,21 @@ from surpass.tasks.user_file import forget_task_file, load_task_file
 log = logging.getLogger("surpass")
 _looked_at: WeakSet[Task] = WeakSet()
 
-AgentLike = AnyAgent | str | Path
-"""An agent, or a text that names one."""
+
+class Learned(Protocol):
+    """A run, as `surpass.learn` returns it."""
+
+    @property
+    def folder(self) -> Path:
+        """Where it left everything."""
+
+    @property
+    def agent(self) -> AnyAgent | None:
+        """What was learned; None if the time was up before there was anything."""
+
+
+AgentLike = AnyAgent | Learned | str | Path
+"""An agent, a run that learned one, or a text that names one."""
 TaskLike = Task | str | Path
 """A task, its name, or a Python file that registers it."""
 Progress = Callable[[str, int, int | None], None]
@@ -99,14 +113,19 @@ def _point_out_obstacles(task: Task) -> None:
 
 
 def as_agent(agent: AgentLike, task: TaskLike | None = None) -> AnyAgent:
-    """Return the agent itself, or the one that a text names; it must be of `task` if one is given."""
+    """Return the agent itself, that of a run, or the one that a text names; it must be of `task` if one is given."""
     wanted = None if task is None else as_task(task)
-    found = find_agent(str(agent)) if isinstance(agent, str | Path) else agent
+    found: Any = find_agent(str(agent)) if isinstance(agent, str | Path) else agent
+    if not hasattr(found, "task") and hasattr(found, "folder") and hasattr(found, "agent"):
+        if found.agent is None:
+            raise SettingError(f"the run {found.folder} has no agent yet; resume it to go on")
+        found = found.agent
     if not hasattr(found, "task"):
-        raise SettingError(f"{agent!r} is no agent; give an agent, or a text that names one")
+        raise SettingError(f"{show(agent)} is no agent; give an agent, a run, or a text that names one")
     if wanted is not None and found.task is not wanted:
         raise SettingError(f"{found.name} works on {found.task.name}, not on {wanted.name}")
-    return found
+    agent_found: AnyAgent = found
+    return agent_found
 
 
 def agent_of_recipe(task: Task, name: str) -> AnyAgent:

@@ -172,7 +172,7 @@ class _Checker:
     def check_enumerated(self, enumeration: Enumeration, largest: int, total: int) -> list[CheckedSize]:
         """Return a row for each size up to `largest`, or for those before the first failure."""
         rows: list[CheckedSize] = []
-        done, what = 0, f"enumerated, n to {largest:,}"
+        done, what = 0, f"checking every instance up to n = {largest:,}"
         for size in range(largest + 1):
             batches = ((batch, "") for batch in enumeration.instances(size))
             found = self._check_size(batches, partial(self._report, what, total, done))
@@ -186,9 +186,10 @@ class _Checker:
     def check_drawn(self, sizes: Sequence[int], count: int, seed: int) -> list[CheckedSize]:
         """Return a row for each size, with instances of every distribution, or for those before the first failure."""
         rows: list[CheckedSize] = []
-        for size in sizes:
+        for number, size in enumerate(sizes, 1):
             batches = self._draw(size, count, seed)
-            found = self._check_size(batches, partial(self._report, f"drawn, n = {size:,}", None, 0))
+            what = f"checking drawn instances, n = {size:,} (size {number} of {len(sizes)}), checked so far"
+            found = self._check_size(batches, partial(self._report, what, None, 0))
             if isinstance(found, _Failing):
                 self._fail(found.instance, found.limit, found.data)
                 break
@@ -206,7 +207,8 @@ class _Checker:
             if not results.solved.all():
                 self._fail(_unsolved(self.task, batch, results), self.limit, SEARCH)
                 return None
-            self.progress("searching, observations", len(self.table or ()), None)
+            quiet = min(explorer.since_new, effort)
+            self.progress("searching for an instance that fails, tried in a row with nothing new", quiet, effort)
             is_enough = explorer.since_new >= effort or explorer.tried >= MOST_EFFORTS * effort
             if is_enough or time.monotonic() - started > seconds:
                 break
@@ -215,8 +217,8 @@ class _Checker:
     def find_slowest(self, effort: int, seed: int) -> list[Slowest]:
         """Return the slowest instance of some sizes that a search comes to, where steps are what counts."""
         rows: list[Slowest] = []
-        for size in SLOWEST_SIZES if self.task.measure == "steps" else ():
-            self.progress(f"searching for the slowest of n = {size}", 0, None)
+        for done, size in enumerate(SLOWEST_SIZES if self.task.measure == "steps" else ()):
+            self.progress("searching for the slowest instances, sizes done", done, len(SLOWEST_SIZES))
             rounds = 1 + min(effort, EFFORT) // SLOWEST_EFFORT
             instance, results = find_slowest(
                 self.task, lambda batch: self._run(batch, self.limit, True), size, rounds, seed
@@ -321,7 +323,7 @@ class _Checker:
             is_loop = results.outcomes == Outcome.LOOP
             spent += int(np.where(is_loop, 10 * batch.sizes + 1000, results.steps).sum())
             tried += batch.count
-            self.progress(f"shrinking from n = {instance.sizes[0]:,}, candidates tried", tried, None)
+            self.progress(f"making a failing instance of n = {instance.sizes[0]:,} smaller, tried so far", tried, None)
             return ~results.solved
 
         return shrink(self.task, instance, fails)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import sys
 import threading
 import time
@@ -16,6 +17,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
+
+from surpass.printing import wrap
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -27,7 +30,9 @@ PATIENCE = 2.0
 REFRESH = 0.25
 """Seconds between two drawings."""
 PLAIN_EVERY = 10.0
-"""Seconds between plain lines while nothing new is told."""
+"""Seconds between plain lines while there is something new to tell."""
+STILL_EVERY = 60.0
+"""Seconds between plain lines while there is nothing new."""
 
 
 def is_terminal() -> bool:
@@ -46,6 +51,7 @@ class Display:
         """What the package said last, until there is news."""
         self._is_drawn = is_terminal()
         self._last_line = self.began
+        self._told_last = ""
         self._has_news = False
         self._ended = threading.Event()
         self._lock = threading.RLock()
@@ -71,7 +77,7 @@ class Display:
         """Note that there is news; where there is no terminal a line says it, now if it is urgent."""
         with self._lock:
             self._has_news, self.message = True, ""
-            if not self._is_drawn and urgent:
+            if not self._is_drawn and urgent and self.describe() != self._told_last:
                 self._print(self.describe())
 
     def hear(self, message: str, *, is_warning: bool) -> None:
@@ -115,10 +121,19 @@ class Display:
                     return
                 if self._is_drawn:
                     self._show()
-                elif self._has_news and time.monotonic() - self._last_line >= PLAIN_EVERY:
-                    self._print(f"still at it after {clock(self.seconds)}" if self.message else self.describe())
+                else:
+                    self._tell_again()
             if self._ended.wait(REFRESH):
                 return
+
+    def _tell_again(self) -> None:
+        """Print a plain line if there is news that no line has told yet, or if there has been none for long."""
+        waited, line = time.monotonic() - self._last_line, self.describe()
+        if self._has_news and not self.message and line != self._told_last:
+            if waited >= PLAIN_EVERY:
+                self._print(line)
+        elif waited >= STILL_EVERY:
+            self._print(f"still at it after {clock(self.seconds)}")
 
     def _show(self) -> None:
         from rich.console import Console
@@ -137,8 +152,8 @@ class Display:
             self._live = None
 
     def _print(self, line: str) -> None:
-        self._last_line = time.monotonic()
-        print(line, file=sys.stderr, flush=True)
+        self._last_line, self._told_last, self._has_news = time.monotonic(), line, False
+        print(fit(line), file=sys.stderr, flush=True)
 
 
 _shown: list[Display] = []
@@ -168,10 +183,15 @@ class Teller(logging.Handler):
         if _shown:
             _shown[-1].hear(text, is_warning=record.levelno >= logging.WARNING)
         else:
-            print(f"surpass: {text}", file=sys.stderr, flush=True)
+            print(fit(f"surpass: {text}"), file=sys.stderr, flush=True)
 
 
 # Texts
+
+
+def fit(line: str) -> str:
+    """Return a message for the error stream; on a terminal it is broken between words."""
+    return wrap(line, width=shutil.get_terminal_size().columns) if sys.stderr.isatty() else line
 
 
 def bar(done: int, total: int, width: int) -> Text:

@@ -18,17 +18,28 @@ _MARKUP = re.compile(r"(\\*)(\[[a-z#/@][^[]*?\])")
 class Commands(TyperGroup):
     """The commands; their texts are plain, so what stands in square brackets is shown as it is."""
 
+    def get_params(self, ctx: Any) -> Any:
+        """Return the options of the program itself."""
+        return [_as_flag(parameter) for parameter in super().get_params(ctx)]
+
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command whose texts are ready to be shown."""
         command = super().get_command(ctx, cmd_name)
         if command is not None and not getattr(command, "has_plain_texts", False):
             command.has_plain_texts = True  # type: ignore[attr-defined]
+            _as_flag(command.get_help_option(ctx))  # which is made once, and kept
             command.help = _escape(unfold(command.help or ""))
             for parameter in command.params:
                 parameter.help = _escape(getattr(parameter, "help", None) or "")  # type: ignore[attr-defined]
-                if getattr(parameter, "is_flag", False):
-                    parameter.metavar = ""
+                _as_flag(parameter)
         return command
+
+
+def _as_flag(parameter: Any) -> Any:
+    """Return a parameter; if it is a flag, no word stands for its value."""
+    if getattr(parameter, "is_flag", False):
+        parameter.metavar = ""
+    return parameter
 
 
 def unfold(text: str) -> str:

@@ -67,6 +67,14 @@ def learn_command(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the run in that folder.", rich_help_panel=FILES)
     ] = False,
+    overwrite: Annotated[
+        bool,
+        typer.Option(
+            "--overwrite",
+            help="Replace the run in that folder, if it holds a run and nothing else.",
+            rich_help_panel=FILES,
+        ),
+    ] = False,
     setting: Annotated[
         list[str] | None,
         typer.Option(
@@ -79,8 +87,9 @@ def learn_command(
     data: Annotated[
         list[str] | None,
         typer.Option(
-            help="What to learn on: a distribution, or for improvement and policy gradient also a file with one list"
-            " per line; given several times, all of them, with a weight as in my-lists.csv*3.",
+            help="What to learn on with --method improvement, rl or rl+imitation (imitation draws its own lists): a"
+            " distribution, or a file with one list per line; given several times, all of them, with a weight as in"
+            " my-lists.csv*3.",
             metavar="NAME|FILE",
             rich_help_panel=LEARNING,
         ),
@@ -159,6 +168,7 @@ def learn_command(
             recipe=recipe,
             minutes=minutes,
             resume=resume,
+            overwrite=overwrite,
             score_sizes=scored,
             score_instances=instances,
             on=on,

@@ -16,7 +16,7 @@ from surpass.printing import cut, show_number
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 
-    from surpass.learning.outlook import Measure, Outlook, RunState
+    from surpass.learning.outlook import Compared, Measure, Outlook, RunState
     from surpass.learning.sweeps import SweepState
 
 LATE = 12
@@ -25,6 +25,8 @@ LEAST_PAUSE, MOST_PAUSE, PAUSE_SHARE = 2.0, 30.0, 0.05
 """Seconds between plain lines, and the share of the time so far that they grow to."""
 WIDE = 60
 """How wide a bar and a curve are at most."""
+MOST_COMPARED = 4
+"""At how many sizes the learner is shown beside its teacher."""
 BARS, ASCII_BARS = "▁▂▃▄▅▆▇█", "_.-~:=+#"
 
 
@@ -44,7 +46,8 @@ def sparkline(values: Sequence[float], width: int, bars: str = BARS) -> str:
 def show_measure(measure: Measure, value: float) -> str:
     """Return a value of a measure as text."""
     if measure.is_share:
-        return f"{value:.2%}"
+        digits = 1 if measure.column == "solved" or measure.of else 2
+        return f"{abs(value):.{digits}%}{measure.of and f' {measure.of}'}"
     return show_number(value, 2 if abs(value) >= 10 else 3)
 
 
@@ -114,27 +117,43 @@ class RunView(Display):
         return Pace(rate, min(known) if known else None)
 
     def _alike(self) -> list[tuple[int, Mapping[str, float]]]:
-        """Return the numbers and lines of the rounds that can be compared with the last: those of its size."""
+        """Return the numbers and lines of the rounds that can be compared with the last.
+
+        They are those of its size in what the learner is doing now, numbered from its beginning.
+        """
         state, outlook = self.state, self.outlook
         if state is None or outlook is None or not state.curves:
             return []
         size, column = state.curves[-1].get("size"), outlook.measure.column
-        return [(k, line) for k, line in enumerate(state.curves, 1) if line.get("size") == size and column in line]
+        lines = list(state.curves)[max(0, len(state.curves) - outlook.done) :]
+        numbered = enumerate(lines, max(1, outlook.done - len(lines) + 1))
+        return [(k, line) for k, line in numbered if line.get("size") == size and column in line]
+
+    @property
+    def measure(self) -> Measure | None:
+        """What counts now: the learner's measure; but the share solved, not steps, until a round has solved all."""
+        from surpass.learning.outlook import SOLVED, STEPS
+
+        if self.outlook is None:
+            return None
+        shares = [line["solved"] for _, line in self._alike() if "solved" in line]
+        is_unsolved = self.outlook.measure == STEPS and bool(shares) and max(shares) < 1
+        return SOLVED if is_unsolved else self.outlook.measure
 
     def best(self) -> tuple[int, float] | None:
-        """Return the round in which the measure was best, of those that solved the most, and the measure."""
-        lines = self._alike()
-        if not lines or self.outlook is None:
+        """Return the best round and its measure; where steps count, the best of those that solved the most."""
+        lines, measure = self._alike(), self.measure
+        if not lines or measure is None or self.outlook is None:
             return None
-        measure = self.outlook.measure
-        sign = -1 if measure.is_lower_better else 1
-        number, line = max(lines, key=lambda one: (one[1].get("solved", 0), sign * one[1][measure.column]))
+        column, sign = self.outlook.measure.column, -1 if self.outlook.measure.is_lower_better else 1
+        by_solved = not self.outlook.measure.is_share
+        number, line = max(lines, key=lambda one: (by_solved and one[1].get("solved", 0), sign * one[1][column]))
         return number, line[measure.column]
 
     def values(self) -> list[float]:
-        """Return the main measure of each round that can be compared with the last."""
-        column = self.outlook.measure.column if self.outlook else ""
-        return [line[column] for _, line in self._alike()]
+        """Return what counts now for each round that can be compared with the last."""
+        column = self.measure.column if self.measure else ""
+        return [line[column] for _, line in self._alike() if column in line]
 
     # What is said
 
@@ -142,9 +161,9 @@ class RunView(Display):
         """Return what is being learned, and how."""
         if self.state is None:
             return "loading"
-        recipe = self.state.learner.recipe
-        teacher = f" from {recipe['teacher']}" if recipe.get("teacher") else ""
-        return f"{recipe['task']} by {recipe['method']}{teacher}, seed {recipe['seed']}"
+        from surpass.learning.runs import describe_recipe
+
+        return describe_recipe(self.state.learner.recipe)
 
     def _round(self) -> str:
         state, outlook = self.state, self.outlook
@@ -172,14 +191,18 @@ class RunView(Display):
             facts.append(("solved", f"{solved:.1%}"))
         if outlook.compared:
             unit = "reward" if state.learner.task.measure == "reward" else "steps"
-            for one in outlook.compared:
-                beside = "" if one.teachers is None else f" (teacher {show_number(one.teachers, 2)})"
+            # The steps of wrong answers are not set beside those of right ones.
+            is_comparable = unit == "reward" or solved is None or solved == 1
+            for one in _some(outlook.compared):
+                has_beside = is_comparable and one.teachers is not None
+                beside = f" (teacher {show_number(one.teachers, 2)})" if has_beside else ""
                 facts.append((f"{unit} at n = {one.size:,}", f"{show_number(one.ours, 2)}{beside}"))
         if measure.column in line and not (outlook.compared and measure.column.startswith("mean")):
             facts.append((measure.words, show_measure(measure, line[measure.column])))
-        best = self.best()
-        if best is not None:
-            facts.append(("best so far", f"{show_measure(measure, best[1])} in round {best[0]:,}"))
+        best, counts = self.best(), self.measure
+        if best is not None and counts is not None and not counts.is_best:
+            words = " solved" if counts.column == "solved" else ""
+            facts.append(("best so far", f"{show_measure(counts, best[1])}{words} in round {best[0]:,}"))
         rate = self.pace.per_second
         if rate is not None:
             facts.append((f"{outlook.unit} per second", brief(rate)))
@@ -224,17 +247,24 @@ class RunView(Display):
         facts = self._facts()
         margin = max((len(name) for name, _ in facts), default=0)
         lines += [Text.assemble((f"  {name.ljust(margin)}  ", "dim"), value) for name, value in facts]
-        values = self.values()
-        if len(values) > 1 and outlook is not None:
+        values, measure = self.values(), self.measure
+        if len(values) > 1 and measure is not None:
             bars = sparkline(values, min(width - 2, WIDE), ASCII_BARS if options.ascii_only else BARS)
-            ends = f"{show_measure(outlook.measure, values[0])} to {show_measure(outlook.measure, values[-1])}"
+            ends = f"{show_measure(measure, values[0])} to {show_measure(measure, values[-1])}"
             lines.append(Text.assemble("  ", (bars, "cyan")))
-            lines.append(Text(f"  {outlook.measure.words}, {ends} in {len(values):,} rounds", style="dim"))
+            lines.append(Text(f"  {measure.words}, {ends} in {len(values):,} rounds", style="dim"))
         if self.message:
             lines.append(Text(self.message, style="yellow"))
         elif state is not None and len(state.curves) == state.began_with and not state.afterwards:
             lines.append(Text("in the first round", style="dim"))
         return Group(*lines)
+
+
+def _some(compared: Sequence[Compared]) -> Sequence[Compared]:
+    """Return what is compared at all sizes if they are few, else at the smallest, the middle and the largest."""
+    if len(compared) <= MOST_COMPARED:
+        return compared
+    return compared[0], compared[len(compared) // 2], compared[-1]
 
 
 class _RunPicture:

@@ -11,7 +11,7 @@ import typer
 
 from surpass.cli.apply import apply_command
 from surpass.cli.check import check_command
-from surpass.cli.display import Teller
+from surpass.cli.display import Teller, fit
 from surpass.cli.evaluate import evaluate_command
 from surpass.cli.export import export_command
 from surpass.cli.help import Commands
@@ -113,5 +113,5 @@ def _refuse(message: str, code: int = 2) -> NoReturn:
     line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in message)
     if len(line) > LONGEST_LINE:
         line = f"{line[: LONGEST_LINE // 2]} ... {line[-LONGEST_LINE // 2 :]}"
-    print(f"surpass: {line}", file=sys.stderr)
+    print(fit(f"surpass: {line}"), file=sys.stderr)
     sys.exit(code)

@@ -18,15 +18,18 @@ class Progress(Display):
         super().__init__()
         self._what, self._done, self._total = "", 0, None  # type: str, int, int | None
         self._told: set[str] = set()
-        self._next_line: float | None = None
+        self._next_line = self.began + PATIENCE
+        self._since = self.began
 
     def __call__(self, what: str, done: int, total: int | None = None) -> None:
         """Show that `done` of `total` of `what` are done; the total may be unknown."""
         with self._lock:
-            self._what, self._done, self._total = what, done, total
             now, is_end = time.monotonic(), done == total and what in self._told
-            self._next_line = now + PATIENCE if self._next_line is None else self._next_line
-            is_due = now >= self._next_line
+            if what != self._what:
+                self._since = now
+            self._what, self._done, self._total = what, done, total
+            # What passes quickly is told only if nothing else has been for long.
+            is_due = now >= self._next_line and (now - self._since >= PATIENCE or now >= self._next_line + PLAIN_EVERY)
             if is_due or is_end:
                 self._next_line = now + PLAIN_EVERY
                 (self._told.discard if is_end else self._told.add)(what)

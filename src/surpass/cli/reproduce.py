@@ -108,7 +108,7 @@ def reproduce_command(
                 stand_ins=stand_ins,
                 failures=failures,
                 workers=workers,
-                progress=lambda row, size, done, total: progress(f"{row} n={size:,}", done, total),
+                progress=lambda row, size, done, total: progress(f"measuring {row} at n = {size:,}", done, total),
             )
             for one in reproduction.tables(table):
                 made.append(one)
@@ -141,5 +141,5 @@ def _train_again(table: str, out: Path, on: str) -> tuple[dict[str, str], dict[s
             learned_agents(table),
             out / "agents",
             runner,
-            lambda ended, count: progress("agents trained", ended, count),
+            lambda ended, count: progress("training agents, done", ended, count),
         )

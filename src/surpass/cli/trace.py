@@ -68,7 +68,7 @@ def trace_command(
         is_drawn = not compact and out is None and int(of_task.parse_instance(found.instance)[0].sizes[0]) <= MOST_DRAWN
         if is_drawn and not output.is_stdout:
             total = len(found.steps)
-            text = "\n".join(draw_trace(of_task, found, lambda done: progress("steps drawn", done, total))) + "\n"
+            text = "\n".join(draw_trace(of_task, found, lambda done: progress("drawing the steps", done, total))) + "\n"
         else:
             text = str(found)
         seen = sorted({step.observation for step in found.steps if step.observation is not None})

@@ -79,7 +79,7 @@ def watch_command(
             progress=progress,
         )
         if not terminal:
-            seen.write(target, speed=speed or SPEED, progress=lambda done, total: progress("pictures", done, total))
+            seen.write(target, speed=speed or SPEED, progress=lambda done, total: progress("drawing", done, total))
     if terminal:
         seen.play(speed=speed)
     print(seen, end="")

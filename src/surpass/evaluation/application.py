@@ -210,7 +210,7 @@ def _run(
             return ended
 
         done = len(ends)
-        report = (lambda n, d=done: progress(f"{agent.name}: lists", d + n, len(sizes))) if progress else None
+        report = (lambda n, d=done: progress(f"{agent.name}: doing the lists", d + n, len(sizes))) if progress else None
         found = run_by(finish, agent.task, join_instances(agent.task, [instances[k] for k in rows]), limit, report)
         for k, memory, outcome, steps in zip(rows, left, found.outcomes, found.steps, strict=True):
             ends[int(k)] = _End(int(outcome), int(steps), *memory)

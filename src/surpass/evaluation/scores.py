@@ -245,7 +245,7 @@ def evaluate(
             results = []
             for k, run_one in enumerate(runs):
                 done = k * batch.count
-                what = f"{first.name} n={size:,}"
+                what = f"measuring {first.name} at n={size:,}"
                 report = (lambda ended, w=what, d=done, t=total: progress(w, d + ended, t)) if progress else None
                 results.append(run_one(batch, steps_limit, report))
             rows.append(score(of_task, *results, optimum_share=share_of_optimum(of_task, batch, results[0])))

@@ -13,6 +13,7 @@ on exactly as it would have.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice
@@ -30,7 +31,7 @@ from surpass.engine.run import AnyAgent, Results, run
 from surpass.errors import SavedFileError, SettingError
 from surpass.learning.edits import rewritten_programs, shorter_programs, size_of, without
 from surpass.learning.imitation import Imitation, ImitationConfig
-from surpass.learning.outlook import Compared, Measure, Outlook
+from surpass.learning.outlook import AGREEMENT, Compared, Measure, Outlook
 from surpass.learning.sources import COMPARED, Sources
 from surpass.learning.trials import Screen, Trial, ways_of
 from surpass.learning.updates import SOURCE
@@ -43,6 +44,8 @@ from surpass.tasks.enumeration import enumeration_of
 from surpass.tasks.task import Instances, Limit, Request, Task, join_instances
 from surpass.workers.local import LocalActors, LocalRunner
 from surpass.workers.runner import Actors, Runner
+
+log = logging.getLogger("surpass")
 
 PIECES = 2
 """Into how many pieces for each worker of a cluster a set of candidates is cut: some take longer than others."""
@@ -86,7 +89,14 @@ STALE_ROUNDS = 10
 """How many rounds without a better program there must be at least before the editing of a small task ends."""
 MOST_HARD = 200
 """How many of the instances that programs failed on are kept."""
-COST = Measure("relative_cost", "cost, 1 at first", is_lower_better=True)
+COST = Measure(
+    "relative_cost",
+    "best so far, with the price of its rules",
+    is_share=True,
+    is_lower_better=True,
+    of="of the teacher's steps",
+    is_best=True,
+)
 """What counts while a program is improved: its steps, or what it loses of the reward, and its rules."""
 
 
@@ -250,8 +260,9 @@ class Improvement:
 
     def outlook(self, curve: Mapping[str, float]) -> Outlook:
         """Return how far it has come."""
-        if not self.is_improving:
-            return replace(self.pupil.outlook(curve), doing="a network learns the program")
+        if AGREEMENT.column in curve:
+            measure = replace(AGREEMENT, words="like the program")
+            return replace(self.pupil.outlook(curve), measure=measure, doing="part 2, a network learns the program")
         sign = 1 if self.task.measure == "steps" else -1
         compared = tuple(
             Compared(size, sign * curve[f"cost_{size}"], first)
@@ -259,7 +270,7 @@ class Improvement:
             if f"cost_{size}" in curve
         )
         return Outlook(
-            measure=COST,
+            measure=COST if self.task.measure == "steps" else replace(COST, of="of the teacher's reward"),
             doing="edits of the program are tried",
             done=self.rounds,
             expected=self.config.rounds,
@@ -287,6 +298,8 @@ class Improvement:
         if cost < self.best_cost:
             self.best, self.best_cost, self.stale = self.current, cost, 0
         if not self.is_improving:
+            if self.rounds < self.config.rounds:
+                log.info("%s", self._why_ended())
             self._conclude()
         rules, conditions = size_of(self.current)
         return {
@@ -390,17 +403,41 @@ class Improvement:
             saved.append((k, worse - base if np.isfinite(worse) else None))
         return saved
 
-    def describe(self) -> str:
-        """Return what each rule saves, and what was saved on lists that were held out, as text."""
-        if self.best is None or self.is_improving:
+    def _why_ended(self) -> str:
+        """Return why the editing ended before all of its rounds, in a sentence."""
+        return (
+            f"The editing ended after {self.rounds} of {self.config.rounds} rounds: none of the last {self.stale} found"
+            " a better program, so nothing is left to gain."
+        )
+
+    def describe(self, agent: AnyAgent | None = None) -> str:
+        """Return why it ended early, what each rule saves, and what was saved on held-out lists, as text.
+
+        Before the editing has ended, only the last. The `agent` is the best program.
+        """
+        if self.best is None:
             return ""
+        fresh = [self._draw(YARDSTICK + 1, size, COMPARED, self.task.inputs.usual_data) for size in self.sizes]
+        held_out = self.sources.describe_held_out(self.teacher, self.best, fresh)
+        lines = []
+        if not self.is_improving:
+            lines = [*([self._why_ended()] if self.rounds < self.config.rounds else []), *self._describe_rules()]
+        return "".join(f"{line}\n" for line in (*lines, *held_out))
+
+    def _describe_rules(self) -> list[str]:
+        """Return what each rule of the best program saves, in lines; first of all if no edit has saved anything."""
+        assert self.best is not None
+        by_steps, means = self.task.measure == "steps", self._measure(self.best)[1]
+        gains = (first - mean if by_steps else -mean - first for mean, first in zip(means, self.reference, strict=True))
+        lines = []
+        if not any(gain > 0 for gain in gains):
+            lines = [f"No edit {'saved a step' if by_steps else 'gained anything'}; this is the teacher's program."]
         vocabulary = write_text(self.best).splitlines()
         texts = [line.strip() for line in vocabulary if ": " in line and not line.startswith("#")]
-        lines = [f"What each of the {len(texts)} rules saves, in the mean over the sizes {_listed(self.sizes)}:"]
+        lines.append(f"What each of the {len(texts)} rules saves, in the mean over the sizes {_listed(self.sizes)}:")
         for (_, saved), text in zip(self.savings(), texts, strict=True):
             lines.append(f"  {'needed' if saved is None else f'{saved:.3f}':>8}  {text}")
-        fresh = [self._draw(YARDSTICK + 1, size, COMPARED, self.task.inputs.usual_data) for size in self.sizes]
-        return "\n".join([*lines, *self.sources.describe_held_out(self.teacher, self.best, fresh)]) + "\n"
+        return lines
 
     # Instances
 

@@ -79,6 +79,10 @@ def configure(
     chosen: dict[str, Any] = {"task": task.name, "seed": seed}
     chosen["teacher"] = "" if method == "rl" else teacher or default_teacher(task)
     chosen.update(usual)
+    if method == "imitation" and "data" in (settings or {}) and not hasattr(config, "data"):
+        raise SettingError(
+            "imitation draws its own lists and takes no data; --data is for --method improvement, rl and rl+imitation"
+        )
     for name, text in (settings or {}).items():
         chosen[name] = _parse_setting(config, name, text)
     if method == "rl" and config is PolicyGradientConfig:

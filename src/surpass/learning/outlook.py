@@ -21,11 +21,17 @@ class Measure:
     """What it is."""
     is_share: bool = False
     is_lower_better: bool = False
+    of: str = ""
+    """What it is a share of, in words that stand behind it."""
+    is_best: bool = False
+    """Whether it is that of the best round so far, which then need not be told."""
 
 
 AGREEMENT = Measure("agreement", "like the teacher", is_share=True)
 STEPS = Measure("mean_steps", "mean steps", is_lower_better=True)
 REWARD = Measure("mean_reward", "mean reward")
+SOLVED = Measure("solved", "solved", is_share=True)
+"""What counts instead of steps until everything is solved: few steps are no merit in a wrong answer."""
 
 
 class Compared(NamedTuple):
@@ -45,7 +51,7 @@ class Outlook:
     doing: str = ""
     """What it is doing now, if it does several things one after the other."""
     done: int
-    """How many rounds of that are done."""
+    """How many rounds of that are done: the last lines of the curves."""
     expected: int | None = None
     """How many rounds of that it expects in all, as far as it knows."""
     ends: str = ""

@@ -17,6 +17,8 @@ import csv
 import io
 import json
 import logging
+import re
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -79,6 +81,11 @@ FOREMOST = ("method", "task", "teacher")
 """Of all differences between two recipes, these are reported first."""
 BEFORE = ("log.txt", "failure.json")
 """What a sweep may have put into the folder of a run before it began."""
+LEFT = (
+    *("recipe.json", "curves.csv", "checkpoints", "agent.json", "agent.safetensors", "agent.rules", "time.json"),
+    *("scores.json", "report.html", "tensorboard", "notes.txt", "task.json", ".lock", *BEFORE),
+)
+"""What a run leaves in its folder; only a folder with nothing else is replaced."""
 
 
 def write_json(path: Path, record: dict[str, Any]) -> None:
@@ -100,6 +107,18 @@ def recipe_digest(recipe: dict[str, Any]) -> str:
     return digest(json.dumps(recipe, sort_keys=True).encode())[:16]
 
 
+def describe_recipe(recipe: Mapping[str, Any]) -> str:
+    """Return what a recipe is for, in words: `search by imitation from binary_search, seed 0`."""
+    teacher = f" from {recipe['teacher']}" if recipe.get("teacher") else ""
+    text = f"{recipe.get('task')} by {recipe.get('method')}{teacher}, seed {recipe.get('seed')}"
+    return cut(text, 200)
+
+
+def _plain_name(name: str) -> str:
+    """Return the name of a file, also of one that a kill left half written."""
+    return re.sub(r"^\.(.+)\.\d+$", r"\1", name)
+
+
 class RunFolder:
     """The files of a run."""
 
@@ -109,20 +128,23 @@ class RunFolder:
         self.warnings: list[str] = []
         self.seconds = 0.0
 
-    def begin(self, recipe: dict[str, Any], *, resume: bool) -> None:
-        """Make the folder, or check that it is a run of the same recipe to go on with."""
+    def begin(self, recipe: dict[str, Any], *, resume: bool, overwrite: bool = False) -> None:
+        """Make the folder, or check that it is a run of the same recipe to go on with; or empty it, to `overwrite`."""
+        if resume and overwrite:
+            raise SettingError("a run is either resumed or overwritten, not both")
         recipe_path = self.path / "recipe.json"
+        if overwrite:
+            self._remove(recipe)
         if recipe_path.exists():
-            if not resume:
-                raise SettingError(
-                    f"{self.path} holds a run already; resume it (--resume, resume=True), or choose another folder"
-                )
             found = read_record(recipe_path, dict[str, Setting])
             wanted = json.loads(json.dumps(recipe))
-            for name in sorted({*found, *wanted}, key=lambda name: (name not in FOREMOST, name)):
-                if found.get(name) != wanted.get(name):
-                    known, asked = show(found.get(name)), show(wanted.get(name))
-                    raise SettingError(f"{self.path} is a run with {show(name)[1:-1]} {known}, not {asked}")
+            names = sorted({*found, *wanted}, key=lambda name: (name not in FOREMOST, name))
+            other = next((name for name in names if found.get(name) != wanted.get(name)), None)
+            if not resume:
+                raise SettingError(self._refusal(found, wanted, other))
+            if other is not None:
+                known, asked = show(found.get(other)), show(wanted.get(other))
+                raise SettingError(f"{self.path} is a run with {show(other)[1:-1]} {known}, not {asked}")
             return
         try:
             if foreign := self._foreign():
@@ -133,6 +155,44 @@ class RunFolder:
             write_json(recipe_path, recipe)
         except OSError as error:
             raise SettingError(f"{self.path} cannot be written: {error.strerror}") from None
+
+    def _refusal(self, found: dict[str, Any], wanted: dict[str, Any], other: str | None) -> str:
+        """Return why no run is begun in a folder that holds one, and what to do instead."""
+        replace = "replace it (--overwrite, overwrite=True) or choose another folder"
+        held, asked = describe_recipe(found), describe_recipe(wanted)
+        if other is None:
+            return f"{self.path} holds this run already, {held}: go on with it (--resume, resume=True), {replace}"
+        if held == asked:
+            held, asked = (f"{held}, with {show(other)[1:-1]} {show(one.get(other))}" for one in (found, wanted))
+        return f"{self.path} holds {held}; you asked for {asked}: {replace}"
+
+    def _remove(self, recipe: dict[str, Any]) -> None:
+        """Remove what a run has left in the folder, if it holds a run and nothing else."""
+        if not self.path.is_dir() or not any(self.path.iterdir()):
+            return
+        present = {path.name for path in self.path.iterdir()}
+        if "recipe.json" not in present:
+            raise SettingError(f"{self.path} is not overwritten: it is no run, since it has no recipe.json")
+        held = read_record(self.path / "recipe.json", dict[str, Setting])
+        if not {"task", "method", "seed"} <= held.keys():
+            raise SettingError(f"{self.path} is not overwritten: its recipe.json is not the recipe of a run")
+        if others := sorted(name for name in present if _plain_name(name) not in LEFT):
+            raise SettingError(
+                f"{self.path} is not overwritten: it also holds {others[0]}, which no run has left there"
+            )
+        teacher = Path(recipe.get("teacher") or "-")
+        if self.path.resolve() in (teacher.resolve(), *teacher.resolve().parents):
+            raise SettingError(f"{self.path} is not overwritten: the teacher {teacher} is in it; choose another folder")
+        try:
+            # The recipe goes last: what is left if this is broken off is still seen to be a run.
+            for name in sorted(present, key=lambda name: name == "recipe.json"):
+                path = self.path / name
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink()
+        except OSError as error:
+            raise SettingError(f"{self.path} cannot be overwritten: {error.strerror}") from None
 
     def _foreign(self) -> str:
         """Return the name of something in the folder that no run has put there before its recipe, or nothing."""

@@ -21,11 +21,11 @@ from surpass.agents.networks.structured import StructuredPolicy
 from surpass.agents.teachers import teacher_of
 from surpass.arrays import Ints
 from surpass.bundles import Tensors
-from surpass.engine.run import run
+from surpass.engine.run import AnyAgent, run
 from surpass.errors import DivergedError, SavedFileError, SettingError, UnknownNameError
 from surpass.learning.derived import drawable_sizes
 from surpass.learning.imitation import Imitation, ImitationConfig
-from surpass.learning.outlook import REWARD, STEPS, Outlook, Yardstick
+from surpass.learning.outlook import AGREEMENT, REWARD, STEPS, Outlook, Yardstick
 from surpass.learning.soundness import find_failures
 from surpass.learning.sources import Sources
 from surpass.learning.updates import SOURCE, tensors_under
@@ -264,9 +264,9 @@ class StagedLearner(ABC):
             found.advance()
         return found
 
-    def describe(self) -> str:
-        """Return what was saved on the lists of files that were held out, as text."""
-        return "".join(f"{line}\n" for line in self.sources.describe_held_out(self.teacher, self.agent()))
+    def describe(self, agent: AnyAgent | None = None) -> str:
+        """Return what an agent saves on the lists of files that were held out, as text; by default the network."""
+        return "".join(f"{line}\n" for line in self.sources.describe_held_out(self.teacher, agent or self.agent()))
 
     def advance(self) -> dict[str, float]:
         """Make a round of updates, or let the network learn for one, or check it and learn what it fails on."""
@@ -278,26 +278,34 @@ class StagedLearner(ABC):
         return {"round": curve.pop("round"), "updates": self.updates, **curve}
 
     def outlook(self, curve: Mapping[str, float]) -> Outlook:
-        """Return how far it has come."""
+        """Return how far it has come in the part that the round of this line belongs to.
+
+        The stages are the first part; then the network learns, and is checked, in turn.
+        """
         measure = REWARD if self.task.measure == "reward" else STEPS
         compared = self.yardstick.compare(curve, measure.column)
-        if not self.is_descending and not self.pupil.done:
-            shown = self.pupil.outlook(curve)
-            return replace(shown, doing="the network learns what the table does", compared=compared)
-        share = self.config.updates_per_round
-        if self.is_descending:
-            left = max(share, self._stage_length() - self.stage_updates)
+        if AGREEMENT.column in curve:
+            doing = f"part {2 * self.mended + 2}, the network learns what the table does"
+            measure = replace(AGREEMENT, words="like the table")
+            return replace(self.pupil.outlook(curve), measure=measure, doing=doing, compared=compared)
+        share, is_last = self.config.updates_per_round, not self.is_descending
+        if self.mended:
+            found = (
+                f"it failed on {int(curve['failing']):,}, which are learned"
+                if curve.get("failing")
+                else "nothing failed"
+            )
+            doing, done, expected = f"part {2 * self.mended + 1}, the network was checked: {found}", 1, 1
+        else:
+            left = 0 if is_last else max(share, self._stage_length() - self.stage_updates)
             left += self.config.updates * max(0, len(self.ranges) - self.stage - 2)
             left += (self.config.last_updates or self.config.updates) * (self.stage < len(self.ranges) - 1)
-            low, high = self.sizes
-            doing = f"stage {self.stage + 1} of {len(self.ranges)}, sizes {low} to {high}"
+            # The round that ends a stage still belongs to it.
+            stage = max(0, self.stage - 1) if curve and not self.stage_updates else self.stage
+            low, high = self.ranges[stage]
+            doing = f"part 1, stage {stage + 1} of {len(self.ranges)}, sizes {low} to {high}"
             done, expected = self.updates // share, -(-(self.updates + left) // share)
-        else:
-            doing, done, expected = "the network is checked, and what it fails on is learned", self.mended, None
-        ends = "ends when nothing fails any more"
-        return Outlook(
-            measure=measure, doing=doing, done=done, expected=expected, ends=ends, work=self.work, compared=compared
-        )
+        return Outlook(measure=measure, doing=doing, done=done, expected=expected, work=self.work, compared=compared)
 
     @cached_property
     def yardstick(self) -> Yardstick:

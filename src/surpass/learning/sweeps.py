@@ -112,7 +112,7 @@ class Ranking(Printed):
             note = f"scored on {self.instances} instances each of the training sizes {sizes}"
             note += f"; {left} more runs" if left else ""
             parts.append(text_table("", ["", "run", "solved", measure], rows, note))
-        if len(self.points) > 1:
+        if len(self.points) > 1 and any(point.seeds > 1 for point in self.points):
             points = [
                 [
                     *(" ".join(f"{key}={value}" for key, value in point.point.items()), str(point.seeds)),

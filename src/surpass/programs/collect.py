@@ -41,6 +41,8 @@ class Collector:
         self.instances = 0
         """How many instances it was run on."""
         self.rounds = 0
+        self.doing = "running it on every small instance"
+        """What is being done, in words."""
         self._changed = Explorer(self.task, self._run, seed=seed).rounds() if can_explore(self.task) else iter(())
 
     @property
@@ -88,14 +90,16 @@ class Collector:
         Observations that are too rare to be drawn are often a small change away from an instance that was.
         """
         for _ in islice(self._changed, CHANGED_ROUNDS):
-            if progress:
-                progress("observations", len(self.table), None)
+            self._tell(progress)
 
     def _run(self, instances: Instances, progress: Progress | None = None) -> Results:
         """Run the agent on instances and return what came of them."""
         # What occurs does not depend on whether an answer is right, and to judge a million of them can take long.
         results = run(self.table, instances, judged=False, threads=1 if instances.count <= FEW else None)
         self.instances += instances.count
-        if progress:
-            progress("observations", len(self.table), None)
+        self._tell(progress)
         return results
+
+    def _tell(self, progress: Progress | None) -> None:
+        if progress:
+            progress(f"{self.doing}, observations so far", len(self.table), None)

@@ -81,6 +81,7 @@ def extract(agent: AnyAgent, *, seed: int = 0, progress: Progress | None = None)
         and (len(history) < QUIET_ROUNDS or any(r.wrong for r in history[-QUIET_ROUNDS:]))
     ):
         known, before = collector.table.observations, collector.instances
+        collector.doing = f"round {len(history) + 1} of fresh instances, until {QUIET_ROUNDS} change no rule"
         collector.collect(progress, effort=effort)
         collector.collect_changed(progress)
         observations, actions = collector.table.entries()

@@ -55,7 +55,7 @@ class SearchEffort:
     def report(self) -> None:
         """Tell how many of the steps have been used."""
         if self._progress:
-            self._progress("steps towards short rules", self._all_steps - self.steps, self._all_steps)
+            self._progress("writing short rules, effort used", self._all_steps - self.steps, self._all_steps)
 
 
 def code_size(node: Node) -> int:

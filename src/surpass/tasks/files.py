@@ -80,7 +80,7 @@ def _read_text(path: Path, content: bytes) -> Iterator[Written]:
     except UnicodeDecodeError:
         raise DataFileError(f"{path} is not text with one list per line, nor a .npy file") from None
     filled = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
-    if len(filled) > 1 and all(len(line.replace(",", " ").split()) == 1 and ":" not in line for _, line in filled):
+    if len(filled) > 1 and all(_is_single(line) for _, line in filled):
         log.warning(
             "%s has one number on each of its %s lines, so each is taken as a list of one value; if they are one list, "
             "write them on one line with commas between",
@@ -92,8 +92,18 @@ def _read_text(path: Path, content: bytes) -> Iterator[Written]:
         try:
             numbers = [parse_numbers(part) for part in parts]
         except InstanceError as error:
-            raise DataFileError(f"{path}, line {number}: {error}") from None
+            is_heading = number == filled[0][0] and len(filled) > 1 and any(map(str.isalpha, line))
+            heading = "; if it is a heading, remove it: every line is a list" if is_heading else ""
+            raise DataFileError(f"{path}, line {number}: {error}{heading}") from None
         yield Written(f"line {number}", [split_words(part) for part in parts], numbers)
+
+
+def _is_single(line: str) -> bool:
+    """Tell whether a line is one number."""
+    try:
+        return ":" not in line and len(parse_numbers(line)) == 1
+    except InstanceError:
+        return False
 
 
 def _read_array(path: Path, content: bytes) -> Iterator[Written]:

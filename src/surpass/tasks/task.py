@@ -590,6 +590,15 @@ def split_words(text: str) -> list[str]:
     return text.replace(",", " ").split()
 
 
+def _hint(word: str) -> str:
+    """Return what to do about a word that is no number, as spreadsheets write some."""
+    if ";" in word:
+        return ": numbers are separated by semicolons; use commas between them, and points in decimals"
+    if word[:1] in ("'", '"') or word[-1:] in ("'", '"'):
+        return ": it is in quotation marks; write plain numbers, such as 5,2,9,1"
+    return ""
+
+
 def _parse_number(word: str) -> Number:
     if word.lstrip("+-").isdecimal() and len(word) > MOST_DIGITS:
         raise InstanceError(f"a number of {len(word)} digits is too long; the most is {MOST_DIGITS}")
@@ -600,7 +609,7 @@ def _parse_number(word: str) -> Number:
     try:
         value = float(word)
     except ValueError:
-        raise InstanceError(f"{show(word)} is not a number") from None
+        raise InstanceError(f"{show(word)} is not a number{_hint(word)}") from None
     if value != value:
         raise InstanceError(f"{word!r} cannot be ordered: NaN compares with nothing")
     return value

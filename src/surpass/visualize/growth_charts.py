@@ -18,7 +18,9 @@ UNSOLVED = " (does not solve all)"
 
 def as_cell_progress(progress: Progress | None) -> Callable[[str, int, int, int], None] | None:
     """Return what tables tell of their progress to, given what commands show theirs by."""
-    return None if progress is None else lambda row, size, done, total: progress(f"{row} n={size:,}", done, total)
+    if progress is None:
+        return None
+    return lambda row, size, done, total: progress(f"measuring {row} at n = {size:,}", done, total)
 
 
 def how_counted(table: PaperTable) -> str:

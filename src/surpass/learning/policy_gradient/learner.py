@@ -292,9 +292,9 @@ class PolicyGradient(GradientLearner):
         """Return the network as an agent."""
         return NetworkAgent(name, self.task, self.network)
 
-    def describe(self) -> str:
-        """Return what was saved on the lists of files that were held out, as text."""
-        return "".join(f"{line}\n" for line in self.sources.describe_held_out(self.teacher, self.agent()))
+    def describe(self, agent: AnyAgent | None = None) -> str:
+        """Return what an agent saves on the lists of files that were held out, as text; by default the network."""
+        return "".join(f"{line}\n" for line in self.sources.describe_held_out(self.teacher, agent or self.agent()))
 
     # A round
 
