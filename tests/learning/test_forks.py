@@ -157,8 +157,15 @@ def test_the_number_of_threads_makes_no_difference(monkeypatch: pytest.MonkeyPat
         np.testing.assert_array_equal(array, found[1][name], err_msg=name)
 
 
-def test_a_restored_learner_goes_on_exactly_as_the_first() -> None:
-    first, second = (learner_of(updates_per_round=2, updates=6, views=STANDS) for _ in range(2))
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"views": STANDS},
+        {"task": "search", "teacher": "binary_search", "straying": 0.9, "episodes": 400, "stages": "3-30"},
+    ],
+)
+def test_a_restored_learner_goes_on_exactly_as_the_first(settings: dict[str, object]) -> None:
+    first, second = (learner_of(updates_per_round=2, updates=6, **settings) for _ in range(2))  # type: ignore[arg-type]
     first.advance()
     second.load_state(*first.save_state())
     assert not first.advance().keys() ^ second.advance().keys()

@@ -26,7 +26,7 @@ from surpass.errors import SettingError
 from surpass.learning.forks.play import go_on, observe, part_of, play, player_of, returns_of, start, take_step
 from surpass.learning.forks.policy import SummedPolicy
 from surpass.learning.stages import StagedConfig, StagedLearner
-from surpass.learning.updates import tensors_under
+from surpass.learning.updates import take_numbers, tensors_under
 from surpass.learning.views import read_views
 from surpass.machine.interface import NO_ACTION
 from surpass.machine.state import Outcome
@@ -295,7 +295,8 @@ class ForkPolicyGradient(StagedLearner):
     # State
 
     def _save_policy(self) -> Tensors:
-        return {f"cells.{name}": array for name, array in self.policy.save().items()}
+        return {"kept": self._kept, **{f"cells.{name}": array for name, array in self.policy.save().items()}}
 
     def _load_policy(self, tensors: Tensors) -> None:
         self.policy.load(tensors_under("cells.", tensors))
+        self._kept = take_numbers(tensors, "kept", self.task.interface.observation_count)
