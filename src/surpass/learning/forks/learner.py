@@ -62,6 +62,9 @@ class ForkConfig(StagedConfig):
     shrink: Weight = 3.0
     decay: Share = 0.0
     """The share of its logit that an action loses in an update in which it is tried."""
+    blamed: Annotated[str, OneOf(("alike", "same"))] = "alike"
+    """Where actions that made an update worse lose by it: in everything that looks alike in a view, or in the same
+    observations alone, so that nothing else changes."""
     mending_updates: Many = 20
     """How many updates are made each time to learn what it fails on."""
 
@@ -181,7 +184,8 @@ class ForkPolicyGradient(StagedLearner):
         policy.logits[: len(before)] = before
         changed = np.flatnonzero(policy.best_actions(seen) != did)
         if changed.size:
-            self._learn(seen[changed], did[changed], np.full(changed.size, (now - worth)[worse].mean()))
+            loss = np.full(changed.size, (now - worth)[worse].mean())
+            self._learn(seen[changed], did[changed], loss, everywhere=self.config.blamed == "alike")
 
     def _fork(
         self,
@@ -274,11 +278,14 @@ class ForkPolicyGradient(StagedLearner):
         fresh = np.where(kind == 0, anything, np.where(kind == 1, known, changed))
         return np.where(is_fresh, fresh, tried)
 
-    def _learn(self, observations: Ints, tried: Ints, advantages: Reals) -> None:
-        """Add the advantages [m] of actions [m] to their logits in every view of the observations [m], in place."""
+    def _learn(self, observations: Ints, tried: Ints, advantages: Reals, everywhere: bool = True) -> None:
+        """Add the advantages [m] of actions [m] to their logits in every view of the observations [m], in place.
+
+        If not `everywhere`, they are added in the last view alone, which is all features.
+        """
         config, policy = self.config, self.policy
         advantages = np.minimum(advantages, config.largest_advantage)
-        cells = policy.cells_of(observations, tried)
+        cells = policy.cells_of(observations, tried)[:, 0 if everywhere else -1 :]
         touched, places = np.unique(cells, return_inverse=True)
         places = places.reshape(cells.shape)
         sums, counts = np.zeros((2, len(touched)))
