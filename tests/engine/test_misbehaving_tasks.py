@@ -348,7 +348,7 @@ RAISES = {
         BEGIN, "    state.registers[R.anwser] = -1\n", "start: 'start' does not compile: .*anwser"
     ),
     "a name that is not there": Edit(
-        WALK, "    state.registers[v] = clip(0, 1)\n", "Move: 'move' does not compile: .*clip"
+        WALK, "    state.registers[v] = clip(0, 1)\n", "Move: 'move' names clip, which is not defined, perhaps .*line 7"
     ),
     "a dictionary": Edit(SWAP, "    state.items[{}] = 1\n", "instruction Swap: 'swap' does not compile"),
     "a text as a number": Edit(SWAP, "    i = 'a' + 1\n" + SWAP, "instruction Swap: 'swap' does not compile"),

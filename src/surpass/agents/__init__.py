@@ -97,8 +97,8 @@ def _known_or_recalled_teacher(name: str) -> AnyAgent:
     try:
         return find_teacher(name)
     except UnknownNameError as error:
-        hint = "for a teacher of your own, give the file of its task with --task FILE.py"
-        raise SettingError(f"{error}; {hint}") from None
+        error.args = (f"{error}; for a teacher of your own, give the file of its task with --task FILE.py",)
+        raise
 
 
 def _point_out_obstacles(task: Task) -> None:
