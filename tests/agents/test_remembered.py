@@ -120,7 +120,7 @@ def test_every_way_to_a_run_finds_its_task(
             ways[way]()
     with pytest.raises(SettingError, match=r"learned with surpass learn .*remembered_minimum.py: give that file"):
         ways["a resumed run"]()
-    with pytest.raises(SettingError, match=r"unknown teacher 'scan'.*the file of its task with --task FILE.py"):
+    with pytest.raises(UnknownNameError, match=r"unknown teacher 'scan'.*the file of its task with --task FILE.py"):
         ways["a teacher"]()
 
 
