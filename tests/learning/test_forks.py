@@ -157,6 +157,14 @@ def test_the_number_of_threads_makes_no_difference(monkeypatch: pytest.MonkeyPat
         np.testing.assert_array_equal(array, found[1][name], err_msg=name)
 
 
+def assert_same_state(first: ForkPolicyGradient, second: ForkPolicyGradient) -> None:
+    states = [learner.save_state() for learner in (first, second)]
+    assert states[0][1] == states[1][1]
+    assert states[0][0].keys() == states[1][0].keys()
+    for name, array in states[0][0].items():
+        np.testing.assert_array_equal(array, states[1][0][name], err_msg=name)
+
+
 @pytest.mark.parametrize(
     "settings",
     [
@@ -167,13 +175,11 @@ def test_the_number_of_threads_makes_no_difference(monkeypatch: pytest.MonkeyPat
 def test_a_restored_learner_goes_on_exactly_as_the_first(settings: dict[str, object]) -> None:
     first, second = (learner_of(updates_per_round=2, updates=6, **settings) for _ in range(2))  # type: ignore[arg-type]
     first.advance()
+    assert len(first.save_state()[0]["kept"]), "what was seen decides when the next update asks the policy"
     second.load_state(*first.save_state())
+    assert_same_state(first, second)
     assert not first.advance().keys() ^ second.advance().keys()
-    states = [learner.save_state() for learner in (first, second)]
-    assert states[0][1] == states[1][1]
-    assert states[0][0].keys() == states[1][0].keys()
-    for name, array in states[0][0].items():
-        np.testing.assert_array_equal(array, states[1][0][name], err_msg=name)
+    assert_same_state(first, second)
 
 
 def test_a_damaged_state_is_refused() -> None:
@@ -210,3 +216,49 @@ def test_it_finds_actions_that_save_a_step_wherever_they_were_tried() -> None:
     means = policy.sums[tried] / policy.counts[tried]
     assert np.isclose(means, 1.0).any()
     assert means.mean() < -5
+
+
+@pytest.mark.parametrize("blamed", ["alike", "same"])
+def test_blame_reaches_what_looks_alike_or_the_same_observation_alone(blamed: str) -> None:
+    learner = learner_of(views="previous", blamed=blamed)
+    policy, interface = learner.policy, learner.task.interface
+    stride = interface.strides[interface.feature_index["previous"]]
+    here, alike = np.array([5 * stride + 1]), np.array([5 * stride + 2])
+    action = np.array([3])
+    learner._learn(here, action, np.array([-4.0]), everywhere=learner.config.blamed == "alike")
+    shared, own = policy.logits[policy.cells_of(here, action)[0]]
+    assert own < 0
+    assert (shared < 0) == (blamed == "alike")
+    assert (policy.logits[policy.cells_of(alike, action)[0]].sum() < 0) == (blamed == "alike")
+
+
+def test_changes_that_make_instances_worse_are_blamed_where_the_setting_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(ForkPolicyGradient, "_learn", lambda *given, everywhere=True: asked.append(everywhere))
+    for blamed in ("alike", "same"):
+        learner = learner_of(views=STANDS, blamed=blamed)
+        instances = learner._draw()
+        limits = learner.limit.steps(instances.sizes)
+        _, worth, path = learner._play(Table(learner.task, learner.most_likely), instances, limits)
+        before = learner.policy.logits[: learner.policy.count].copy()
+        cells = learner.policy.cells_of(path, np.zeros(len(path), np.int64))
+        learner.policy.logits[cells] = 9.0  # another action everywhere: nothing is sorted
+        learner._take_back_if_worse(before, instances, limits, worth, path)
+        assert not learner.policy.logits.any(), "the changes are taken back"
+    assert asked == [True, False]
+
+
+def test_sizes_are_spread_evenly_or_by_doublings() -> None:
+    def sizes(spread: str) -> Ints:
+        learner = learner_of("search", "binary_search", stages="4-256", episodes=4000, spread=spread)
+        return np.concatenate([draw_next(learner) for _ in range(10)])
+
+    def draw_next(learner: ForkPolicyGradient) -> Ints:
+        learner.updates += 1
+        return learner._draw().sizes
+
+    even, doubling = sizes("even"), sizes("doubling")
+    for drawn in (even, doubling):
+        assert 4 <= drawn.min() <= drawn.max() <= 256
+    assert 0.08 < (even < 32).mean() < 0.14
+    assert 0.35 < (doubling < 32).mean() < 0.65, "three of six doublings"

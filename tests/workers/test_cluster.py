@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -63,36 +64,15 @@ def files_of(run: Path) -> dict[str, bytes]:
     return {**{name: (run / name).read_bytes().replace(own, b"") for name in names}, **checkpoint_files(run)}
 
 
-def test_a_policy_gradient_run(two_nodes: TwoNodes, tmp_path: Path) -> None:
-    surpass.learn("search", "rl+imitation", out=tmp_path / "here", settings=GRADIENT, **SCORED)  # type: ignore[arg-type]
+@pytest.mark.parametrize(("method", "settings"), [("rl+imitation", GRADIENT), ("improvement", IMPROVEMENT)])
+def test_a_run_that_loses_a_node_ends_as_one_on_this_machine(
+    method: str, settings: dict[str, object], two_nodes: TwoNodes, tmp_path: Path
+) -> None:
+    learn = partial(surpass.learn, "search", method, settings=settings, **SCORED)  # type: ignore[arg-type]
+    learn(out=tmp_path / "here")
     runner = both_workers(two_nodes)
     try:
-        surpass.learn(
-            *("search", "rl+imitation"),
-            out=tmp_path / "there",
-            settings=GRADIENT,
-            on=runner,
-            report=lambda *_: two_nodes.kill_second(0.02),
-            **SCORED,  # type: ignore[arg-type]
-        )
-        assert runner.lost >= 1
-    finally:
-        runner.close()
-    assert files_of(tmp_path / "there") == files_of(tmp_path / "here")
-
-
-def test_an_improvement(two_nodes: TwoNodes, tmp_path: Path) -> None:
-    surpass.learn("search", "improvement", out=tmp_path / "here", settings=IMPROVEMENT, **SCORED)  # type: ignore[arg-type]
-    runner = both_workers(two_nodes)
-    try:
-        surpass.learn(
-            *("search", "improvement"),
-            out=tmp_path / "there",
-            settings=IMPROVEMENT,
-            on=runner,
-            report=lambda *_: two_nodes.kill_second(0.02),
-            **SCORED,  # type: ignore[arg-type]
-        )
+        learn(out=tmp_path / "there", on=runner, report=lambda *_: two_nodes.kill_second(0.02))
         assert runner.lost >= 1
     finally:
         runner.close()
