@@ -53,6 +53,8 @@ HARD_SHARE = 0.25
 MOST_HARD = 400
 SOME_SIZES = 32
 """How many sizes an update has if they are spread by doublings: to draw few instances of many sizes takes long."""
+AGAIN = 5_000_000
+"""What is added to the seed of an update to draw instances again."""
 STATE = {
     **dict.fromkeys(("updates", "stage", "stage_updates", "mended"), Count),
     **{"is_sound": bool, "hard": list[str], "pupil": dict[str, Any] | None},
@@ -111,6 +113,9 @@ class StagedConfig:
     """The share of a stage's episodes that must be solved before the next begins."""
     mending: Whole = 40
     """How many times the network may be checked, and what it fails on learned."""
+    mended_on: Annotated[str, OneOf(("everything", "data"))] = "everything"
+    """What it then learns on beside what it failed on: every distribution in turn, or the data as before, so that what
+    is learned for usual instances is not given up for what would be saved on odd ones."""
     checked: Batch = 200
     """Fresh instances on which the most likely actions are measured at the end of each round."""
 
@@ -373,26 +378,28 @@ class StagedLearner(ABC):
                 "teacher to begin with (rl+imitation)"
             )
 
-    def _draw(self) -> Instances:
+    def _draw(self, again: bool = False) -> Instances:
         """Return the instances of an update: of the sizes of the stage, and some of those that failed.
 
-        Once there are such, they come from every distribution in turn; beside files, in every other update.
+        Once there are such, they may come from every distribution in turn; beside files, in every other update. If
+        `again`, they are others of the same kind.
         """
         config, (low, high) = self.config, self.sizes
-        random = np.random.default_rng([config.seed, 3, self.updates])
+        random = np.random.default_rng([config.seed, 3, self.updates, *([1] if again else [])])
         if config.spread == "doubling":
             some = np.exp(random.uniform(np.log(low), np.log(high + 1), SOME_SIZES)).astype(np.int64)
             sizes = np.sort(random.choice(some, config.episodes))
         else:
             sizes = np.sort(random.integers(low, high + 1, config.episodes))
-        seed = config.seed * 10_000_000 + self.updates
-        names = list(self.task.inputs.draw) if self.hard else [source.name for source in self.sources.all]
+        seed = config.seed * 10_000_000 + self.updates + AGAIN * again
+        widens = bool(self.hard) and config.mended_on == "everything"
+        names = list(self.task.inputs.draw) if widens else [source.name for source in self.sources.all]
 
         def ask(size: int, wanted: int) -> Request:
             data = names[(size + self.updates) % len(names)]
             return Request(size=size, count=wanted, seed=seed, data=data, queries=self.queries)
 
-        if self.sources.is_plain or (self.hard and self.updates % 2):
+        if self.sources.is_plain or (widens and self.updates % 2):
             drawn = self.task.draw_each(sizes, high, ask)
         else:
             drawn = self.sources.draw_between((low, high), config.episodes, seed)

@@ -91,19 +91,22 @@ _HOLDS = (*_STANDS, *(f"A[{a}] ? A[{b}]" for a, b in combinations(NAMES, 2)))
 FROM_FORKS = {
     "policy": "forks",
     "views": f"{','.join(_STANDS)}|{','.join(_HOLDS)}",
-    "stages": "8-15 15-30",
+    "stages": "8-30 12-100",
+    "spread": "doubling",
     "updates": 25,
+    "last_updates": 20,
     "updates_per_round": 5,
-    "episodes": 2048,
+    "episodes": 1024,
     "forks": 6,
     "step_size": 0.25,
     "shrink": 20.0,
     "largest_change": 0.5,
-    "largest_advantage": 5.0,
+    "largest_advantage": 30.0,
     "softness": 4.0,
     "memory": 0.9,
     "limit": "60n",
     "data": "uniform,uniform,uniform,repeats",
+    "mended_on": "data",
 }
 """Settings of reinforcement learning that try one other action at a time."""
 

@@ -14,6 +14,15 @@ from surpass.arrays import Ints, Reals
 
 
 @numba.njit(nogil=True, cache=True)
+def _first_cell(row: int, heads: Ints, following: Ints, count: int) -> int:
+    """Return the first cell of a row that is one of the first `count`, or -1; older cells come later in a list."""
+    cell = heads[row] if row >= 0 else -1
+    while cell >= count:
+        cell = following[cell]
+    return cell
+
+
+@numba.njit(nogil=True, cache=True)
 def choose_best(
     views: Ints,
     taught: Ints,
@@ -28,7 +37,7 @@ def choose_best(
     """Write the action with the largest logit for each row of `views` [m, V] into `found` [m] in place.
 
     A logit is the sum over the views, and `softness` more for the taught action [m]. An action that has no cell has 0;
-    without a taught action it is not chosen.
+    without a taught action it is not chosen. Cells beyond the logits are left out.
     """
     sums = np.zeros(action_count)
     for i in range(len(views)):
@@ -36,12 +45,12 @@ def choose_best(
         if best >= 0:
             sums[best] = softness
         for v in range(views.shape[1]):
-            cell = heads[views[i, v]] if views[i, v] >= 0 else -1
+            cell = _first_cell(views[i, v], heads, following, len(logits))
             while cell >= 0:
                 sums[actions[cell]] += logits[cell]
                 cell = following[cell]
         for v in range(views.shape[1]):
-            cell = heads[views[i, v]] if views[i, v] >= 0 else -1
+            cell = _first_cell(views[i, v], heads, following, len(logits))
             while cell >= 0:
                 action = actions[cell]
                 if best < 0 or sums[action] > sums[best] or (sums[action] == sums[best] and action < best):
@@ -49,7 +58,7 @@ def choose_best(
                 cell = following[cell]
         found[i] = best
         for v in range(views.shape[1]):
-            cell = heads[views[i, v]] if views[i, v] >= 0 else -1
+            cell = _first_cell(views[i, v], heads, following, len(logits))
             while cell >= 0:
                 sums[actions[cell]] = 0.0
                 cell = following[cell]

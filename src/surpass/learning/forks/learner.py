@@ -7,6 +7,9 @@ else differs, so that there is hardly any noise in it, and an action that saves 
 For a policy that seldom takes other than its most likely actions this is the policy gradient, with what came without
 the other action as the baseline; for a table of logits the natural gradient adds the advantages to the logits.
 
+What an update changes is judged one change at a time, on fresh instances as well (`judging.py`): actions that are good
+one by one can end in loops together.
+
 Some episodes stray first: they take another action, and fork where it has led to something that the most likely actions
 never come to. So it is known what can be made of an action that pays only together with another one.
 """
@@ -23,7 +26,8 @@ from surpass.arrays import Ints, Reals
 from surpass.bundles import Tensors
 from surpass.engine.batch import Batch as Episodes
 from surpass.errors import SettingError
-from surpass.learning.forks.play import go_on, observe, part_of, play, player_of, returns_of, start, take_step
+from surpass.learning.forks.judging import Greedy, Judge, Trial
+from surpass.learning.forks.play import go_on, observe, part_of, play, returns_of, start, take_step
 from surpass.learning.forks.policy import SummedPolicy
 from surpass.learning.stages import StagedConfig, StagedLearner
 from surpass.learning.updates import take_numbers, tensors_under
@@ -31,8 +35,8 @@ from surpass.learning.views import read_views
 from surpass.machine.interface import NO_ACTION
 from surpass.machine.state import Outcome
 from surpass.reading import Many, OneOf, Share, Weight
-from surpass.table import EMPTY, Agent, Table
-from surpass.tasks.task import Instances
+from surpass.table import Agent, Table
+from surpass.tasks.task import join_instances
 
 LOWEST, HIGHEST = -8.0, 12.0
 """How far a view's logits may go."""
@@ -62,22 +66,8 @@ class ForkConfig(StagedConfig):
     shrink: Weight = 3.0
     decay: Share = 0.0
     """The share of its logit that an action loses in an update in which it is tried."""
-    blamed: Annotated[str, OneOf(("alike", "same"))] = "alike"
-    """Where actions that made an update worse lose by it: in everything that looks alike in a view, or in the same
-    observations alone, so that nothing else changes."""
     mending_updates: Many = 20
     """How many updates are made each time to learn what it fails on."""
-
-
-class Greedy:
-    """The most likely actions of a policy as an agent."""
-
-    def __init__(self, policy: SummedPolicy) -> None:
-        self.policy, self.task, self.name = policy, policy.task, "rl"
-
-    def actions(self, observations: Ints) -> Ints:
-        """Return the action [m] for each packed observation [m], or `NO_ACTION`."""
-        return self.policy.best_actions(observations)
 
 
 class Path:
@@ -102,10 +92,11 @@ class ForkPolicyGradient(StagedLearner):
         config, views = self.config, read_views(self.config.views, self.task.interface)
         first = self.teacher or self._find_start()
         self.policy = SummedPolicy(self.task, Table.of(first), config.softness, views)
+        self.judge = Judge(self.policy, config.step_cost, config.wrong_cost)
         self._kept: Ints = np.zeros(0, np.int64)
         """Observations that came up in the last update."""
         self._gained = 0.0
-        """By how much the last update made the same instances better, or would have made them worse."""
+        """What the last update brought in the mean, or would have cost: then it was taken back."""
         self._pupil = None
 
     def _find_start(self) -> Agent:
@@ -147,59 +138,32 @@ class ForkPolicyGradient(StagedLearner):
         limits = self.limit.steps(instances.sizes)
         table = Table(task, self.most_likely)
         table.extend(self._kept)
-        whole, worth, path = self._play(table, instances, limits)
+        whole, worth, path = self.judge.play(table, instances, limits)
         self.work += int(whole.steps.sum()) * (1 + config.forks)
         which = np.repeat(np.flatnonzero(whole.steps > 0), config.forks)
         if which.size and path.size:
             before = self.policy.logits[: self.policy.count].copy()
-            self._fork(instances, limits, whole, worth, which, table, path, random)
-            self._take_back_if_worse(before, instances, limits, worth, path)
+            trial = Trial(instances, limits, worth)
+            self._fork(trial, whole, which, table, path, random)
+            self._gained = self.judge.undo_what_loses(before, self._with_fresh(table, trial), path)
         self._kept = table.observations if len(table) < MOST_KEPT else path
         self.updates += 1
         return whole.outcomes, float(whole.steps.sum())
 
-    def _play(self, table: Table, instances: Instances, limits: Ints) -> tuple[Episodes, Reals, Ints]:
-        """Play instances by a table; return how they ended, what they brought, and what was seen."""
-        player = player_of(table, find_loops=True, is_counting=True)
-        batch = player.finish(start(self.task, instances), limits)
-        worth = returns_of(self.task, batch, limits, self.config.step_cost, self.config.wrong_cost)
-        return batch, worth, np.sort(table.keys[(player.counts > 0) & (table.keys != EMPTY)])
-
-    def _take_back_if_worse(self, before: Reals, instances: Instances, limits: Ints, worth: Reals, path: Ints) -> None:
-        """Take the changes of an update back if the same instances now bring less, and blame what did it.
-
-        `before` [c] are the logits that there were, `worth` [B] is what instances brought, and `path` what was seen.
-        """
-        policy = self.policy
-        table = Table(self.task, self.most_likely)
-        table.extend(path)
-        _, now, _ = self._play(table, instances, limits)
-        self._gained = float((now - worth).mean())
-        if self._gained >= 0:
-            return
-        worse = np.flatnonzero(now < worth)
-        _, _, seen = self._play(table, instances.rows(worse), limits[worse])
-        did = table.actions(seen)
-        policy.logits[: policy.count] = 0.0
-        policy.logits[: len(before)] = before
-        changed = np.flatnonzero(policy.best_actions(seen) != did)
-        if changed.size:
-            loss = np.full(changed.size, (now - worth)[worse].mean())
-            self._learn(seen[changed], did[changed], loss, everywhere=self.config.blamed == "alike")
+    def _with_fresh(self, table: Table, trial: Trial) -> Trial:
+        """Return a trial with as many fresh instances added, and what they bring by a table."""
+        fresh = self._draw(again=True)
+        limits = self.limit.steps(fresh.sizes)
+        _, worth, _ = self.judge.play(table, fresh, limits)
+        together = join_instances(self.task, [trial.instances, fresh])
+        return Trial(together, np.concatenate([trial.limits, limits]), np.concatenate([trial.worth, worth]))
 
     def _fork(
-        self,
-        instances: Instances,
-        limits: Ints,
-        whole: Episodes,
-        worth: Reals,
-        which: Ints,
-        table: Table,
-        path: Ints,
-        random: np.random.Generator,
+        self, trial: Trial, whole: Episodes, which: Ints, table: Table, path: Ints, random: np.random.Generator
     ) -> None:
         """Play some episodes [F] again with one other action each, and learn from what came of it."""
         config, task = self.config, self.task
+        instances, limits, worth = trial
         familiar = np.unique(table.actions(path))
         familiar = familiar[familiar != NO_ACTION]
         limits = limits[which]
@@ -278,14 +242,11 @@ class ForkPolicyGradient(StagedLearner):
         fresh = np.where(kind == 0, anything, np.where(kind == 1, known, changed))
         return np.where(is_fresh, fresh, tried)
 
-    def _learn(self, observations: Ints, tried: Ints, advantages: Reals, everywhere: bool = True) -> None:
-        """Add the advantages [m] of actions [m] to their logits in every view of the observations [m], in place.
-
-        If not `everywhere`, they are added in the last view alone, which is all features.
-        """
+    def _learn(self, observations: Ints, tried: Ints, advantages: Reals) -> None:
+        """Add the advantages [m] of actions [m] to their logits in every view of the observations [m], in place."""
         config, policy = self.config, self.policy
         advantages = np.minimum(advantages, config.largest_advantage)
-        cells = policy.cells_of(observations, tried)[:, 0 if everywhere else -1 :]
+        cells = policy.cells_of(observations, tried)
         touched, places = np.unique(cells, return_inverse=True)
         places = places.reshape(cells.shape)
         sums, counts = np.zeros((2, len(touched)))
@@ -297,7 +258,8 @@ class ForkPolicyGradient(StagedLearner):
         change = config.step_size * policy.sums[touched] / (policy.counts[touched] + config.shrink)
         change = np.clip(change, -config.largest_change, config.largest_change)
         moved = (1 - config.decay) * policy.logits[touched] + change
-        policy.logits[touched] = np.clip(moved, LOWEST, HIGHEST)
+        # What was undone may lie below.
+        policy.logits[touched] = np.clip(moved, np.minimum(LOWEST, policy.logits[touched]), HIGHEST)
 
     # State
 

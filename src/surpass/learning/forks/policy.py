@@ -22,6 +22,10 @@ ROOM = 1024
 """How many places there are at first, a power of two."""
 
 
+MARGIN = 1.0
+"""By how much a logit is larger than another after it was preferred."""
+
+
 class SummedPolicy:
     """Logits of actions in views of observations; the teacher's action has more to begin with.
 
@@ -102,12 +106,29 @@ class SummedPolicy:
             return np.full(len(observations), NO_ACTION, np.int64)
         return self.teacher.actions(observations)
 
-    def best_actions(self, observations: Ints) -> Ints:
-        """Return the action [m] that has the largest logit for each observation [m], or `NO_ACTION`."""
+    def best_actions(self, observations: Ints, logits: Reals | None = None) -> Ints:
+        """Return the action [m] that has the largest logit for each observation [m], or `NO_ACTION`.
+
+        With `logits` [c], the one that had it when there were c cells with these.
+        """
         found = np.empty(len(observations), np.int64)
-        cells = (self.heads, self.following, self.actions, self.logits, self.task.interface.action_count)
+        logits = self.logits if logits is None else logits
+        cells = (self.heads, self.following, self.actions, logits, self.task.interface.action_count)
         choose_best(self.rows_of(observations), self.taught(observations), self.softness, *cells, found)
         return found
+
+    def go_back(self, logits: Reals) -> None:
+        """Go back to the logits that the first cells [c] had, in place; cells that were added since then are dropped.
+
+        They may not stay with a logit of 0: where the teacher has no action, one that has a cell can be chosen.
+        """
+        count, heads = len(logits), self.heads[: self.row_count]
+        while (late := np.flatnonzero(heads >= count)).size:
+            heads[late] = self.following[heads[late]]
+        for array in (self.logits, self.sums, self.counts):
+            array[count : self.count] = 0
+        self.logits[:count] = logits
+        self.count = count
 
     def draw_others(self, observations: Ints, best: Ints, uniforms: Reals) -> Ints:
         """Return an action [m] other than the best [m] that was tried, by probability, or `NO_ACTION`."""
@@ -126,6 +147,16 @@ class SummedPolicy:
         found = np.empty(views.shape, np.int64)
         self.count = find_cells(views, tried, self.heads, self.following, self.actions, self.count, found)
         return found
+
+    def prefer(self, observations: Ints, wanted: Ints, unwanted: Ints) -> None:
+        """Give one action [m] a larger logit than another [m] in some observations [m] alone, in place."""
+        taught = self.taught(observations)
+        cells = self.cells_of(observations, unwanted), self.cells_of(observations, wanted)
+        less, more = (
+            self.logits[found].sum(axis=1) + self.softness * (taught == action)
+            for found, action in zip(cells, (unwanted, wanted), strict=True)
+        )
+        self.logits[cells[0][:, -1]] -= np.maximum(0.0, less - more) + MARGIN
 
     # State
 
