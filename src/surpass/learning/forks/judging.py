@@ -40,17 +40,6 @@ class Greedy:
         return self.policy.best_actions(observations)
 
 
-class Stopping:
-    """An agent that answers as a table does, but not where one of some observations is seen."""
-
-    def __init__(self, table: Table, at: Ints) -> None:
-        self.table, self.at, self.task, self.name = table, at, table.task, "stopping"
-
-    def actions(self, observations: Ints) -> Ints:
-        """Return the action [m] for each packed observation [m], or `NO_ACTION`."""
-        return np.where(np.isin(observations, self.at), NO_ACTION, self.table.actions(observations))
-
-
 class Judge:
     """Plays instances by a policy, and undoes what an update changed for the worse."""
 
@@ -72,9 +61,9 @@ class Judge:
         nothing differs. `before` [c] are the logits that there were, and `path` is what was seen with them. Return what
         the changes bring in the mean; if they still cost something in the end, all are taken back.
         """
+        table = Table(self.task, Greedy(self.policy))
+        table.extend(path)
         for passed in range(PASSES + 1):
-            table = Table(self.task, Greedy(self.policy))
-            table.extend(path)
             _, now, seen = self.play(table, trial.instances, trial.limits)
             gains = now - trial.worth
             did, had = table.actions(seen), self.policy.best_actions(seen, before)
@@ -85,6 +74,7 @@ class Judge:
                 break
             places = np.searchsorted(seen, losing)
             self.policy.prefer(losing, had[places], did[places])
+            table.extend(losing)
         gained = float(gains.mean())
         if gained < 0:
             self.policy.go_back(before)
@@ -92,12 +82,9 @@ class Judge:
 
     def _first_of(self, observations: Ints, table: Table, trial: Trial) -> tuple[Ints, Ints]:
         """Return the instances [m] that come to one of some observations by a table, and to which one first [m]."""
-        batch = play(
-            Table(self.task, Stopping(table, observations)),
-            start(self.task, trial.instances),
-            trial.limits,
-            find_loops=True,
-        )
+        stopping = Table.holding(self.task, *table.entries())
+        stopping.insert(observations, np.full(len(observations), NO_ACTION))
+        batch = play(stopping, start(self.task, trial.instances), trial.limits, find_loops=True)
         came = np.flatnonzero(batch.outcomes == Outcome.NO_ACTION)
         if not came.size:
             return came, came
