@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -18,7 +19,12 @@ import pytest
 
 import surpass
 from surpass.engine import specialise as specialise_module
-from surpass.engine.specialise import cache_folder, specialise
+from surpass.engine.specialise import Kernels, Template, _load_general, cache_folder, specialise
+from surpass.learning import trials
+from surpass.learning.policy_gradient import compiled as policy_gradient
+from surpass.learning.table_policy import compiled as mirror_descent
+from surpass.tasks.search import SEARCH
+from surpass.tasks.sort_bubble import SORT_BUBBLE
 
 HELPER = """
 from surpass import kernel
@@ -251,6 +257,37 @@ ENGINE = "specialise(task.TOY)"
 SAMPLER = "specialise(task.TOY, TEMPLATE)"
 
 
+def load_loops(workshop: Workshop, loops: str) -> None:
+    """Load loops of the task in a process of its own, with the version of the package in the workshop."""
+    template = "from surpass.learning.policy_gradient.compiled import TEMPLATE; " * (loops == SAMPLER)
+    load = f"import task; from surpass.engine.specialise import specialise; {template}{loops}"
+    places = {"PYTHONPATH": f"{workshop.folder / 'src'}:{workshop.folder}", "SURPASS_CACHE_DIR": str(workshop.cache)}
+    environment = {**os.environ, **places, "PYTHONDONTWRITEBYTECODE": "1"}
+    subprocess.run([sys.executable, "-c", load], env=environment, check=True)
+
+
+def folders(workshop: Workshop, loops: str) -> set[str]:
+    """Return the folders in which loops of the task are kept."""
+    return {
+        path.parent.name
+        for path in workshop.cache.rglob("kernels.py")
+        if ("DecisionPlan" in path.read_text()) == (loops == SAMPLER)
+    }
+
+
+@pytest.fixture(scope="module")
+def first_versions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Return, for each kind of loops, a workshop with a copy of the package that has loaded them."""
+    found = {}
+    for loops in (ENGINE, SAMPLER):
+        workshop = Workshop(tmp_path_factory.mktemp("version"))
+        ignored = shutil.ignore_patterns("__pycache__", "zoo")
+        shutil.copytree(Path(surpass.__file__).parent, workshop.folder / "src" / "surpass", ignore=ignored)
+        load_loops(workshop, loops)
+        found[loops] = workshop.folder
+    return found
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new", "loops", "another"),
     [
@@ -264,28 +301,26 @@ SAMPLER = "specialise(task.TOY, TEMPLATE)"
     ids=["stack limit", "outcome", "table", "engine of the sampler", "sampler", "sampler, not the engine"],
 )
 def test_another_version_of_the_package_gets_another_folder(
-    workshop: Workshop, file: str, old: str, new: str, loops: str, another: bool
+    first_versions: dict[str, Path], tmp_path: Path, file: str, old: str, new: str, loops: str, another: bool
 ) -> None:
-    package = workshop.folder / "src" / "surpass"
-    shutil.copytree(Path(surpass.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
-    template = "from surpass.learning.policy_gradient.compiled import TEMPLATE; " * (loops == SAMPLER)
-    load = f"import task; from surpass.engine.specialise import specialise; {template}{loops}"
-    places = {"PYTHONPATH": f"{package.parent}:{workshop.folder}", "SURPASS_CACHE_DIR": str(workshop.cache)}
-
-    def folders() -> set[str]:
-        environment = {**os.environ, **places, "PYTHONDONTWRITEBYTECODE": "1"}
-        subprocess.run([sys.executable, "-c", load], env=environment, check=True)
-        return {
-            path.parent.name
-            for path in workshop.cache.rglob("kernels.py")
-            if ("DecisionPlan" in path.read_text()) == (loops == SAMPLER)
-        }
-
-    assert len(folders()) == 1
-    edited = package / file
+    workshop = Workshop(shutil.copytree(first_versions[loops], tmp_path / "copy"))
+    assert len(folders(workshop, loops)) == 1
+    edited = workshop.folder / "src" / "surpass" / file
     assert old in edited.read_text()
     edited.write_text(edited.read_text().replace(old, new))
-    assert len(folders()) == 1 + another
+    load_loops(workshop, loops)
+    assert len(folders(workshop, loops)) == 1 + another
+    if loops == SAMPLER:
+        assert len(list(workshop.cache.rglob("general.py"))) == 1 + another
+
+
+@pytest.mark.parametrize("template", [mirror_descent.TEMPLATE, policy_gradient.TEMPLATE, trials.TEMPLATE])
+def test_loops_that_use_nothing_of_a_task_are_the_same_for_all(template: Template) -> None:
+    first, second = (specialise(task, template) for task in (SORT_BUBBLE, SEARCH))
+    assert template.general
+    for name in template.signatures:
+        is_same = getattr(first._module, name) is getattr(second._module, name)
+        assert is_same == (name in template.general)
 
 
 def test_running_an_agent_loads_no_loops_of_a_learner(compiled: Workshop) -> None:
@@ -315,6 +350,21 @@ def test_a_truncated_cache_in_numbas_own_folder_is_compiled_afresh(workshop: Wor
     for path in damaged:
         path.write_bytes(path.read_bytes()[:10])
     assert workshop.score(**environment) == 10
+
+
+def test_a_truncated_cache_of_what_all_tasks_use_is_compiled_afresh(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    specialise(SORT_BUBBLE)
+    monkeypatch.setattr(specialise_module, "cache_folder", lambda: tmp_path)
+    for size in (None, 10):
+        monkeypatch.setattr(specialise_module, "_load_general", cache(_load_general.__wrapped__))
+        for path in tmp_path.rglob("general.*.nb[ci]"):
+            path.write_bytes(path.read_bytes()[:size])
+        assert Kernels(SORT_BUBBLE, policy_gradient.TEMPLATE).lose is not None
+        kept = list(tmp_path.rglob("general.lose-*.nb[ci]"))
+        assert len(kept) == 2
+        assert all(path.stat().st_size > 10 for path in kept)
 
 
 def test_a_truncated_copy_of_the_kernels_is_written_afresh(compiled: Workshop) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from hypothesis import strategies as st
 
 from surpass.machine.interface import NO_ACTION
@@ -10,11 +12,11 @@ from surpass.programs.program import Function, Place, Program, Rule, Test, place
 
 def _tests(interface):
     free = [k for k in range(len(interface.features)) if k not in place_features(interface)]
-
-    def test_of(k):
-        return st.builds(Test, st.just(k), st.frozensets(st.integers(0, interface.radices[k] - 1), min_size=1))
-
-    return st.lists(st.sampled_from(free).flatmap(test_of), min_size=1, max_size=4).map(_agreeing)
+    tests = {
+        k: st.builds(Test, st.just(k), st.frozensets(st.integers(0, interface.radices[k] - 1), min_size=1))
+        for k in free
+    }
+    return st.lists(st.sampled_from(free).flatmap(tests.__getitem__), min_size=1, max_size=4).map(_agreeing)
 
 
 def _agreeing(tests):
@@ -26,7 +28,10 @@ def _agreeing(tests):
     return tuple(tests)
 
 
-def _rules(interface):
+@cache
+def _rules(task):
+    """Return how rules of a task are drawn; to build this takes longer than to draw from it."""
+    interface = task.interface
     actions = st.integers(NO_ACTION, interface.action_count - 1)
     conditional = st.lists(st.builds(Rule, _tests(interface), actions), max_size=6).map(tuple)
     otherwise = st.one_of(st.just(()), actions.map(lambda action: (Rule((), action),)))
@@ -58,5 +63,5 @@ def programs(draw, task):
         return split(range(interface.radices[previous]), 5)
 
     ids = [()] if function is None else split(range(interface.radices[function]), 3)
-    functions = (Function(one, tuple(Place(values, draw(_rules(interface))) for values in after())) for one in ids)
+    functions = (Function(one, tuple(Place(values, draw(_rules(task))) for values in after())) for one in ids)
     return Program("drawn", task, tuple(functions))

@@ -54,6 +54,8 @@ class Template:
     """The types of the arguments of each loop that can be asked for."""
     parts: tuple[types.ModuleType | type, ...] = ()
     """Modules, or classes in them, whose code or constants the loops use."""
+    general: frozenset[str] = frozenset()
+    """Loops that use nothing of a task: they are compiled once for all tasks."""
 
 
 _ENGINE = Template(
@@ -87,7 +89,9 @@ class Kernels:
             raise DeclarationError(f"a kernel of task {self._task.name!r} does not compile: {gist(error)}") from error
         except Exception:
             # A damaged cache file makes Numba fail in many ways; compiling afresh is always right.
-            shutil.rmtree(getattr(self._module, name).stats.cache_path, ignore_errors=True)
+            for used in (name, *self._template.general):
+                shutil.rmtree(getattr(self._module, used).stats.cache_path, ignore_errors=True)
+            _load_general.cache_clear()
             self._module = _load(self._task, self._template)
             compiled = self._compile(name)
         setattr(self, name, compiled)
@@ -103,7 +107,7 @@ class Kernels:
 
     def _tell_of_compiling(self, name: str, folder: Path) -> None:
         """Say, once, that a kernel is not in the cache."""
-        if not self._has_told and not any(folder.glob(f"kernels.{name}-*.nbi")):
+        if not self._has_told and not any(folder.glob(f"*.{name}-*.nbi")):
             self._has_told = True
             _log.info("compiling what %s needs; this is done once and can take a minute", self._task.name)
 
@@ -124,26 +128,47 @@ def specialise(task: Task, template: Template = _ENGINE) -> Kernels:
 
 def _load(task: Task, template: Template) -> types.ModuleType:
     """Return a copy of a template's module that works on `task`."""
-    text = Path(inspect.getfile(template.module)).read_text()
     unrolled = _write_unrolled(task.interface)
-    folder = cache_folder() / f"{task.name}-{_fingerprint_of(task, template, unrolled)}"
-    path = folder / "kernels.py"
-    if not path.exists() or path.read_text() != text:
-        if not _interpreted():
-            check_kernels(task)
-        folder.mkdir(parents=True, exist_ok=True)
+    path = cache_folder() / f"{task.name}-{_fingerprint_of(task, template, unrolled)}" / "kernels.py"
+    if not _is_copy(path, template) and not _interpreted():
+        check_kernels(task)
+    declared = _declare(task, unrolled)
+    if template is not _ENGINE:
+        engine = specialise(task)._module
+        declared.update({shared: getattr(engine, shared) for shared in SHARED})
+    module = _copy(template, path, task.name.replace("-", "_"), declared)
+    if template.general:
+        general = _load_general(template)
+        module.__dict__.update({name: getattr(general, name) for name in template.general})
+    return module
+
+
+@cache
+def _load_general(template: Template) -> types.ModuleType:
+    """Return a copy of a template's module of which only the loops that use nothing of a task are called."""
+    *_, name = template.module.__name__.split(".")
+    path = cache_folder() / f"{name}-{_fingerprint_of(None, template)}" / "general.py"
+    return _copy(template, path, "", {})
+
+
+def _is_copy(path: Path, template: Template) -> bool:
+    """Tell whether a file is a copy of a template's module."""
+    return path.exists() and path.read_text() == Path(inspect.getfile(template.module)).read_text()
+
+
+def _copy(template: Template, path: Path, suffix: str, declared: dict[str, Any]) -> types.ModuleType:
+    """Return a template's module, run from a copy of its file in which some names are declared before."""
+    if not _is_copy(path, template):
+        path.parent.mkdir(parents=True, exist_ok=True)
         fresh = path.with_suffix(f".{os.getpid()}")
-        fresh.write_text(text)
+        fresh.write_text(Path(inspect.getfile(template.module)).read_text())
         fresh.replace(path)
-    name = f"{template.module.__name__}_{task.name.replace('-', '_')}"
+    name = f"{template.module.__name__}_{suffix}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    module.__dict__.update(_declare(task, unrolled))
-    if template is not _ENGINE:
-        engine = specialise(task)._module
-        module.__dict__.update({shared: getattr(engine, shared) for shared in SHARED})
+    module.__dict__.update(declared)
     # Numba finds the globals of a cached function through its module's name.
     sys.modules[name] = module
     spec.loader.exec_module(module)
@@ -189,16 +214,18 @@ def _write_unrolled(interface: Interface) -> str:
     )
 
 
-def _fingerprint_of(task: Task, template: Template, unrolled: str) -> str:
-    """Return a short text that changes with everything that goes into a task's compiled loops."""
+def _fingerprint_of(task: Task | None, template: Template, unrolled: str = "") -> str:
+    """Return a short text that changes with everything that goes into a task's compiled loops, or those of all."""
     key = hashlib.sha256()
     used = [Interface, *_ENGINE.parts, kernels, *template.parts, template.module]
     files = [Path(inspect.getfile(part)) for part in used]
     sources = sorted({*files[0].parent.glob("*.py"), *files})
-    for part in (unrolled, str(task.frame_size), numba.__version__, llvmlite.__version__, sys.version):
+    for part in (unrolled, numba.__version__, llvmlite.__version__, sys.version):
         key.update(part.encode() + b"\0")
     for source in sources:
         key.update(source.read_bytes() + b"\0")
-    for function in (task.start, task.observe, task.act, task.hint):
-        feed(function, key, set())
+    if task is not None:
+        key.update(str(task.frame_size).encode() + b"\0")
+        for function in (task.start, task.observe, task.act, task.hint):
+            feed(function, key, set())
     return key.hexdigest()[:16]

@@ -14,7 +14,7 @@ from surpass.arrays import Flags, Ints, Reals
 from surpass.engine.batch import Batch
 from surpass.learning.draft_kernels import copy_draft, edit, firing, place_of, price
 from surpass.learning.drafts import Draft, Ground, Lore, Worth
-from surpass.machine.kernel import kernel
+from surpass.machine.kernel import UNCOUNTED, kernel
 from surpass.machine.state import PREVIOUS, SCORE, Outcome, State
 from surpass.programs.evaluate import NO_RULE, CompiledRules, Digits, fire
 
@@ -111,6 +111,13 @@ def play_draft(batch: Batch, draft: Draft, lore: Lore, digits: Digits, action_ro
     batch.outcomes[b] = outcome
 
 
+@numba.njit(nogil=True, cache=True, **UNCOUNTED)  # type: ignore[untyped-decorator]
+def redo(draft: Draft, edited: Draft, lore: Lore, state: Ints) -> None:
+    """Edit a draft with a generator [2] into `edited`, in place; it uses nothing of a task."""
+    copy_draft(draft, edited)
+    edit(edited, lore, state)
+
+
 @numba.njit(nogil=True, cache=True)
 def screen(
     batch: Batch,
@@ -136,9 +143,8 @@ def screen(
     for k in range(len(states)):
         if stop[0] != 0:
             return
-        random[:] = states[k]
-        copy_draft(draft, edited)
-        edit(edited, lore, random)
+        random[0], random[1] = states[k, 0], states[k, 1]
+        redo(draft, edited, lore, random)
         gain = before - price(edited, worth.rule_price, worth.test_price)
         for i in range(len(ground.sizes)):
             start_one(batch, b, ground.sizes, ground.items, ground.reals, i)
@@ -154,10 +160,3 @@ def screen(
                 gain = -np.inf
                 break
         gains[k] = gain
-
-
-@numba.njit(nogil=True, cache=True)
-def redo(draft: Draft, edited: Draft, lore: Lore, state: Ints) -> None:
-    """Edit a draft with a generator [2] once more, into `edited` in place."""
-    copy_draft(draft, edited)
-    edit(edited, lore, state)

@@ -47,6 +47,7 @@ TEMPLATE = Template(
         "redo": (DRAFT, DRAFT, LORE, _I1),
     },
     (evaluate, drafts, draft_kernels),
+    general=frozenset({"redo"}),
 )
 
 

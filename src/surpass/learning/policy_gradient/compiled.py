@@ -51,4 +51,5 @@ TEMPLATE = Template(
         "spread": _types("tree plan i1 s2 s2 s2"),
     },
     (arrays, forward),
+    general=frozenset({"tabulate", "absorb", "accumulate", "lose", "slope"}),
 )

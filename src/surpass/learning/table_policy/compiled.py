@@ -46,4 +46,5 @@ TEMPLATE = Template(
         "sum_up": _types("batch choices odds record trials critic f1 i1 sums i i"),
     },
     (arrays,),
+    general=frozenset({"sum_up"}),
 )
