@@ -17,7 +17,7 @@ from surpass.learning.edits import rewritten_programs, size_of, tidy, without
 from surpass.learning.improvement import Improvement, ImprovementConfig
 from surpass.learning.methods import new_learner
 from surpass.learning.trials import Screen, Trial, limits_in_turn, ways_of
-from surpass.programs.extract import write_program
+from surpass.programs.extract import extract, write_program
 from surpass.programs.program import START, Program
 from surpass.programs.text import parse_program, write_text
 from surpass.programs.words import show_action
@@ -198,6 +198,22 @@ def test_programs_are_run_side_by_side_as_one_by_one() -> None:
     solved = run(stuck, instances).solved
     assert (np.isfinite(costs[1]) == solved).all()
     assert not solved.all()
+
+
+def test_programs_that_take_much_longer_are_given_up() -> None:
+    """What stays within the limits costs what it did; of one that does not, nothing more is run."""
+    task = find_task("sort-bubble")
+    lists = task.draw(Request(size=12, count=50, seed=3))
+    trial = Trial(task, lists, 1)
+    quick, slow = (extract(find_agent(f"teacher:{name}")).program for name in ("insertion_sort", "bubble_sort"))
+    costs, slower = (trial.run([program])[0] for program in (quick, slow))
+    trial.give_up(costs, times=1, more=10)
+    assert (trial.run([quick])[0] == costs).all()
+    found = trial.run([slow])[0]
+    first = int(np.argmax(slower > costs + 10))
+    assert first > 0 or slower[0] > costs[0] + 10
+    assert (found[:first] == slower[:first]).all()
+    assert np.isinf(found[first:]).all()
 
 
 def test_visits_count_every_step() -> None:
@@ -382,6 +398,16 @@ def test_the_reward_of_knapsack_grows() -> None:
     found, base = find_task("knapsack"), find_agent("teacher:depth_first")
     instances = found.draw(Request(size=12, count=2000, seed=98))
     assert run(program, instances).rewards.mean() > run(base, instances).rewards.mean()
+
+
+def test_large_rewards_of_other_distributions_do_not_outweigh_the_rest() -> None:
+    """A packing that is worth 1e20, as wide ones are, counts for no more than some usual ones."""
+    one = learner("knapsack", "depth_first", sizes=(8,), others=0.5)
+    one.begin()
+    tried = improvement.Round(one)
+    assert max(-costs.min() for costs in tried.costs) > 1e10
+    for costs, weights in zip(tried.costs, tried.weights, strict=True):
+        assert (np.abs(costs) * weights).max() <= improvement.FAR_ABOVE / len(costs)
 
 
 def test_a_network_learns_the_improved_program(insertion: str) -> None:

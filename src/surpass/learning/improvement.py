@@ -53,6 +53,8 @@ FINALISTS = 8
 """How many of the programs that did no worse on few instances are tried on more."""
 HOPELESS = 0.03
 """What share of the cost an edited program may lose on the first instances before it is given up."""
+FAR_ABOVE = 4
+"""How many times the mean reward of a size an instance must give to count as a share of its own reward."""
 YARDSTICK = 1_000_000
 """The number of the round from which the instances come that programs of all rounds are measured on."""
 SMALL_SIZES = range(1, 13)
@@ -355,6 +357,8 @@ class Improvement:
             return np.stack([costs[:, groups == size].mean(axis=1) for size in self.sizes], axis=1)
 
         most = means([program])[0] + self.config.margin * np.array(self.reference)
+        if self.task.measure == "steps":
+            trial.give_up(trial.run([program])[0], times=4, more=100)
         while True:
             shorter = [one for one in shorter_programs(program) if self.weigh(one) < self.weigh(program)]
             if not shorter:
@@ -502,7 +506,9 @@ class Improvement:
             self.is_sound = self._check(programs[-1])[0] is None
             return programs[-1]
         for program in reversed(programs[1:]):
-            failing, observations = self._check(program)
+            failing, observations = self._check(program, USUALLY)
+            if failing is None:
+                failing, observations = self._check(program)
             if failing is None:
                 fired = set(program.rules_for(observations).tolist())
                 needless = sorted(set(range(len(program.rules))) - fired)
@@ -610,18 +616,25 @@ class Round:
             learner.trial(learner.draw(learner.rounds, self.config.tested), FINALISTS),
             learner.trial(learner.draw(learner.rounds, self.config.confirmed), 1),
         ]
-        self.weights = [self._weights(trial.sizes) for trial in self.trials]
-        self.costs: list[Reals] = []
         self.accepted = [learner.current]
         """The program at the beginning of the round, and those that took its place, one after the other."""
+        self.weights = [self._weights(trial) for trial in self.trials]
+        self.costs: list[Reals] = []
         self._settle()
 
-    def _weights(self, sizes: Ints) -> Reals:
-        """Return what the cost of each instance counts for: all sizes alike, other sizes not at all."""
-        weights = np.zeros(len(sizes))
+    def _weights(self, trial: Trial) -> Reals:
+        """Return what the cost of each instance counts for: all sizes alike, other sizes not at all.
+
+        A reward far above the mean of its size, as other distributions have, counts as a share of itself.
+        """
+        weights, rewards = np.zeros(trial.count), np.zeros(trial.count)
+        if self.learner.task.measure == "reward":
+            costs = trial.run(self.accepted)[0]
+            rewards = np.where(np.isfinite(costs), np.abs(costs), 0.0)
         for size, base in zip(self.learner.sizes, self.learner.reference, strict=True):
-            member = self.learner.sources.group(sizes) == size
-            weights[member] = 1 / (len(self.learner.sizes) * base * member.sum())
+            member = self.learner.sources.group(trial.sizes) == size
+            scale = np.where(rewards[member] > FAR_ABOVE * base, rewards[member], base)
+            weights[member] = 1 / (len(self.learner.sizes) * scale * member.sum())
         return weights
 
     def _settle(self) -> None:
@@ -634,9 +647,7 @@ class Round:
             costs = trial.run([program])[0]
             self.costs.append(costs)
             if task.measure == "steps":
-                allowed = np.where(np.isfinite(costs), self.config.slack * costs + 12, trial.limits)
-                trial.limits = np.minimum(allowed, trial.limits).astype(np.int64)
-            trial.needed[:] = np.isfinite(costs) & (task.measure == "steps")
+                trial.give_up(costs, times=self.config.slack, more=12)
         ways = ways_of(program, self.trials[0], self.weights[0], self.trials[1].visits(program))
         self.screen.settle(program, ways)
         if not self.learner.runner.is_local:

@@ -82,6 +82,12 @@ class Trial:
         solved[solved] &= ~self._find_wrong(instances, np.flatnonzero(solved))
         return np.where(solved, self._costs(before, used), np.inf).reshape(len(programs), self.count)
 
+    def give_up(self, costs: Reals, times: float, more: int) -> None:
+        """Stop programs from now on that take much longer than one with costs [m], or fail where it does not."""
+        allowed = np.where(np.isfinite(costs), times * costs + more, self.limits)
+        self.limits = np.minimum(allowed, self.limits).astype(np.int64)
+        self.needed[:] = np.isfinite(costs)
+
     def visits(self, program: Program) -> tuple[Ints, Ints]:
         """Return the observations that a program comes to, in ascending order, and how often it does."""
         player = Player(Table(self.task, program), is_counting=True, threads=core_count())
