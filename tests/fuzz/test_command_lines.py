@@ -67,7 +67,7 @@ BASE: dict[str, tuple[list[str], dict[str, str]]] = {
     "apply": (["teacher:binary_search"], {"--data": "lists.csv"}),
     "plot": (["teacher:binary_search"], {"--out": "plot.svg", "--sizes": "5", "--instances": "2"}),
     "report": (["begun"], {"--out": "report.html"}),
-    "reproduce": (["teachers"], {"--instances": "2"}),
+    "reproduce": (["table3"], {"--instances": "2"}),
 }
 """For each command, words with which it does little."""
 
