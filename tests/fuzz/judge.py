@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import faulthandler
+import resource
 import signal
 import sys
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from surpass.errors import SurpassError
@@ -17,7 +19,11 @@ SECONDS = 30
 """How much time of a core anything may take."""
 PATIENCE = 3600
 """After so many seconds of the clock the process ends and shows where it was stuck."""
+MEMORY = 4 << 30
+"""How many bytes of memory anything may ask for beyond what the tests have; a system gives more than there is, and then
+kills."""
 REFUSED, SAME, OTHER, TRACEBACK, HANG = "refused", "accepted unchanged", "read as another", "tracebacks", "hangs"
+GREEDY = "out of memory"
 
 
 class HangError(BaseException):
@@ -25,8 +31,24 @@ class HangError(BaseException):
 
 
 @contextmanager
+def in_little_memory() -> Iterator[None]:
+    """Raise `MemoryError` in a block that asks for too much, on systems that say how much there is."""
+    used, before = Path("/proc/self/statm"), resource.getrlimit(resource.RLIMIT_AS)
+    if used.exists():
+        most = int(used.read_text().split()[0]) * resource.getpagesize() + MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (most, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+@contextmanager
 def limited() -> Iterator[None]:
-    """Raise `HangError` in a block that takes too long; one stuck in compiled code ends the process with its stack."""
+    """Raise `HangError` in a block that takes too long, and `MemoryError` in one that asks for too much memory.
+
+    One stuck in compiled code ends the process with its stack.
+    """
 
     def ring(*_: object) -> None:
         raise HangError
@@ -35,7 +57,8 @@ def limited() -> Iterator[None]:
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     faulthandler.dump_traceback_later(PATIENCE, exit=True, file=sys.__stderr__)
     try:
-        yield
+        with in_little_memory():
+            yield
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         faulthandler.cancel_dump_traceback_later()
@@ -46,7 +69,7 @@ class Judge:
     """Counts what came of bad input, and keeps what should not have."""
 
     def __init__(self) -> None:
-        self.counts: Counter[str] = Counter(dict.fromkeys((REFUSED, SAME, OTHER, TRACEBACK, HANG), 0))
+        self.counts: Counter[str] = Counter(dict.fromkeys((REFUSED, SAME, OTHER, TRACEBACK, HANG, GREEDY), 0))
         self.faults: list[str] = []
 
     def judge(self, what: str, use: Callable[[], Any], whole: Any, *, may_differ: bool) -> None:
@@ -60,6 +83,8 @@ class Judge:
                 self.faults.append(f"{what}: this is no sentence: {str(refusal)[:300]!r}")
         except HangError:
             self.fault(HANG, what, "it hangs")
+        except MemoryError:
+            self.fault(GREEDY, what, traceback.format_exc())
         except Exception:
             self.fault(TRACEBACK, what, traceback.format_exc())
         else:

@@ -18,9 +18,11 @@ from click import Command
 from surpass.cli.main import app, main
 from surpass.workers.local import LocalRunner
 from surpass.workers.runner import Ended, Job
-from tests.fuzz.judge import HANG, REFUSED, SAME, TRACEBACK, HangError, Judge, limited
+from tests.fuzz.judge import GREEDY, HANG, REFUSED, SAME, TRACEBACK, HangError, Judge, limited
 from tests.long import LONG
 
+ENDLESS = ("json", "rules", "toml", "py", "safetensors", "csv")
+"""The endings of files that have no end."""
 HOSTILE = (
     *("", " ", "-", "--", "=", "==", ",", ":", "::", ".", "..", "/", "//", "~", "*", "\0", "a\0b", "a\nb", "\x1b[31m"),
     *("x" * 256, "x" * 5000, "x/" * 3000, "/" + "y" * 300 + "/z", "\ud800", "naïve", "名前", "\u202e", "1²", "٣"),
@@ -31,6 +33,7 @@ HOSTILE = (
     *("folder.json", "folder.rules", "folder.npy", "folder.toml", "folder.py", "folder.safetensors", "binary.json"),
     *("binary.rules", "binary.npy", "binary.toml", "binary.py", "binary.safetensors", "zip.npy", "deep.json", "loop"),
     *("loop.json", "endless.json", "endless.rules", "endless.toml", "endless.txt", "endless.npy", "closed", "bad.py"),
+    *("endless.py", "endless.safetensors", "endless.csv"),
     *(
         "zoo:",
         "zoo:/",
@@ -64,7 +67,7 @@ BASE: dict[str, tuple[list[str], dict[str, str]]] = {
     "apply": (["teacher:binary_search"], {"--data": "lists.csv"}),
     "plot": (["teacher:binary_search"], {"--out": "plot.svg", "--sizes": "5", "--instances": "2"}),
     "report": (["begun"], {"--out": "report.html"}),
-    "reproduce": (["teachers"], {"--instances": "2"}),
+    "reproduce": (["table3"], {"--instances": "2"}),
 }
 """For each command, words with which it does little."""
 
@@ -135,7 +138,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("closed").mkdir(mode=0)
     Path("loop").symlink_to("loop")
     Path("loop.json").symlink_to("loop.json")
-    for suffix in ("json", "rules", "toml"):
+    for suffix in ENDLESS:
         Path(f"endless.{suffix}").symlink_to("/dev/zero")
     Path("endless.txt").write_bytes(b"1," * 1_000_000)
     Path("endless.npy").symlink_to("endless.txt")
@@ -180,6 +183,8 @@ def test_whatever_the_words_are_a_command_refuses_them_or_does_what_they_say(
         else:
             if code == 70 or "Traceback" in errors:
                 judge.fault(TRACEBACK, shown, errors[-500:])
+            elif "not enough memory" in errors:
+                judge.fault(GREEDY, shown, errors[-500:])
             elif code == 2:
                 judge.counts[REFUSED] += 1
                 if not is_refusal(code, errors):
@@ -191,6 +196,21 @@ def test_whatever_the_words_are_a_command_refuses_them_or_does_what_they_say(
     assert Path("/dev/null").is_char_device(), "what is written to a device must not take its place"
     with capsys.disabled():
         judge.check("command lines", 2000 if LONG else 150)
+
+
+@pytest.mark.parametrize("name", [f"endless.{suffix}" for suffix in ENDLESS])
+def test_a_file_without_an_end_is_refused_and_not_read_to_its_end(here: Path, name: str) -> None:
+    lines = [
+        ["evaluate", name],
+        ["check", "mine.rules", "--task", name],
+        ["evaluate", "teacher:binary_search", "--data", name],
+        ["sweep", name, "--out", "sweep"],
+        ["report", name, "--out", "report.html"],
+    ]
+    for words in lines:
+        code, _, errors = run(words)
+        assert is_refusal(code, errors), (words, code, errors)
+        assert "not enough memory" not in errors, words
 
 
 def test_what_the_command_lines_are_made_of_does_work(here: Path) -> None:

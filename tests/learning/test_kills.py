@@ -19,8 +19,15 @@ pytestmark = pytest.mark.usefixtures("small_effort")
 
 ROOT = Path(__file__).parents[2]
 KILLS = 20 if LONG else 1
-"""How often each run, and the sweep, is killed: a hundred times in all."""
-ROUNDS = {"imitation": 120, "rl": 150, "rl+imitation": 150, "improvement": 100}
+"""How often each run, and the sweep, is killed: more than a hundred times in all."""
+ROUNDS = {
+    "imitation": 120,
+    "rl": 150,
+    "rl+imitation": 150,
+    "rl of a table": 100,
+    "rl by forks": 100,
+    "improvement": 100,
+}
 SWEEP = """
 task = "knapsack"
 method = "imitation"
@@ -48,7 +55,7 @@ def kill_after(words: list[str], lines: int, delay: float) -> bool:
 
 @pytest.mark.parametrize("method", LEARNERS)
 def test_a_run_of_any_method_ends_the_same_however_often_it_is_killed(method: str, tmp_path: Path) -> None:
-    whole, killed, rounds = tmp_path / "whole", tmp_path / "killed", ROUNDS[method] if LONG else 8
+    whole, killed, rounds = tmp_path / "whole", tmp_path / "killed", ROUNDS[method] if LONG else min(8, ROUNDS[method])
     run_in(whole, LEARNERS[method](rounds), checkpoint_every=1e9)
     words = [sys.executable, "-m", "tests.learning.quick", str(killed), str(rounds), "--resume", "--method", method]
     random, kills = np.random.default_rng(len(method)), 0

@@ -13,7 +13,7 @@ from surpass.agents.remembered import compare_origin, origin_hint, recall_task, 
 from surpass.agents.teachers import find_teacher, known_teachers
 from surpass.engine.run import AnyAgent
 from surpass.engine.trial import try_kernels
-from surpass.errors import SavedFileError, SettingError, UnknownNameError
+from surpass.errors import ProgramError, SavedFileError, SettingError, UnknownNameError
 from surpass.reading import as_path, show
 from surpass.table import Agent
 from surpass.tasks.registry import find_task
@@ -173,8 +173,10 @@ def find_agent(text: str) -> AnyAgent:
 
 def _recall_task_of_rules(path: Path) -> None:
     """Recall the task that a program file names in its first line, if it is one of the user's own."""
-    with suppress(OSError, UnicodeDecodeError, UnknownNameError):
-        for line in path.read_text().splitlines():
+    from surpass.programs.text import read_text
+
+    with suppress(ProgramError, UnknownNameError):
+        for line in read_text(path).splitlines():
             if line.startswith("task "):
                 _known_or_recalled(line.partition(" ")[2].partition("#")[0].strip(), path.parent)
                 return

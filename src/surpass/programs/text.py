@@ -83,13 +83,17 @@ def read_program(path: Path | str, name: str = "", task: Task | None = None) -> 
 
     Its first line that is no comment names the task. A task of one's own must have been registered before.
     """
+    return parse_program(read_text(path), str(path), task, name)
+
+
+def read_text(path: Path | str) -> str:
+    """Return the text of a program file, which must be UTF-8 and not too large."""
     content = read_bytes(as_path(path), ProgramError, MOST_BYTES)
     try:
-        text = content.decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise ProgramError(f"{path}, line {line}: this is no text in UTF-8, so it is no program") from None
-    return parse_program(text, str(path), task, name)
 
 
 def parse_program(text: str, source: str, task: Task | None = None, name: str = "") -> Program:

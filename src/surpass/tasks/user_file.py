@@ -11,6 +11,7 @@ from pathlib import Path
 
 import surpass
 from surpass.errors import DeclarationError, SettingError, SurpassError, perhaps
+from surpass.reading import read_bytes
 from surpass.tasks.blame import place_of
 from surpass.tasks.registry import PAPER_TASKS, find_task, forget_task, known_tasks
 from surpass.tasks.task import Task
@@ -23,6 +24,7 @@ def load_task_file(path: Path) -> tuple[Task, ...]:
         raise DeclarationError(f"there is no file {path}")
     name = _module_name(path)
     if name not in sys.modules:
+        read_bytes(path, DeclarationError)  # Python would read a file without an end for ever
         spec = importlib.util.spec_from_file_location(name, path)
         if spec is None or spec.loader is None:
             raise DeclarationError(f"{path} is not a Python file")
