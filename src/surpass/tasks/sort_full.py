@@ -52,7 +52,14 @@ SORT_FULL = Task(
     training_sizes=(10, 20),
     learning={
         "rl": FROM_SWAPS_THAT_PLACE,
-        "rl+imitation": {**FROM_SWAPS_THAT_PLACE, "imitation_weight": 0.3, "imitation_updates": 800},
+        "rl+imitation": {
+            **FROM_SWAPS_THAT_PLACE,
+            "imitation_weight": 0.3,
+            "imitation_updates": 400,
+            "growth": 15,
+            "updates": 1000,
+            "checked": 20,
+        },
     },
     default_teacher="selection_sort",
 )
