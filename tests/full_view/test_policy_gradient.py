@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
 
@@ -13,12 +14,13 @@ from surpass.engine.run import run
 from surpass.errors import DivergedError, SettingError, UnknownNameError
 from surpass.full_view import policy_gradient
 from surpass.full_view.graph import encode_lists
-from surpass.full_view.policy_gradient import FullViewPolicyGradient, Steps
+from surpass.full_view.policy_gradient import FullViewGradientConfig, FullViewPolicyGradient, Steps
+from surpass.full_view.progress import Progress
 from surpass.learning.methods import new_learner
-from surpass.learning.policy_gradient.learner import PolicyGradientConfig
 from surpass.learning.runs import train
 from surpass.tasks.lists import from_lists
 from surpass.tasks.sort_full import SORT_FULL
+from surpass.tasks.task import Request
 from tests.learning.quick import run_in
 from tests.networks.plain import pair_log_probabilities
 
@@ -31,12 +33,20 @@ FULL = {
     "baseline_weight": 0.7,
     "shaping": 0.5,
     "discount": 0.9,
+    "evenness_weight": 0.4,
 }
+
+
+PROGRESS: dict[str, Callable[[np.ndarray], int]] = {
+    "score": lambda values: int((np.diff(values) >= 0).sum()),
+    "in_place": lambda values: int((values == np.sort(values)).sum()),
+}
+"""What shaping can reward, each counted by hand."""
 
 
 def learner_of(**settings: object) -> FullViewPolicyGradient:
     chosen = {**FULL, **settings}
-    return FullViewPolicyGradient(SORT_FULL, PolicyGradientConfig(task="sort-full", **chosen))  # type: ignore[arg-type]
+    return FullViewPolicyGradient(SORT_FULL, FullViewGradientConfig(task="sort-full", **chosen))  # type: ignore[arg-type]
 
 
 def lively(learner: FullViewPolicyGradient) -> FullViewPolicyGradient:
@@ -70,7 +80,7 @@ def step_by_step_loss(learner: FullViewPolicyGradient, steps: Steps) -> torch.Te
             values, pair = steps.lists[t, b], steps.pairs[t, b]
             after = values.copy()
             after[pair] = values[pair[::-1]]
-            gain = (np.diff(after) >= 0).sum() - (np.diff(values) >= 0).sum()
+            gain = PROGRESS[config.progress](after) - PROGRESS[config.progress](values)
             reward = config.shaping * gain - config.step_cost
             if (np.diff(after) >= 0).all():
                 target = torch.tensor(reward)
@@ -85,6 +95,10 @@ def step_by_step_loss(learner: FullViewPolicyGradient, steps: Steps) -> torch.Te
                 entropy_of(network.first_log_probabilities(edges))
                 + entropy_of(network.second_log_probabilities(edges, torch.tensor([pair[0]])))
             )
+            total = total - config.evenness_weight * (
+                network.first_log_probabilities(edges).mean()
+                + network.second_log_probabilities(edges, torch.tensor([pair[0]])).mean()
+            )
             told = torch.from_numpy(teacher.pointers(values[None]))
             total = total - config.imitation_weight * pair_log_probabilities(network, edges, told)[0]
             if config.baseline == "network":
@@ -98,11 +112,11 @@ def gradient_of(learner: FullViewPolicyGradient) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("data", ["uniform", "few-distinct"])
-@pytest.mark.parametrize("baseline", ["scalar", "network"])
+@pytest.mark.parametrize(("baseline", "progress"), [("scalar", "score"), ("network", "score"), ("network", "in_place")])
 def test_the_gradient_over_distinct_decisions_is_the_one_over_all_steps(
-    baseline: str, data: str, monkeypatch: pytest.MonkeyPatch
+    baseline: str, progress: str, data: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    learner = lively(learner_of(baseline=baseline, data=data))
+    learner = lively(learner_of(baseline=baseline, progress=progress, data=data))
     learner.sample(4)  # so that the steps start in the middle of episodes
     steps = learner.sample(4)
     assert steps.cut.any()
@@ -120,7 +134,7 @@ def test_the_gradient_over_distinct_decisions_is_the_one_over_all_steps(
 
 
 def test_without_a_teacher_there_is_no_imitation() -> None:
-    learner = lively(learner_of(teacher="", imitation_weight=0.0))
+    learner = lively(learner_of(teacher="", imitation_weight=0.0, evenness_weight=0.0))
     terms, _ = learner.backward(learner.sample(3))
     assert set(terms) == {"policy", "entropy"}
 
@@ -173,6 +187,40 @@ def test_pairs_are_drawn_with_the_probabilities_of_the_network() -> None:
                 assert abs(met - draws * share) < 5 * np.sqrt(draws * share * (1 - share)) + 1
 
 
+@pytest.mark.parametrize("data", ["uniform", "few-distinct", "repeats"])
+@pytest.mark.parametrize("name", PROGRESS)
+def test_progress_is_what_the_task_counts(name: str, data: str) -> None:
+    for size in (2, 3, 7, 20):
+        lists = SORT_FULL.draw(Request(size=size, count=30, data=data)).items
+        measured = Progress(SORT_FULL, name).measure(lists)
+        assert measured.tolist() == [PROGRESS[name](values) for values in lists]
+
+
+def test_every_step_of_the_teacher_puts_a_value_into_its_place() -> None:
+    progress, rows = Progress(SORT_FULL, "in_place"), np.arange(30)
+    lists = SORT_FULL.draw(Request(size=12, count=30)).items
+    teacher = learner_of().teacher
+    assert teacher is not None
+    i, j = teacher.pointers(lists).T
+    after = lists.copy()
+    after[rows, i], after[rows, j] = lists[rows, j], lists[rows, i]
+    assert (progress.measure(after) > progress.measure(lists)).all()
+
+
+def test_evenness_pulls_back_where_the_entropy_lets_go() -> None:
+    """A choice that has become all but certain has no entropy left to gain by a small change."""
+    pulls = {}
+    for name in ("entropy_weight", "evenness_weight"):
+        only = {"teacher": "", "imitation_weight": 0.0, "entropy_weight": 0.0, "evenness_weight": 0.0, "shaping": 0.0}
+        learner = learner_of(**{**only, "step_cost": 0.0, name: 1.0})
+        with torch.no_grad():
+            for pointer in (learner.network.first, learner.network.second):
+                pointer.score[2].weight *= 10_000
+        learner.backward(learner.sample(4))
+        pulls[name] = float(gradient_of(learner).abs().max())
+    assert pulls["evenness_weight"] > 100 * pulls["entropy_weight"]
+
+
 def networks_equal(one: FullViewPolicyGradient, other: FullViewPolicyGradient) -> bool:
     pairs = zip(one.network.state_dict().values(), other.network.state_dict().values(), strict=True)
     return all(torch.equal(a, b) for a, b in pairs)
@@ -217,6 +265,13 @@ def test_equal_seeds_give_equal_networks_and_others_do_not() -> None:
 
 def test_it_learns_to_sort_short_lists_from_nothing() -> None:
     settings = {
+        "progress": "score",
+        "evenness_weight": 0.0,
+        "entropy_weight": 1e-3,
+        "discount": 0.99,
+        "first_smallest": 0,
+        "first_largest": 0,
+        "growth": 0,
         "smallest": 2,
         "largest": 3,
         "episodes": 40,
@@ -236,6 +291,17 @@ def test_it_learns_to_sort_short_lists_from_nothing() -> None:
     results = run(learner.agent(), from_lists(np.array(list(permutations(range(3))))))
     assert results.solved.all()
     assert results.steps.sum() <= 9, "the six lists of three take 7 swaps"
+
+
+@pytest.mark.parametrize("method", ["rl", "rl+imitation"])
+def test_with_the_settings_of_its_task_it_sorts_short_lists_in_the_fewest_swaps(method: str) -> None:
+    settings = {"smallest": "2", "largest": "4", "first_largest": "4", "first_smallest": "2", "growth": "1"}
+    few = {"updates": "150", "updates_per_round": "150", "checked": "1"}
+    learner = new_learner(SORT_FULL, method, settings={**settings, **few})
+    train(learner)
+    results = run(learner.agent(), from_lists(np.array(list(permutations(range(4))))))
+    assert results.solved.all()
+    assert results.steps.sum() <= 50, "the 24 lists of four take 46 swaps"
 
 
 @pytest.mark.parametrize(
@@ -260,6 +326,8 @@ def test_unknown_names_and_data_that_need_no_sorting_are_refused() -> None:
         learner_of(baseline="none")
     with pytest.raises(UnknownNameError, match="teacher"):
         learner_of(teacher="nobody")
+    with pytest.raises(UnknownNameError, match="known: size, score, in_place"):
+        learner_of(progress="cycles")
     with pytest.raises(UnknownNameError, match="distribution"):
         learner_of(data="moon").advance()
     with pytest.raises(SettingError, match="'sorted' gives lists of"):

@@ -95,7 +95,7 @@ def tiny_learner(task: str, way: str) -> AnyLearner:
     if task == "sort-full" and method == "imitation":
         settings["lists"] = "3"
     elif task == "sort-full":
-        settings |= {"episodes": "3", "unroll": "4"}
+        settings |= {"episodes": "3", "unroll": "4", "first_smallest": "2", "first_largest": "3", "growth": "1"}
     elif method == "improvement":
         settings |= {"screened": "2", "tested": "3", "confirmed": "4"}
     return new_learner(find_task(task), method, settings=settings)

@@ -24,6 +24,8 @@ TEACHERS = {
     "knapsack": "teacher:depth_first",
 }
 LEARNERS = tuple(name for name in WITH_TABLE if "/imitation-" not in name and name not in FAILING)
+FULL_VIEW = {"sort-full/rl": (5, 10, 20, 30), "sort-full/rl+imitation-selection_sort": (5, 10, 20)}
+"""Those of the full view, and the sizes at which they solve everything; they learned on up to 20 values."""
 SORTERS = tuple(name for name in LEARNERS if name.startswith("sort-"))
 SURPASSING = tuple(
     name
@@ -78,3 +80,19 @@ def test_it_beats_the_teacher_on_the_same_instances(name: str) -> None:
             assert ours.rewards.mean() > theirs.rewards.mean()
         else:
             assert ours.steps.mean() < theirs.steps.mean()
+
+
+# The full view
+
+
+@pytest.mark.parametrize(("name", "sizes"), FULL_VIEW.items())
+def test_in_the_full_view_it_sorts_in_the_fewest_swaps(name: str, sizes: tuple[int, ...]) -> None:
+    agent, teacher = load_resident(name), find_agent("teacher:selection_sort")
+    assert find_resident(name).record["recipe"]["largest"] in (0, 20)
+    for size in sizes:
+        count = 200 if LONG else 40
+        instances = agent.task.draw(Request(size=size, count=count, seed=33))
+        ours, theirs = run(agent, instances), run(teacher, instances)
+        assert ours.reasons() == {"solved": count}, size
+        # Of lists without ties selection sort needs the fewest swaps that there are.
+        assert theirs.steps.sum() <= ours.steps.sum() <= 1.01 * theirs.steps.sum(), size

@@ -1,13 +1,15 @@
 """The paper's learner in the full view: n-step policy gradient for the graph network, and imitation on its own lists.
 
-The losses are those of `PolicyGradient`. An update takes lists of one size; those of each size go on where the last
-update on that size left them. The gradient is taken over distinct decisions (a list; a list and the first position)
-with their summed weights, which is the one over all steps: of short lists a batch holds few distinct ones.
+The losses are those of `PolicyGradient`, and one that keeps logits within bounds. An update takes lists of one size;
+those of each size go on where the last update on that size left them. The gradient is taken over distinct decisions (a
+list; a list and the first position) with their summed weights, which is the one over all steps: of short lists a batch
+holds few distinct ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,9 +22,10 @@ from surpass.bundles import Tensors, take
 from surpass.errors import SettingError
 from surpass.full_view.agent import FullViewTeacher
 from surpass.full_view.graph import GraphAgent, GraphPolicy, GraphValue, encode_lists
+from surpass.full_view.progress import Progress
 from surpass.learning.policy_gradient.learner import GradientLearner, PolicyGradientConfig
 from surpass.learning.updates import SOURCE, load_random
-from surpass.reading import Count, conform
+from surpass.reading import Count, Weight, conform
 from surpass.tasks.task import Request, Task
 
 GRAPH_WORK = 1 << 16
@@ -31,6 +34,17 @@ STATE = {"updates": Count, "grown": Count, "draws": Count, "scalar": float, "ran
 """What a checkpoint says beside its tensors."""
 ATTEMPTS = 100
 """How often lists are drawn anew before all of their kind are taken to be sorted already."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FullViewGradientConfig(PolicyGradientConfig):
+    """How `FullViewPolicyGradient` learns. Every field is part of the recipe."""
+
+    progress: str = "score"
+    """The hint whose gains `shaping` rewards: the score, or another number that the task declares and no agent sees."""
+    evenness_weight: Weight = 0.0
+    """Weight of the mean negative log-probability of all positions: it pulls the surer the choices are, and so keeps
+    logits within bounds, where the entropy lets go."""
 
 
 class Steps(NamedTuple):
@@ -43,7 +57,7 @@ class Steps(NamedTuple):
     following: Ints
     """[T, B, n] after each step."""
     gains: Reals
-    """[T, B] how many more neighbours the step brought into order."""
+    """[T, B] by how much the step raised what shaping rewards, such as the neighbours in order."""
     ended: Flags
     """[T, B] whether the step sorted the list."""
     cut: Flags
@@ -55,10 +69,11 @@ class Steps(NamedTuple):
 class FullViewPolicyGradient(GradientLearner):
     """A learner that surpasses its teacher, or learns from nothing, on whole lists."""
 
+    config: FullViewGradientConfig
     network: GraphPolicy
     value: GraphValue
 
-    def __init__(self, task: Task, config: PolicyGradientConfig) -> None:
+    def __init__(self, task: Task, config: FullViewGradientConfig) -> None:
         super().__init__(task, config)
         if config.actors > 1:
             raise SettingError(f"actors is {config.actors}; {task.name} has a full view, and learns in one share")
@@ -68,6 +83,7 @@ class FullViewPolicyGradient(GradientLearner):
             raise SettingError(f"sizes begin at 1; {task.name} learns on lists of 2 or more")
         self.network = GraphPolicy(seed=config.seed)
         self.value = GraphValue(seed=config.seed + 1)
+        self.progress = Progress(task, config.progress)
         self.scalar = 0.0
         self.optimizer = self.new_optimizer()
         self.random = np.random.default_rng([config.seed, 1])
@@ -100,7 +116,7 @@ class FullViewPolicyGradient(GradientLearner):
             self.lists[size] = self._draw(size, self.config.episodes)
             self.ages[size] = np.zeros(self.config.episodes, np.int64)
         lists, ages, limit = self.lists[size], self.ages[size], int(self.limit.steps(np.array([size]))[0])
-        rows = np.arange(len(lists))
+        rows, reached = np.arange(len(lists)), self.progress.measure(lists)
         taken = []
         for _ in range(self.config.unroll):
             pairs = self._choose(lists)
@@ -110,15 +126,16 @@ class FullViewPolicyGradient(GradientLearner):
                 lists[rows, pairs[:, 0]],
             )
             ages = ages + 1
-            in_order = _count_in_order(following)
-            ended = in_order == size - 1
+            ended = _are_sorted(following)
             cut = ~ended & (ages >= limit)
-            taken.append((lists, pairs, following, in_order - _count_in_order(lists), ended, cut, ages))
+            progress = self.progress.measure(following)
+            taken.append((lists, pairs, following, progress - reached, ended, cut, ages))
             over = ended | cut
-            lists, ages = following, np.where(over, 0, ages)
+            lists, ages, reached = following, np.where(over, 0, ages), progress
             if over.any():
                 lists = following.copy()
                 lists[over] = self._draw(size, int(over.sum()))
+                reached = self.progress.measure(lists)
         self.lists[size], self.ages[size] = lists, ages
         return Steps(*(np.stack(column) for column in zip(*taken, strict=True)))
 
@@ -132,7 +149,7 @@ class FullViewPolicyGradient(GradientLearner):
             lists[missing] = self.task.draw(
                 Request(size=size, count=len(missing), seed=seed, data=self.config.data)
             ).items[:, :size]
-            missing = missing[_count_in_order(lists[missing]) == size - 1]
+            missing = missing[_are_sorted(lists[missing])]
             if not len(missing):
                 return lists
         raise SettingError(f"data {self.config.data!r} gives lists of {size} that are sorted; choose other data")
@@ -189,7 +206,7 @@ class FullViewPolicyGradient(GradientLearner):
         sums = np.bincount(which, flat, len(lists))
         squares = np.bincount(which, flat**2, len(lists))
 
-        names = ["policy", "entropy"]
+        names = ["policy", "entropy"] + ["evenness"] * (self.config.evenness_weight > 0)
         names += ["baseline"] * (self.config.baseline == "network") + ["imitation"] * (len(answers) > 0)
         terms = dict.fromkeys(names, 0.0)
         self.optimizer.clear_gradients()
@@ -202,6 +219,9 @@ class FullViewPolicyGradient(GradientLearner):
             policy = -_weigh(first_weights[at:end], first) - _weigh(second_weights[low:high], second)
             entropy = _entropy(counts[at:end], first) + _entropy(second_counts[low:high], second)
             parts = {"policy": policy, "entropy": -self.config.entropy_weight * entropy}
+            if "evenness" in terms:
+                unevenness = _unevenness(counts[at:end], first) + _unevenness(second_counts[low:high], second)
+                parts["evenness"] = self.config.evenness_weight * unevenness
             if "baseline" in terms:
                 seen, total = torch.from_numpy(counts[at:end]).float(), torch.from_numpy(sums[at:end]).float()
                 guess = self.value(edges)
@@ -272,10 +292,10 @@ class FullViewPolicyGradient(GradientLearner):
         load_random(self.random, state["random"])
 
 
-def _count_in_order(lists: Ints) -> Ints:
-    """Return how many neighbours [m] of lists [m, n] are in order."""
-    in_order: Ints = (lists[:, :-1] <= lists[:, 1:]).sum(axis=1)
-    return in_order
+def _are_sorted(lists: Ints) -> Flags:
+    """Tell which of lists [m, n] are sorted."""
+    are_sorted: Flags = np.all(lists[:, :-1] <= lists[:, 1:], axis=1)
+    return are_sorted
 
 
 def _find_distinct(rows: Ints) -> tuple[Ints, Ints]:
@@ -306,3 +326,8 @@ def _weigh(weights: Reals, options: Tensor) -> Tensor:
 def _entropy(counts: Reals, options: Tensor) -> Tensor:
     """Return the sum of the entropies of log-probabilities [m, n], each as often as `counts` [m] says."""
     return -(torch.from_numpy(counts).float() * (options.exp() * options).sum(dim=1)).sum()
+
+
+def _unevenness(counts: Reals, options: Tensor) -> Tensor:
+    """Return the sum of the means of -log-probabilities [m, n], each as often as `counts` [m] says."""
+    return -(torch.from_numpy(counts).float() * options.mean(dim=1)).sum()

@@ -9,7 +9,7 @@ from typing import Any
 from surpass.agents.teachers import usual_teacher
 from surpass.errors import SettingError, UnknownNameError
 from surpass.full_view.imitation import FullViewImitation, FullViewImitationConfig
-from surpass.full_view.policy_gradient import FullViewPolicyGradient
+from surpass.full_view.policy_gradient import FullViewGradientConfig, FullViewPolicyGradient
 from surpass.learning.derived import derived_settings, usual_policy
 from surpass.learning.forks.learner import ForkConfig, ForkPolicyGradient
 from surpass.learning.imitation import Imitation, ImitationConfig
@@ -30,8 +30,8 @@ _WITH_TABLE: dict[str, tuple[Any, Any]] = {
 }
 _FULL_VIEW: dict[str, tuple[Any, Any]] = {
     "imitation": (FullViewImitation, FullViewImitationConfig),
-    "rl": (FullViewPolicyGradient, PolicyGradientConfig),
-    "rl+imitation": (FullViewPolicyGradient, PolicyGradientConfig),
+    "rl": (FullViewPolicyGradient, FullViewGradientConfig),
+    "rl+imitation": (FullViewPolicyGradient, FullViewGradientConfig),
 }
 METHODS = tuple(_WITH_TABLE)
 POLICIES: dict[str, tuple[Any, Any]] = {
@@ -85,7 +85,7 @@ def configure(
         )
     for name, text in (settings or {}).items():
         chosen[name] = _parse_setting(config, name, text)
-    if method == "rl" and config is PolicyGradientConfig:
+    if method == "rl" and issubclass(config, PolicyGradientConfig):
         chosen["imitation_weight"] = 0.0
     return learner, config(**chosen)
 

@@ -60,6 +60,21 @@ def count_inversions(state: State) -> int:
 
 
 @kernel
+def count_in_place(state: State) -> int:
+    """Return how many positions hold the value that they hold once the list is sorted."""
+    items, size = state.items, state.registers[SIZE]
+    in_place = 0
+    for i in range(size):
+        smaller = 0
+        equal = 0
+        for j in range(size):
+            smaller += items[j] < items[i]
+            equal += items[j] == items[i]
+        in_place += smaller <= i < smaller + equal
+    return in_place
+
+
+@kernel
 def _gain(after: bool, before: bool) -> int:
     """Return +1, 0 or -1 as a pair comes into order, stays or falls out of it."""
     return after * 1 - before * 1
