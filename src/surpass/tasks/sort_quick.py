@@ -106,7 +106,6 @@ FROM_FORKS = {
     "memory": 0.9,
     "limit": "60n",
     "data": "uniform,uniform,uniform,repeats",
-    "mended_on": "data",
 }
 """Settings of reinforcement learning that try one other action at a time."""
 
