@@ -237,7 +237,7 @@ def test_a_knapsack_that_never_returns_is_noted_and_fails_where_runs_must_end() 
 
 
 def test_a_knapsack_that_returns_passes_where_runs_must_end() -> None:
-    certificate = check(find_teacher("depth_first"), up_to=2, instances=0, effort=0, must_end=True)
+    certificate = check(find_teacher("depth_first"), up_to=2, instances=0, must_end=True)
     assert certificate.passed
     assert certificate.unending is None
 
