@@ -42,9 +42,7 @@ def test_every_public_name_is_there():
 
 def test_evaluate_writes_scores(tmp_path):
     path = tmp_path / "scores.json"
-    shown = call_here(
-        "evaluate", "teacher:hoare_sort", "--sizes", "5,20", "--against", "teacher:quick_sort", "--json", path
-    )
+    shown = call("evaluate", "teacher:hoare_sort", "--sizes", "5,20", "--against", "teacher:quick_sort", "--json", path)
     assert shown.returncode == 0, shown.stderr
     record = json.loads(path.read_text())
     assert [row["size"] for row in record["rows"]] == [5, 20]
@@ -52,19 +50,19 @@ def test_evaluate_writes_scores(tmp_path):
 
 
 def test_json_to_the_output_is_nothing_but_json():
-    shown = call_here("evaluate", "teacher:bracket_search", "--sizes", "100", "--queries", "present", "--json", "-")
+    shown = call("evaluate", "teacher:bracket_search", "--sizes", "100", "--queries", "present", "--json", "-")
     assert json.loads(shown.stdout)["rows"][0]["solved"] == 1.0
 
 
 def test_tasks_shows_the_search_space():
-    shown = call_here("tasks", "sort-bubble").stdout
+    shown = call("tasks", "sort-bubble").stdout
     assert "28 actions" in shown
     assert "3.48e+10 observations" in shown
-    assert len(json.loads(call_here("tasks", "--json", "-").stdout)) == 5
+    assert len(json.loads(call("tasks", "--json", "-").stdout)) == 5
 
 
 def test_tasks_shows_what_operands_may_be_and_teachers_without_a_summary(tmp_path):
-    assert "MoveVar(i, direction)   i: 1, 2, 3, 4; direction: -1, +1\n" in call_here("tasks", "sort-quick").stdout
+    assert "MoveVar(i, direction)   i: 1, 2, 3, 4; direction: -1, +1\n" in call("tasks", "sort-quick").stdout
     docstring = '    """Walk to the end and keep each value that is smaller than the kept one."""\n'
     assert docstring in EXAMPLE.read_text()
     (tmp_path / "mute.py").write_text(EXAMPLE.read_text().replace(docstring, ""))
@@ -72,16 +70,16 @@ def test_tasks_shows_what_operands_may_be_and_teachers_without_a_summary(tmp_pat
 
 
 def test_a_users_file_brings_its_own_task_and_teacher():
-    shown = call_here("evaluate", "teacher:scan", "--task", EXAMPLE, "--sizes", "1,10", "--json", "-")
+    shown = call("evaluate", "teacher:scan", "--task", EXAMPLE, "--sizes", "1,10", "--json", "-")
     assert [row["solved"] for row in json.loads(shown.stdout)["rows"]] == [1.0, 1.0]
     assert (
         "outcome: solved after 7 steps"
-        in call_here("trace", "teacher:scan", "--task", EXAMPLE, "--instance", "4,2,7,1,3").stdout
+        in call("trace", "teacher:scan", "--task", EXAMPLE, "--instance", "4,2,7,1,3").stdout
     )
 
 
 def test_a_trace_draws_the_list_with_its_variables_at_each_step():
-    shown = call_here("trace", "teacher:insertion_sort", "--instance", "5,2,9,1").stdout
+    shown = call("trace", "teacher:insertion_sort", "--instance", "5,2,9,1").stdout
     blocks = shown.split("\n\n")
     assert blocks[0] == "teacher:insertion_sort on sort-bubble: 5,2,9,1"
     assert blocks[1].splitlines()[:3] == ["    at the start", "       0  1  2  3", "    A  5  2  9  1"]
@@ -89,17 +87,17 @@ def test_a_trace_draws_the_list_with_its_variables_at_each_step():
     assert head == " 3  SwapWithNext(2): A[0] 5 -> 2, A[1] 2 -> 5, in_order 1 -> 2"
     assert [items.split(), beneath.split()] == [["A", "2", "5", "9", "1"], ["v2", "v1", "v4"]]
     assert positions.index("1") == items.index("5") == beneath.index("v1") + 1
-    compact = call_here("trace", "teacher:insertion_sort", "--instance", "5,2,9,1", "--compact").stdout
+    compact = call("trace", "teacher:insertion_sort", "--instance", "5,2,9,1", "--compact").stdout
     steps = read_trace(compact).steps
     drawn = [block.split("  ", 1)[1].splitlines()[0].partition(": ")[0] for block in blocks[2:-1]]
     assert drawn == [step.action for step in steps]
-    record = json.loads(call_here("trace", "teacher:insertion_sort", "--instance", "5,2,9,1", "--json", "-").stdout)
+    record = json.loads(call("trace", "teacher:insertion_sort", "--instance", "5,2,9,1", "--json", "-").stdout)
     assert [step["action"] for step in record["steps"]] == [step.action for step in steps]
 
 
 def test_a_trace_goes_to_a_file(tmp_path):
     path = tmp_path / "trace.txt"
-    assert call_here("trace", "teacher:bubble_sort", "--out", path).returncode == 0
+    assert call("trace", "teacher:bubble_sort", "--out", path).returncode == 0
     assert path.read_text().startswith("surpass trace 1\n")
 
 
@@ -151,13 +149,13 @@ def test_what_does_not_fit_into_memory_is_told_in_one_sentence():
 
 def test_a_file_that_is_no_agent_is_refused_by_its_own_name(tmp_path):
     (tmp_path / "x.txt").write_text("x")
-    shown = call_here("evaluate", tmp_path / "x.txt")
+    shown = call("evaluate", tmp_path / "x.txt")
     assert shown.returncode == 2
     assert "x.txt is no agent" in shown.stderr
 
 
 def test_zoo_takes_the_name_that_it_prints():
-    assert call_here("zoo", "zoo:search/rl").stdout == call_here("zoo", "search/rl").stdout != ""
+    assert call("zoo", "zoo:search/rl").stdout == call("zoo", "search/rl").stdout != ""
 
 
 def test_compiling_is_told_once_and_not_again(tmp_path):
