@@ -253,6 +253,21 @@ def test_changes_that_lose_are_undone_and_those_that_gain_stay() -> None:
     assert (policy.best_actions(path[~is_there]) != gives_up).any(), "what loses is undone"
 
 
+def test_a_change_where_there_was_no_action_is_taken_back_with_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    learner = learner_of("search", "linear_search", stages="8-8", wrong_cost=5.0)
+    policy = learner.policy
+    policy.teacher = None  # nothing has an action: every episode ends at once
+    trial, _ = trial_of(learner)
+    begin = np.unique(observe(learner.task, start(learner.task, trial.instances)))
+    prefer_everywhere(policy, begin, learner.task.interface.parse_action("NotFound()"))
+    asked: list[tuple[Ints, ...]] = []
+    monkeypatch.setattr(policy, "prefer", lambda *given: asked.append(given))
+    assert learner.judge.undo_what_loses(np.zeros(0), trial, begin) < 0
+    assert not asked, "there is no action to go back to"
+    assert policy.count == 0
+    assert (policy.best_actions(begin) == NO_ACTION).all()
+
+
 def test_changes_are_taken_back_as_if_they_had_never_been(monkeypatch: pytest.MonkeyPatch) -> None:
     learner = learner_of(views=STANDS)
     learner.update()

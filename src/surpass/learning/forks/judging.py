@@ -70,6 +70,8 @@ class Judge:
             came, first = self._first_of(seen[did != had], table, trial)
             changes, which = np.unique(first, return_inverse=True)
             losing = changes[np.bincount(which.reshape(-1), gains[came], len(changes)) < 0]
+            # Where there was no action before, there is none to go back to.
+            losing = losing[had[np.searchsorted(seen, losing)] != NO_ACTION]
             if not losing.size or passed == PASSES:
                 break
             places = np.searchsorted(seen, losing)
