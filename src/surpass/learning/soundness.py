@@ -25,10 +25,10 @@ MOST_DRAWN = 200
 ROUNDS = 60
 """How many rounds the search for odd instances takes."""
 ENOUGH = 40
-"""How many failing instances are returned at most."""
+"""How many failing instances are returned at most, unless more are asked for."""
 
 
-def find_failures(table: Table, hard: Sequence[str] = (), *, seed: int = 0) -> list[str]:
+def find_failures(table: Table, hard: Sequence[str] = (), *, seed: int = 0, enough: int = ENOUGH) -> list[str]:
     """Return some instances, as text, that an agent fails on; `hard` ones are run first.
 
     The table keeps what the agent was asked. A task that does not write and read its instances has none to return.
@@ -43,10 +43,10 @@ def find_failures(table: Table, hard: Sequence[str] = (), *, seed: int = 0) -> l
 
     for instances, results in _tried(task, run_all, hard, seed):
         wrong = np.flatnonzero(~results.solved)
-        failures += [task.write_instance(instances.part(int(k), int(k) + 1)) for k in wrong[: ENOUGH // 2]]
-        if len(failures) >= ENOUGH:
+        failures += [task.write_instance(instances.part(int(k), int(k) + 1)) for k in wrong[: enough // 2]]
+        if len(failures) >= enough:
             break
-    return list(dict.fromkeys(failures))[:ENOUGH]
+    return list(dict.fromkeys(failures))[:enough]
 
 
 def _tried(task: Task, run_all: Run, hard: Sequence[str], seed: int) -> Iterator[tuple[Instances, Results]]:

@@ -1,8 +1,8 @@
 """Learn on small sizes first, then on larger ones; teach the result to a network, check it, and learn what it fails on.
 
-A stage is a range of sizes; the next begins when this one's are solved. Then a network learns the most likely actions,
-as it would learn any teacher, and is checked on every small instance and on a search for odd ones. What it fails on
-joins the instances that the policy goes on to learn on, and the network learns again, until nothing fails.
+A stage is a range of sizes; the next begins when this one's are solved. Then the most likely actions are checked on
+every small instance and in a search for odd ones; what they fail on joins the instances that the policy goes on to
+learn on, until nothing fails. A network learns them, as it would learn any teacher, and is checked in the same way.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from surpass.errors import DivergedError, SavedFileError, SettingError, UnknownN
 from surpass.learning.derived import drawable_sizes
 from surpass.learning.imitation import Imitation, ImitationConfig
 from surpass.learning.outlook import AGREEMENT, REWARD, STEPS, Outlook, Yardstick
-from surpass.learning.soundness import find_failures
+from surpass.learning.soundness import ENOUGH, find_failures
 from surpass.learning.sources import Sources
 from surpass.learning.updates import SOURCE, tensors_under
 from surpass.machine.state import Outcome
@@ -57,7 +57,7 @@ AGAIN = 5_000_000
 """What is added to the seed of an update to draw instances again."""
 STATE = {
     **dict.fromkeys(("updates", "stage", "stage_updates", "mended"), Count),
-    **{"is_sound": bool, "hard": list[str], "pupil": dict[str, Any] | None},
+    **{"is_policy_sound": bool, "is_sound": bool, "hard": list[str], "pupil": dict[str, Any] | None},
 }
 """What a checkpoint says beside its tensors."""
 
@@ -147,6 +147,8 @@ class StagedLearner(ABC):
     """A learner that goes through stages with a policy of its own kind, and then teaches it to a network."""
 
     _pupil: Imitation | None
+    answers_everywhere = False
+    """Whether the policy has an action for what it has not learned on, so that it can be checked without a network."""
 
     def __init__(self, task: Task, config: Any) -> None:
         self.queries = config.queries or task.inputs.usual_queries
@@ -159,8 +161,12 @@ class StagedLearner(ABC):
         self.sources.check_sizes(*self.ranges[-1])
         self.updates = self.stage = self.stage_updates = self.mended = 0
         self.work = 0
+        self.is_policy_sound = not self.answers_everywhere
+        """Whether the last check of the most likely actions found nothing that fails, or there is none."""
         self.is_sound = False
         """Whether the last check of the network found nothing that fails."""
+        self._has_checked_policy = False
+        """Whether the last check was of the policy, not of the network."""
         self.hard: list[str] = []
         """Instances that the network failed on, as text."""
         self._begin()
@@ -232,7 +238,7 @@ class StagedLearner(ABC):
     @property
     def has_network(self) -> bool:
         """Whether there is a network worth keeping: it has begun to learn."""
-        return not self.is_descending
+        return not self.is_descending and len(self.pupil.observations) > 0
 
     @property
     def done(self) -> bool:
@@ -257,7 +263,7 @@ class StagedLearner(ABC):
 
         It learns for some seconds, and changes nothing here. There is none if nothing has come up often enough.
         """
-        if not self.is_descending or not self.updates:
+        if self.has_network or not self.updates:
             return None
         started, largest = time.monotonic(), self.sizes[1]
         found = Imitation(self.task, self._pupil_config(largest), teacher=self.most_likely)
@@ -277,6 +283,8 @@ class StagedLearner(ABC):
         """Make a round of updates, or let the network learn for one, or check it and learn what it fails on."""
         if self.is_descending:
             return self._round()
+        if not self.is_policy_sound and self.mended < self.config.mending:
+            return self._mend_policy()
         if self.pupil.done:
             return self._mend()
         curve = self.pupil.advance()
@@ -285,12 +293,13 @@ class StagedLearner(ABC):
     def outlook(self, curve: Mapping[str, float]) -> Outlook:
         """Return how far it has come in the part that the round of this line belongs to.
 
-        The stages are the first part; then the network learns, and is checked, in turn.
+        The stages are the first part. Then the policy is checked, if it answers everywhere; the network learns, and is
+        checked.
         """
         measure = REWARD if self.task.measure == "reward" else STEPS
         compared = self.yardstick.compare(curve, measure.column)
         if AGREEMENT.column in curve:
-            doing = f"part {2 * self.mended + 2}, the network learns what the table does"
+            doing = f"part {2 + self.answers_everywhere}, the network learns what the table does"
             measure = replace(AGREEMENT, words="like the table")
             return replace(self.pupil.outlook(curve), measure=measure, doing=doing, compared=compared)
         share, is_last = self.config.updates_per_round, not self.is_descending
@@ -300,7 +309,10 @@ class StagedLearner(ABC):
                 if curve.get("failing")
                 else "nothing failed"
             )
-            doing, done, expected = f"part {2 * self.mended + 1}, the network was checked: {found}", 1, 1
+            part = (
+                "part 2, the policy" if self._has_checked_policy else f"part {3 + self.answers_everywhere}, the network"
+            )
+            doing, done, expected = f"{part} was checked: {found}", 1, 1
         else:
             left = 0 if is_last else max(share, self._stage_length() - self.stage_updates)
             left += self.config.updates * max(0, len(self.ranges) - self.stage - 2)
@@ -340,18 +352,24 @@ class StagedLearner(ABC):
         if self.is_descending:
             self.stage_updates += config.updates_per_round
             self._end_stage(solved / max(1, played))
+        return {
+            **self._measured(size),
+            "sampled_steps": steps / max(1, played),
+            "sampled_solved": float(solved / max(1, played)),
+            **self._measures(),
+        }
+
+    def _measured(self, size: int) -> dict[str, float]:
+        """Return what the most likely actions do on fresh instances of a size, as a line of the curves."""
         drawn = self.task.draw(self.measured_on(size))
         results = run(self.most_likely, drawn, find_loops=self.task.measure == "steps")
         return {
-            "round": self.updates // config.updates_per_round,
+            "round": self.updates // self.config.updates_per_round,
             "updates": self.updates,
             "size": size,
-            "sampled_steps": steps / max(1, played),
-            "sampled_solved": solved / max(1, played),
             "solved": float(results.solved.mean()),
             "mean_steps": float(results.steps.mean()),
             "mean_reward": float(results.rewards.mean()),
-            **self._measures(),
             "failing": len(self.hard),
         }
 
@@ -378,11 +396,26 @@ class StagedLearner(ABC):
                 "teacher to begin with (rl+imitation)"
             )
 
+    def _hard_instances(self) -> Instances:
+        return join_instances(self.task, [self.task.parse_instance(text)[0] for text in self.hard])
+
     def _draw(self, again: bool = False) -> Instances:
         """Return the instances of an update: of the sizes of the stage, and some of those that failed.
 
-        Once there are such, they may come from every distribution in turn; beside files, in every other update. If
-        `again`, they are others of the same kind.
+        If `again`, they are others of the same kind.
+        """
+        drawn = self._draw_usual(again)
+        if not self.hard:
+            return drawn
+        few = round(HARD_SHARE * drawn.count)
+        chosen = np.random.default_rng([self.config.seed, 4, self.updates, again]).integers(0, len(self.hard), few)
+        return join_instances(self.task, [drawn.part(0, drawn.count - few), self._hard_instances().rows(chosen)])
+
+    def _draw_usual(self, again: bool = False) -> Instances:
+        """Return instances of the sizes of the stage.
+
+        Once there are some that failed, they may come from every distribution in turn; beside files, in every other
+        update.
         """
         config, (low, high) = self.config, self.sizes
         random = np.random.default_rng([config.seed, 3, self.updates, *([1] if again else [])])
@@ -400,40 +433,69 @@ class StagedLearner(ABC):
             return Request(size=size, count=wanted, seed=seed, data=data, queries=self.queries)
 
         if self.sources.is_plain or (widens and self.updates % 2):
-            drawn = self.task.draw_each(sizes, high, ask)
-        else:
-            drawn = self.sources.draw_between((low, high), config.episodes, seed)
-        if not self.hard:
-            return drawn
-        few = round(HARD_SHARE * config.episodes)
-        chosen = random.integers(0, len(self.hard), few)
-        hard = join_instances(self.task, [self.task.parse_instance(text)[0] for text in self.hard])
-        return join_instances(self.task, [drawn.part(0, config.episodes - few), hard.rows(chosen)])
+            return self.task.draw_each(sizes, high, ask)
+        return self.sources.draw_between((low, high), config.episodes, seed)
 
     # The end
+
+    def _mend_policy(self) -> dict[str, float]:
+        """Check the most likely actions, and mend what they fail on; if nothing fails, the network learns them.
+
+        It is taught everything that the check came to. To do so before a network learns saves its time, and what it
+        fails on then is not the policy's fault.
+        """
+        table = Table(self.task, self.most_likely)
+        failures = self._check(table, MOST_HARD)
+        self.is_policy_sound, self._has_checked_policy = not failures, True
+        if not failures:
+            self.pupil.learn_again(table.observations)
+            return self._passed(table)
+        is_mended = self._go_back(table)
+        curve = self._measured(self.sizes[1]) if is_mended else self._round()
+        return {**curve, "failing": len(failures)}
+
+    def _go_back(self, table: Table) -> bool:
+        """Undo what makes the hard instances fail, in place, and tell whether all are solved then.
+
+        `table` holds what the policy did so far.
+        """
+        return False
 
     def _mend(self) -> dict[str, float]:
         """Check the network; what it fails on joins the instances to learn on, and the network learns again."""
         network = self.pupil.agent()
         table = Table(self.task, network)
-        failures = find_failures(table, self.hard, seed=self.mended)
-        self.mended += 1
-        self.is_sound = not failures
+        failures = self._check(table)
+        self.is_sound, self._has_checked_policy = not failures, False
         if self.is_sound:
-            return {"round": self.mended, "updates": self.updates, "failing": 0, "observations": len(table)}
-        self.hard = [*dict.fromkeys([*self.hard, *failures])][-MOST_HARD:]
+            return self._passed(table)
+        if self.answers_everywhere:
+            # Where the network only differs from the policy, the policy passes its next check, and teaches it better.
+            self.is_policy_sound = False
+            self.pupil.learn_again(table.observations)
+            return {**self._passed(table), "failing": len(failures)}
         self._teach(Table(self.task, network))
         curve = self._round()
         self.pupil.learn_again(table.observations)
         return {**curve, "failing": len(failures)}
+
+    def _check(self, table: Table, enough: int = ENOUGH) -> list[str]:
+        """Return some instances that an agent fails on, as text; they join those that are hard."""
+        failures = find_failures(table, self.hard, seed=self.mended, enough=enough)
+        self.mended += 1
+        self.hard = [*dict.fromkeys([*self.hard, *failures])][-MOST_HARD:]
+        return failures
+
+    def _passed(self, table: Table) -> dict[str, float]:
+        return {"round": self.mended, "updates": self.updates, "failing": 0, "observations": len(table)}
 
     # State
 
     def save_state(self) -> tuple[Tensors, dict[str, Any]]:
         """Return everything that `load_state` needs to go on exactly from here."""
         tensors = self._save_policy()
-        record: dict[str, Any] = {"pupil": None, "hard": self.hard, "is_sound": self.is_sound}
-        record |= {name: getattr(self, name) for name in ("updates", "stage", "stage_updates", "mended")}
+        record: dict[str, Any] = {"pupil": None, "hard": self.hard}
+        record |= {name: getattr(self, name) for name in STATE if name not in record}
         if not self.is_descending:
             learned, record["pupil"] = self.pupil.save_state()
             tensors |= {f"pupil.{name}": array for name, array in learned.items()}
@@ -447,7 +509,7 @@ class StagedLearner(ABC):
         if state["stage"] > len(self.ranges):
             raise SavedFileError(f"{SOURCE} is at stage {state['stage']} of {len(self.ranges)}")
         self._begin()
-        for name in ("updates", "stage", "stage_updates", "mended", "is_sound", "hard"):
+        for name in ("updates", "stage", "stage_updates", "mended", "is_policy_sound", "is_sound", "hard"):
             setattr(self, name, state[name])
         self._load_policy(tensors)
         if not self.is_descending:

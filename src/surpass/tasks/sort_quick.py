@@ -94,7 +94,7 @@ FROM_FORKS = {
     "stages": "8-30 12-100",
     "spread": "doubling",
     "updates": 25,
-    "last_updates": 20,
+    "last_updates": 10,
     "updates_per_round": 5,
     "episodes": 1024,
     "forks": 6,
@@ -104,7 +104,7 @@ FROM_FORKS = {
     "largest_advantage": 30.0,
     "softness": 4.0,
     "memory": 0.9,
-    "limit": "60n",
+    "mended_on": "data",
     "data": "uniform,uniform,uniform,repeats",
 }
 """Settings of reinforcement learning that try one other action at a time."""

@@ -29,6 +29,7 @@ from surpass.errors import SettingError
 from surpass.learning.forks.judging import Greedy, Judge, Trial
 from surpass.learning.forks.play import go_on, observe, part_of, play, returns_of, start, take_step
 from surpass.learning.forks.policy import SummedPolicy
+from surpass.learning.forks.retreat import Retreat
 from surpass.learning.stages import StagedConfig, StagedLearner
 from surpass.learning.updates import take_numbers, tensors_under
 from surpass.learning.views import read_views
@@ -42,6 +43,10 @@ LOWEST, HIGHEST = -8.0, 12.0
 """How far a view's logits may go."""
 MOST_KEPT = 300_000
 """How many observations of the last update are asked about at once at the start of the next."""
+
+
+EVERY = 4
+"""Which of the usual instances say what it costs to undo a change: every fourth."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +92,7 @@ class ForkPolicyGradient(StagedLearner):
     """A learner that surpasses its teacher by trying one action at a time."""
 
     config: ForkConfig
+    answers_everywhere = True
 
     def _begin(self) -> None:
         config, views = self.config, read_views(self.config.views, self.task.interface)
@@ -127,6 +133,12 @@ class ForkPolicyGradient(StagedLearner):
 
     def _teach(self, answers: Table) -> None:
         """The policy answers everywhere: the network has nothing to teach it."""
+
+    def _go_back(self, table: Table) -> bool:
+        """Undo what makes the hard instances fail, in place, and tell whether all are solved then."""
+        usual = self._draw_usual()
+        usual = usual.rows(np.arange(0, usual.count, EVERY))
+        return Retreat(self.judge, table, usual, self.limit.steps(usual.sizes)).run(self._hard_instances()) == 0
 
     # An update
 
