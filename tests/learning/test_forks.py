@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from surpass.agents import find_agent
+from surpass.agents.networks.agent import NetworkAgent
 from surpass.arrays import Ints, Reals
 from surpass.engine.run import run
 from surpass.errors import SavedFileError, SettingError, UnknownNameError
@@ -353,3 +355,11 @@ def test_sizes_are_spread_evenly_or_by_doublings() -> None:
         assert 4 <= drawn.min() <= drawn.max() <= 256
     assert 0.08 < (even < 32).mean() < 0.14
     assert 0.35 < (doubling < 32).mean() < 0.65, "three of six doublings"
+
+
+def test_a_network_goes_on_from_the_one_that_the_policy_began_with() -> None:
+    learner = learner_of("search", "", start="zoo:search/imitation-linear_search", stages="3-4")
+    first = find_agent("zoo:search/imitation-linear_search")
+    assert isinstance(first, NetworkAgent)
+    for name, array in first.network.state_dict().items():
+        np.testing.assert_array_equal(learner.network.state_dict()[name], array, err_msg=name)

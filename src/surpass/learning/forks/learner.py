@@ -22,6 +22,7 @@ from typing import Annotated
 import numpy as np
 
 from surpass.agents import find_agent
+from surpass.agents.networks.agent import NetworkAgent
 from surpass.arrays import Ints, Reals
 from surpass.bundles import Tensors
 from surpass.engine.batch import Batch as Episodes
@@ -30,6 +31,7 @@ from surpass.learning.forks.judging import Greedy, Judge, Trial
 from surpass.learning.forks.play import go_on, observe, part_of, play, returns_of, start, take_step
 from surpass.learning.forks.policy import SummedPolicy
 from surpass.learning.forks.retreat import Retreat
+from surpass.learning.imitation import Imitation
 from surpass.learning.stages import StagedConfig, StagedLearner
 from surpass.learning.updates import take_numbers, tensors_under
 from surpass.learning.views import read_views
@@ -54,7 +56,7 @@ class ForkConfig(StagedConfig):
     """How `ForkPolicyGradient` learns. Every field is part of the recipe."""
 
     start: str = ""
-    """An agent whose actions the policy begins with if there is no teacher, such as zoo:sort-quick/rl."""
+    """An agent whose actions the policy begins with if there is no teacher, such as zoo:sort-quick/rl-network."""
     policy: Annotated[str, OneOf(("forks", "table", "network"))] = "forks"
     """What is optimised: a table whose logits are sums, by forks, or something else that has other settings."""
     forks: Many = 4
@@ -96,8 +98,8 @@ class ForkPolicyGradient(StagedLearner):
 
     def _begin(self) -> None:
         config, views = self.config, read_views(self.config.views, self.task.interface)
-        first = self.teacher or self._find_start()
-        self.policy = SummedPolicy(self.task, Table.of(first), config.softness, views)
+        self._first = self.teacher or self._find_start()
+        self.policy = SummedPolicy(self.task, Table.of(self._first), config.softness, views)
         self.judge = Judge(self.policy, config.step_cost, config.wrong_cost)
         self._kept: Ints = np.zeros(0, np.int64)
         """Observations that came up in the last update."""
@@ -114,6 +116,15 @@ class ForkPolicyGradient(StagedLearner):
         found = find_agent(self.config.start)
         if found.task is not self.task or not isinstance(found, Agent):
             raise SettingError(f"start is {self.config.start!r}; it must be an agent of {self.task.name} with a table")
+        return found
+
+    @property
+    def pupil(self) -> Imitation:
+        """The learner of the most likely actions; if they go back to a network, it begins with a copy of that one."""
+        is_new = self._pupil is None
+        found = super().pupil
+        if is_new and isinstance(self._first, NetworkAgent):
+            found.network.load_state_dict(self._first.network.state_dict())
         return found
 
     @property
