@@ -179,3 +179,19 @@ def test_a_state_comes_back_as_it_was_and_damaged_ones_are_refused() -> None:
     ):
         with pytest.raises(SavedFileError):
             other.load_state(damaged, record)
+
+
+def test_small_sizes_can_be_preferred() -> None:
+    learner = learner_of(stages="2-511", spread="doubling", skew=2.0, episodes=20)
+    sizes = []
+    for learner.updates in range(200):
+        sizes += learner._draw().sizes.tolist()
+    # Sizes 2 to 511 are eight doublings, and the first quarter of them are those below 8.
+    assert np.mean(np.array(sizes) < 8) == pytest.approx(0.5, abs=0.03)
+
+
+def test_instances_take_several_limits_in_turn() -> None:
+    learner = learner_of(limit="20n,100n")
+    assert learner._limits_of(np.array([2, 2, 3])).tolist() == [40, 200, 60]
+    with pytest.raises(SettingError, match="the limit 'many' is not"):
+        learner_of(limit="20n,many")

@@ -99,6 +99,10 @@ class DrawnPolicyGradient(StagedLearner):
             self._pupil.learn_again(self.policy.observations)
         return self._pupil
 
+    @property
+    def _mending_updates(self) -> int:
+        return self.config.updates_per_round
+
     def _begin_round(self) -> None:
         """There is nothing to get ready: the policy draws from its logits as they are."""
 
