@@ -63,12 +63,14 @@ SETTINGS: dict[str, dict[str, str]] = {
     "improvement": {"sizes": "3", "large_sizes": "5", "rounds": "1", "generations": "1", "candidates": "4"},
     "table": {"policy": "table", "episodes": "16"},
     "forks": {"policy": "forks", "episodes": "16", "mending_updates": "1"},
+    "drawn": {"policy": "drawn", "episodes": "4", "tables": "3"},
 }
 STAGED = {"stages": "2-3", "solved": "0", "updates": "1", "updates_per_round": "1", "checked": "3", "mending": "1"}
 """One round of updates; in the next a network learns, so that a checkpoint has something of both."""
 MADE_UP, RANDOM = (600, 150) if LONG else (15, 6)
 """How many attacks of each kind are made on each file."""
 LEARNERS = [("knapsack", "imitation"), ("knapsack", "rl"), ("knapsack", "rl table"), ("knapsack", "rl+imitation forks")]
+LEARNERS += [("knapsack", "rl drawn")]
 if LONG:
     LEARNERS += [("search", "rl+imitation"), ("search", "improvement"), ("sort-full", "imitation"), ("sort-full", "rl")]
 """Tasks and methods, the latter with the policy if it is no network."""

@@ -67,6 +67,20 @@ def fork_learner(updates: int) -> AnyLearner:
     return new_learner(find_task("search"), "rl+imitation", settings={**small, **stages})
 
 
+def drawn_learner(updates: int) -> AnyLearner:
+    """Return a learner that draws a few tables in a round, and then teaches a network."""
+    small = {
+        "policy": "drawn",
+        "episodes": "8",
+        "tables": "4",
+        "updates_per_round": "1",
+        "checked": "5",
+        "mending": "1",
+    }
+    stages = {"stages": "2-4", "step_cost": "0", "updates": str(updates)}
+    return new_learner(find_task("knapsack"), "rl", settings={**small, **stages})
+
+
 def improvement_learner(rounds: int) -> AnyLearner:
     """Return a learner that tries few edits in a round, and then teaches the program to a network."""
     small = {"sizes": "3,5", "large_sizes": "8", "generations": "2", "candidates": "8"}
@@ -80,6 +94,7 @@ LEARNERS: dict[str, Callable[[int], AnyLearner]] = {
     "rl+imitation": partial(gradient_learner, task="search", method="rl+imitation"),
     "rl of a table": table_learner,
     "rl by forks": fork_learner,
+    "rl by drawn tables": drawn_learner,
     "improvement": improvement_learner,
 }
 """A quick learner by each method, given how many rounds it takes at least."""

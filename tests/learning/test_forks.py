@@ -108,7 +108,7 @@ def test_an_advantage_is_what_one_other_action_changes_on_the_same_instance(monk
     assert len(observations) > 100
     # Every fork is found again: some step of some instance shows the observation, and the action changes as much there.
     instances, table = learner._draw(), Table.of(learner.teacher)  # type: ignore[arg-type]
-    limits = learner.limit.steps(instances.sizes)
+    limits = learner._limits_of(instances.sizes)
     whole = play(table, start(task, instances), limits, find_loops=True)
     worth = returns_of(task, whole, limits, 1.0, 1.0)
     for k in range(0, len(observations), 16):
@@ -224,7 +224,7 @@ def test_it_finds_actions_that_save_a_step_wherever_they_were_tried() -> None:
 def trial_of(learner: ForkPolicyGradient) -> tuple[Trial, Ints]:
     """Return the instances of an update with what they bring, and what is seen on the way."""
     instances = learner._draw()
-    limits = learner.limit.steps(instances.sizes)
+    limits = learner._limits_of(instances.sizes)
     _, worth, path = learner.judge.play(Table(learner.task, learner.most_likely), instances, limits)
     return Trial(instances, limits, worth), path
 

@@ -16,14 +16,14 @@ from surpass.learning.drafts import draft_of, program_of, renamings_of
 from surpass.learning.edits import rewritten_programs, size_of, tidy, without
 from surpass.learning.improvement import Improvement, ImprovementConfig
 from surpass.learning.methods import new_learner
-from surpass.learning.trials import Screen, Trial, limits_in_turn, ways_of
+from surpass.learning.trials import Screen, Trial, ways_of
 from surpass.programs.extract import extract, write_program
 from surpass.programs.program import START, Program
 from surpass.programs.text import parse_program, write_text
 from surpass.programs.words import show_action
 from surpass.table import Table
 from surpass.tasks.registry import find_task
-from surpass.tasks.task import Request, join_instances
+from surpass.tasks.task import Request, join_instances, limits_in_turn
 
 pytestmark = pytest.mark.usefixtures("small_effort")
 

@@ -26,6 +26,7 @@ ROUNDS = {
     "rl+imitation": 150,
     "rl of a table": 100,
     "rl by forks": 100,
+    "rl by drawn tables": 100,
     "improvement": 100,
 }
 SWEEP = """

@@ -18,7 +18,7 @@ from tests.learning.test_forks import learner_of, prefer_everywhere
 def retreat_of(learner: ForkPolicyGradient) -> Retreat:
     usual = learner._draw_usual()
     table = Table(learner.task, learner.most_likely)
-    return Retreat(learner.judge, table, usual, learner.limit.steps(usual.sizes))
+    return Retreat(learner.judge, table, usual, learner._limits_of(usual.sizes))
 
 
 def seen_on(learner: ForkPolicyGradient, instances: Instances) -> Ints:

@@ -32,7 +32,7 @@ def learner_of(task: str, teacher: str = "", **settings: object) -> TablePolicyG
 def play(learner: TablePolicyGradient, count: int = 40, size: int = 5, tried: float = 0.0):  # type: ignore[no-untyped-def]
     learner.temperature = 0.0
     instances = learner.task.draw(Request(size=size, count=count, seed=3, queries=learner.queries))
-    limits = learner.limit.steps(instances.sizes)
+    limits = learner._limits_of(instances.sizes)
     random = np.random.default_rng(5).integers(1, 2**32, (count, 2), dtype=np.int64)
     batch, record, trials = learner.sampler.play(instances, limits, np.zeros(count, np.int64), random, tried)
     return batch, record, trials, limits

@@ -66,7 +66,7 @@ def test_more_shares_than_episodes_are_refused() -> None:
         learner_of(NETWORK, actors=80)
 
 
-@pytest.mark.parametrize("policy", ["table", "forks"])
+@pytest.mark.parametrize("policy", ["table", "forks", "drawn"])
 def test_only_the_episodes_of_a_network_are_shared_out(policy: str) -> None:
     with pytest.raises(SettingError, match=f"actors goes with policy=network; the policy is {policy}"):
         new_learner(find_task("search"), "rl", settings={"policy": policy, "actors": "2"})

@@ -11,6 +11,7 @@ from surpass.errors import SettingError, UnknownNameError
 from surpass.full_view.imitation import FullViewImitation, FullViewImitationConfig
 from surpass.full_view.policy_gradient import FullViewGradientConfig, FullViewPolicyGradient
 from surpass.learning.derived import derived_settings, usual_policy
+from surpass.learning.drawn.learner import DrawnConfig, DrawnPolicyGradient
 from surpass.learning.forks.learner import ForkConfig, ForkPolicyGradient
 from surpass.learning.imitation import Imitation, ImitationConfig
 from surpass.learning.improvement import Improvement, ImprovementConfig
@@ -37,6 +38,7 @@ METHODS = tuple(_WITH_TABLE)
 POLICIES: dict[str, tuple[Any, Any]] = {
     "table": (TablePolicyGradient, TablePolicyConfig),
     "forks": (ForkPolicyGradient, ForkConfig),
+    "drawn": (DrawnPolicyGradient, DrawnConfig),
     "network": (PolicyGradient, PolicyGradientConfig),
 }
 """What policy gradient can optimise, where there is a table."""

@@ -44,7 +44,7 @@ from surpass.reading import (
     conform,
 )
 from surpass.table import Agent, Table
-from surpass.tasks.task import Instances, Limit, Request, Task, join_instances
+from surpass.tasks.task import Instances, Limit, Request, Task, join_instances, limits_in_turn
 
 PATIENCE = 5
 """How many times its updates a stage may take until its sizes are solved."""
@@ -75,6 +75,9 @@ class StagedConfig:
     """The sizes to learn on, one range after the other, such as `3-6 5-10 10-20`; those of the task if empty."""
     spread: Annotated[str, OneOf(("even", "doubling"))] = "even"
     """How sizes are drawn from the range of a stage: each equally often, or each doubling of them equally often."""
+    skew: Weight = 1.0
+    """With spread=doubling, how much the smaller sizes are preferred: 1 not at all; with 2 half of all instances come
+    from the first quarter of the doublings."""
     updates: Many = 100
     """The updates of each stage, more if its sizes are not solved by then."""
     last_updates: Whole = 0
@@ -108,7 +111,8 @@ class StagedConfig:
     queries: str = ""
     """The kind of queries, for a task that has several; the task's first if empty."""
     limit: str = ""
-    """The step limit while learning; the task's if empty."""
+    """The step limit while learning, or several such limits, separated by commas, which instances take in turn; the
+    task's if empty."""
     solved: Share = 0.98
     """The share of a stage's episodes that must be solved before the next begins."""
     mending: Whole = 40
@@ -123,8 +127,8 @@ class StagedConfig:
         if self.policy != type(self).policy:
             raise UnknownNameError("policy", self.policy, (type(self).policy,))
         check_fields(self)
-        if self.limit:
-            Limit.parse(self.limit)
+        for word in self.limit.split(",") if self.limit else ():
+            Limit.parse(word)
         self.ranges((1, 1))
 
     def ranges(self, usual: tuple[int, int]) -> list[tuple[int, int]]:
@@ -156,7 +160,6 @@ class StagedLearner(ABC):
         self.task, self.config = task, _with_files(config, self.sources)
         self.teacher: Agent | None = teacher_of(task, config.teacher) if config.teacher else None
         self.method = "rl+imitation" if config.teacher else "rl"
-        self.limit = Limit.parse(config.limit or task.limit)
         self.ranges: list[tuple[int, int]] = self.config.ranges(task.training_sizes)
         self.sources.check_sizes(*self.ranges[-1])
         self.updates = self.stage = self.stage_updates = self.mended = 0
@@ -399,6 +402,10 @@ class StagedLearner(ABC):
     def _hard_instances(self) -> Instances:
         return join_instances(self.task, [self.task.parse_instance(text)[0] for text in self.hard])
 
+    def _limits_of(self, sizes: Ints) -> Ints:
+        """Return how many steps each of some instances, which have sizes [m], may take."""
+        return limits_in_turn(self.config.limit or self.task.limit, sizes)
+
     def _draw(self, again: bool = False) -> Instances:
         """Return the instances of an update: of the sizes of the stage, and some of those that failed.
 
@@ -420,7 +427,8 @@ class StagedLearner(ABC):
         config, (low, high) = self.config, self.sizes
         random = np.random.default_rng([config.seed, 3, self.updates, *([1] if again else [])])
         if config.spread == "doubling":
-            some = np.exp(random.uniform(np.log(low), np.log(high + 1), SOME_SIZES)).astype(np.int64)
+            places = random.random(SOME_SIZES) ** config.skew
+            some = np.exp(np.log(low) + places * (np.log(high + 1) - np.log(low))).astype(np.int64)
             sizes = np.sort(random.choice(some, config.episodes))
         else:
             sizes = np.sort(random.integers(low, high + 1, config.episodes))

@@ -35,7 +35,7 @@ from surpass.programs import evaluate
 from surpass.programs.evaluate import CompiledRules
 from surpass.programs.program import Program
 from surpass.table import Table
-from surpass.tasks.task import Instances, Limit, Task
+from surpass.tasks.task import Instances, Task, limits_in_turn
 
 _I1, _I2, _D1 = numba.int64[::1], numba.int64[:, ::1], numba.int16[::1]
 _RULES = numba.types.NamedTuple([_I1, _I1, _D1, *[_I1] * 6], CompiledRules)  # type: ignore[no-untyped-call]
@@ -126,14 +126,6 @@ class Trial:
 
         self._batch.outcomes[used * self.count :] = Outcome.SOLVED
         self._batch = advance(self.task, self._batch, calls, threads=core_count(), stop=stop)
-
-
-def limits_in_turn(text: str, sizes: Ints) -> Ints:
-    """Return a limit for each of some instances, which have sizes [m], from limits that are taken in turn."""
-    limits = np.array([Limit.parse(word).steps(sizes) for word in text.split(",")])
-    turns = np.arange(len(sizes))
-    taken: Ints = limits[turns % len(limits), turns]
-    return taken
 
 
 class Ways(NamedTuple):

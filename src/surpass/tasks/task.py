@@ -145,6 +145,14 @@ class Limit:
         return ("" if self.factor == 1 else f"{self.factor:g}") + ("n" if self.power == 1 else "n^2")
 
 
+def limits_in_turn(text: str, sizes: Ints) -> Ints:
+    """Return a limit for each of some instances, which have sizes [m], from limits that are taken in turn."""
+    limits = np.array([Limit.parse(word).steps(sizes) for word in text.split(",")])
+    turns = np.arange(len(sizes))
+    taken: Ints = limits[turns % len(limits), turns]
+    return taken
+
+
 @dataclass(frozen=True, kw_only=True)
 class Enumeration:
     """Every small instance of a task, for checks that leave none out."""

@@ -57,7 +57,7 @@ class ForkConfig(StagedConfig):
 
     start: str = ""
     """An agent whose actions the policy begins with if there is no teacher, such as zoo:sort-quick/rl-network."""
-    policy: Annotated[str, OneOf(("forks", "table", "network"))] = "forks"
+    policy: Annotated[str, OneOf(("forks", "drawn", "table", "network"))] = "forks"
     """What is optimised: a table whose logits are sums, by forks, or something else that has other settings."""
     forks: Many = 4
     """How many times each episode is played again, with another action at one step."""
@@ -149,7 +149,7 @@ class ForkPolicyGradient(StagedLearner):
         """Undo what makes the hard instances fail, in place, and tell whether all are solved then."""
         usual = self._draw_usual()
         usual = usual.rows(np.arange(0, usual.count, EVERY))
-        return Retreat(self.judge, table, usual, self.limit.steps(usual.sizes)).run(self._hard_instances()) == 0
+        return Retreat(self.judge, table, usual, self._limits_of(usual.sizes)).run(self._hard_instances()) == 0
 
     # An update
 
@@ -158,7 +158,7 @@ class ForkPolicyGradient(StagedLearner):
         config, task = self.config, self.task
         random = np.random.default_rng([config.seed, 2, self.updates])
         instances = self._draw()
-        limits = self.limit.steps(instances.sizes)
+        limits = self._limits_of(instances.sizes)
         table = Table(task, self.most_likely)
         table.extend(self._kept)
         whole, worth, path = self.judge.play(table, instances, limits)
@@ -176,7 +176,7 @@ class ForkPolicyGradient(StagedLearner):
     def _with_fresh(self, table: Table, trial: Trial) -> Trial:
         """Return a trial with as many fresh instances added, and what they bring by a table."""
         fresh = self._draw(again=True)
-        limits = self.limit.steps(fresh.sizes)
+        limits = self._limits_of(fresh.sizes)
         _, worth, _ = self.judge.play(table, fresh, limits)
         together = join_instances(self.task, [trial.instances, fresh])
         return Trial(together, np.concatenate([trial.limits, limits]), np.concatenate([trial.worth, worth]))

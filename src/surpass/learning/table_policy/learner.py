@@ -42,7 +42,7 @@ FEW = 3.0
 class TablePolicyConfig(StagedConfig):
     """How `TablePolicyGradient` learns. Every field is part of the recipe."""
 
-    policy: Annotated[str, OneOf(("table", "network", "forks"))] = "table"
+    policy: Annotated[str, OneOf(("table", "network", "forks", "drawn"))] = "table"
     """What is optimised: the logits of a table, or a network (`network`, which has other settings)."""
     updates: Many = 200
     updates_per_round: Many = 20
@@ -138,7 +138,7 @@ class TablePolicyGradient(StagedLearner):
         """Make one update; return how the episodes ended that had no action at random, and their steps together."""
         config = self.config
         instances = self._draw()
-        limits = self.limit.steps(instances.sizes)
+        limits = self._limits_of(instances.sizes)
         random = np.random.default_rng([config.seed, 2, self.updates])
         generators = random.integers(1, 2**32, (instances.count, 2), dtype=np.int64)
         straying = config.straying if self.stage < len(self.ranges) - 1 else 0.0
