@@ -7,7 +7,8 @@ import pytest
 
 from surpass.engine.run import run
 from surpass.errors import SavedFileError, SettingError, UnknownNameError
-from surpass.learning.drawn.learner import DrawnConfig, DrawnPolicyGradient, advantages_of
+from surpass.learning.drawn.learner import DrawnConfig, DrawnPolicyGradient, advantages_of, find_same
+from surpass.learning.drawn.levelling import groups_of, merits_of, shortfalls_of
 from surpass.learning.drawn.play import play_and_see, worth_of
 from surpass.learning.drawn.policy import Drawn, DrawnPolicy, draw_each
 from surpass.learning.methods import new_learner
@@ -195,3 +196,107 @@ def test_instances_take_several_limits_in_turn() -> None:
     assert learner._limits_of(np.array([2, 2, 3])).tolist() == [40, 200, 60]
     with pytest.raises(SettingError, match="the limit 'many' is not"):
         learner_of(limit="20n,many")
+
+
+def test_a_table_that_does_the_same_where_another_came_is_found() -> None:
+    met = [
+        (np.array([3, 9]), np.array([1, 2]), np.ones((1, 2), np.bool_)),
+        (np.array([3]), np.array([4]), np.ones((1, 1), np.bool_)),
+    ]
+    every = np.arange(KNAPSACK.interface.observation_count)
+    actions = np.zeros(len(every), np.int64)
+    for at_3, at_9, found in ((1, 2, 0), (4, 2, 1), (1, 3, None)):
+        actions[[3, 9]] = at_3, at_9
+        assert find_same(Table.holding(KNAPSACK, every, actions), met) == found
+
+
+# Levelling
+
+
+def test_groups_are_of_like_sizes_and_one_limit() -> None:
+    sizes = np.array([4, 4, 5, 5, 6, 7, 8, 16])
+    groups = groups_of(sizes, 2)
+    # Half a doubling from 4 on ends before 6; the last two groups lie two halves and four halves further.
+    assert groups.tolist() == [0, 1, 0, 1, 2, 3, 4, 5]
+    assert groups_of(sizes, 1).tolist() == [0, 0, 0, 0, 1, 1, 2, 3]
+
+
+def test_a_shortfall_is_counted_from_the_best_earlier_table_of_each_group() -> None:
+    groups = np.array([0, 0, 1])
+    earlier = np.array([[1.0, 3.0, 50.0], [0.5, 2.0, 100.0]])
+    worth = np.array([[1.0, 4.0, 80.0], [0.0, 0.0, 0.0]])
+    found = shortfalls_of(worth, earlier, groups)
+    # As shares of the most of each instance, 1, 4 and 100, the first earlier table has 1 and 3/4, the second 1 at last.
+    assert found == pytest.approx(np.array([[-0.125, 0.2], [0.875, 1.0]]))
+    assert shortfalls_of(np.zeros((1, 3)), np.zeros((1, 3)), groups).tolist() == [[0, 0]]
+
+
+def test_the_group_that_is_furthest_behind_decides_where_the_sharpness_is_large() -> None:
+    even, one_sided = np.array([0.02, 0.02]), np.array([-0.5, 0.03])
+    blunt, sharp = (merits_of(np.array([even, one_sided]), sharpness) for sharpness in (0.01, 1000.0))
+    assert blunt == pytest.approx([-0.02, 0.235], abs=0.001)
+    assert sharp == pytest.approx([-0.02, -0.03], abs=0.001)
+    assert np.isfinite(merits_of(np.array([[1e6, 0.0]]), 1000.0)).all()
+
+
+def levelling_learner(**settings: object) -> DrawnPolicyGradient:
+    chosen: dict[str, object] = {"stages": "3-4 3-8 3-6", "levelled": 1, "levelled_episodes": 30, "limit": "20n,100n"}
+    return learner_of(**{**chosen, "updates_per_round": 4, **settings})  # type: ignore[arg-type]
+
+
+def test_stages_begin_anew_until_the_last_levels_what_they_left() -> None:
+    learner = levelling_learner()
+    learner.advance()
+    assert len(learner._earlier) == learner.stage == 1
+    assert not len(learner.policy.observations)
+    learner.advance()
+    assert len(learner._earlier) == learner.stage == 2
+    observations, actions = learner._earlier[1]
+    np.testing.assert_array_equal(learner.most_likely.actions(observations), actions)
+    drawn = learner._draw()
+    assert (drawn.count, drawn.sizes.max()) == (30, 6)
+    learner.update()
+    np.testing.assert_array_equal(learner._draw().reals, drawn.reals)
+    learner.updates += 3
+    assert not np.array_equal(learner._draw().reals, drawn.reals)
+
+
+def test_a_table_is_compared_as_a_whole_while_it_levels() -> None:
+    learner = levelling_learner()
+    learner.advance()
+    learner.advance()
+    instances = learner._draw()
+    limits = learner._limits_of(instances.sizes)
+    played = [
+        play_and_see(Table.holding(KNAPSACK, *earlier), instances, limits)[0].reals[:, 0]
+        for earlier in learner._earlier
+    ]
+    best = np.maximum(*played)
+    # The first is as good as the best on every instance, the second gains much on large ones alone, the third is worse.
+    worth = np.array([best, np.where(instances.sizes == 6, 3 * best, 0.5 * best), 0.3 * best])
+    advantages = learner._level(worth, instances, limits)
+    assert (advantages == advantages[:, :1]).all()
+    assert advantages[:, 0] == pytest.approx([2 / 3, 0, -2 / 3])
+
+
+def test_a_levelling_state_comes_back_as_it_was_and_damaged_ones_are_refused() -> None:
+    learner, other = levelling_learner(), levelling_learner()
+    learner.advance()
+    learner.advance()
+    learner.update()
+    tensors, record = learner.save_state()
+    other.load_state(tensors, record)
+    learner.update()
+    other.update()
+    np.testing.assert_array_equal(learner.policy.logits, other.policy.logits)
+    missing = {name: array for name, array in tensors.items() if name != "earlier.1.actions"}
+    for damaged in (missing, {**tensors, "earlier.0.actions": tensors["earlier.0.actions"][1:]}):
+        with pytest.raises(SavedFileError):
+            levelling_learner().load_state(damaged, record)
+
+
+def test_not_all_stages_can_level() -> None:
+    with pytest.raises(SettingError, match="of 1 stages at most 0 can level"):
+        learner_of(levelled=1)
+    with pytest.raises(SettingError, match="sharpness is 0"):
+        levelling_learner(sharpness=0.0)

@@ -399,6 +399,16 @@ class StagedLearner(ABC):
                 "teacher to begin with (rl+imitation)"
             )
 
+    @property
+    def _episodes(self) -> int:
+        """How many episodes an update plays."""
+        return int(self.config.episodes)
+
+    @property
+    def _draw_number(self) -> int:
+        """What the instances of an update follow from, beside the seed: updates with the same number play the same."""
+        return self.updates
+
     def _hard_instances(self) -> Instances:
         return join_instances(self.task, [self.task.parse_instance(text)[0] for text in self.hard])
 
@@ -415,7 +425,7 @@ class StagedLearner(ABC):
         if not self.hard:
             return drawn
         few = round(HARD_SHARE * drawn.count)
-        chosen = np.random.default_rng([self.config.seed, 4, self.updates, again]).integers(0, len(self.hard), few)
+        chosen = np.random.default_rng([self.config.seed, 4, self._draw_number, again]).integers(0, len(self.hard), few)
         return join_instances(self.task, [drawn.part(0, drawn.count - few), self._hard_instances().rows(chosen)])
 
     def _draw_usual(self, again: bool = False) -> Instances:
@@ -425,24 +435,24 @@ class StagedLearner(ABC):
         update.
         """
         config, (low, high) = self.config, self.sizes
-        random = np.random.default_rng([config.seed, 3, self.updates, *([1] if again else [])])
+        random = np.random.default_rng([config.seed, 3, self._draw_number, *([1] if again else [])])
         if config.spread == "doubling":
             places = random.random(SOME_SIZES) ** config.skew
             some = np.exp(np.log(low) + places * (np.log(high + 1) - np.log(low))).astype(np.int64)
-            sizes = np.sort(random.choice(some, config.episodes))
+            sizes = np.sort(random.choice(some, self._episodes))
         else:
-            sizes = np.sort(random.integers(low, high + 1, config.episodes))
-        seed = config.seed * 10_000_000 + self.updates + AGAIN * again
+            sizes = np.sort(random.integers(low, high + 1, self._episodes))
+        seed = config.seed * 10_000_000 + self._draw_number + AGAIN * again
         widens = bool(self.hard) and config.mended_on == "everything"
         names = list(self.task.inputs.draw) if widens else [source.name for source in self.sources.all]
 
         def ask(size: int, wanted: int) -> Request:
-            data = names[(size + self.updates) % len(names)]
+            data = names[(size + self._draw_number) % len(names)]
             return Request(size=size, count=wanted, seed=seed, data=data, queries=self.queries)
 
-        if self.sources.is_plain or (widens and self.updates % 2):
+        if self.sources.is_plain or (widens and self._draw_number % 2):
             return self.task.draw_each(sizes, high, ask)
-        return self.sources.draw_between((low, high), config.episodes, seed)
+        return self.sources.draw_between((low, high), self._episodes, seed)
 
     # The end
 

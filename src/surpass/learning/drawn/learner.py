@@ -10,6 +10,9 @@ at each step as good as its most likely actions. Here both are the same: as the 
 drawn are the one of the most likely actions.
 
 Shares put instances of all sizes on a par, whatever they bring. Where all tables bring the same, nothing is learned.
+
+The last stages may level: each stage before them begins anew, and leaves its most likely actions. Those that level go
+on from there, and compare tables as wholes, by how far they fall behind what the others left.
 """
 
 from __future__ import annotations
@@ -22,14 +25,16 @@ import numpy as np
 from surpass.agents import find_agent
 from surpass.arrays import Flags, Ints, Reals
 from surpass.bundles import Tensors
-from surpass.errors import SettingError
+from surpass.errors import SavedFileError, SettingError
+from surpass.learning.drawn.levelling import groups_of, merits_of, shortfalls_of
 from surpass.learning.drawn.play import play_and_see, worth_of
 from surpass.learning.drawn.policy import Drawn, DrawnPolicy
 from surpass.learning.imitation import Imitation
 from surpass.learning.stages import StagedConfig, StagedLearner
-from surpass.learning.updates import tensors_under
-from surpass.reading import Batch, Many, OneOf, Weight
+from surpass.learning.updates import SOURCE, take_numbers, tensors_under
+from surpass.reading import Batch, Many, OneOf, Weight, Whole
 from surpass.table import Agent, Table
+from surpass.tasks.task import Instances
 
 ROUNDING = 1e-9
 """The share of what tables bring by which they must differ for one of them to have brought more."""
@@ -52,6 +57,21 @@ class DrawnConfig(StagedConfig):
     shrink: Weight = 36.0
     furthest: Weight = 6.0
     """How far a logit may lie below the largest of its observation: the less, the more is tried."""
+    levelled: Whole = 0
+    """How many of the last stages level. Each stage before them begins anew; those that level go on from the last of
+    these, and prefer tables that fall little behind any of them in each group of like sizes and limits."""
+    levelled_episodes: Batch = 800
+    """Instances of an update in a stage that levels, which are the same in all updates of a round."""
+    sharpness: Weight = 150.0
+    """How much the group in which a table falls furthest behind counts, for a shortfall that is a share of 1."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        stages = len(self.ranges((1, 1)))
+        if self.levelled >= stages:
+            raise SettingError(f"levelled is {self.levelled}; of {stages} stages at most {stages - 1} can level")
+        if self.levelled and not self.sharpness:
+            raise SettingError("sharpness is 0; it must be more where stages level")
 
 
 class MostLikely:
@@ -71,11 +91,17 @@ class DrawnPolicyGradient(StagedLearner):
     config: DrawnConfig
 
     def _begin(self) -> None:
-        first = self.teacher or self._find_start()
-        self.policy = DrawnPolicy(self.task, Table.of(first) if first else None, self.config.softness)
+        self._begin_policy()
+        self._earlier: list[tuple[Ints, Ints]] = []
+        """The observations [m] and most likely actions [m] that each stage left which does not level."""
         self._differing = 0.0
         """In what share of the instances of the last update tables differed in what they brought."""
         self._pupil: Imitation | None = None
+
+    def _begin_policy(self) -> None:
+        """Begin with a policy that has learned nothing, in place."""
+        first = self.teacher or self._find_start()
+        self.policy = DrawnPolicy(self.task, Table.of(first) if first else None, self.config.softness)
 
     def _find_start(self) -> Agent | None:
         """Return the agent that the policy begins with where there is no teacher, if there is one."""
@@ -113,6 +139,32 @@ class DrawnPolicyGradient(StagedLearner):
         """Let the policy begin with the network's answers where it has no row."""
         self.policy.first = answers
 
+    # Stages
+
+    @property
+    def _levels(self) -> bool:
+        """Whether tables are compared as wholes now."""
+        return self.config.levelled > 0 and self.stage >= len(self.ranges) - self.config.levelled
+
+    @property
+    def _episodes(self) -> int:
+        return self.config.levelled_episodes if self._levels else self.config.episodes
+
+    @property
+    def _draw_number(self) -> int:
+        """While it levels, a round plays the same instances in all of its updates: small differences add up."""
+        return self.updates - self.updates % self.config.updates_per_round if self._levels else self.updates
+
+    def _end_stage(self, solved: float) -> None:
+        before, levelled = self.stage, self._levels
+        super()._end_stage(solved)
+        if self.stage == before or levelled or not self.config.levelled:
+            return
+        policy = self.policy
+        self._earlier.append((policy.observations, policy.best_actions(policy.observations)))
+        if not self._levels:
+            self._begin_policy()
+
     # An update
 
     def update(self) -> tuple[Ints, float]:
@@ -128,18 +180,35 @@ class DrawnPolicyGradient(StagedLearner):
         for k in range(config.tables):
             table = Table(task, Drawn(policy, random))
             table.insert(policy.observations, policy.draw(random))
+            same = find_same(table, met)
+            if same is not None:
+                worth[k] = worth[same]
+                met.append(met[same])
+                outcomes.append(outcomes[same])
+                continue
             batch, observations, seen = play_and_see(table, instances, limits)
             worth[k] = worth_of(task, batch, limits, config.step_cost, config.wrong_cost)
             met.append((observations, table.actions(observations), seen))
             outcomes.append(batch.outcomes)
             steps += int(batch.steps.sum())
         policy.add(np.unique(np.concatenate([observations for observations, _, _ in met])))
-        advantages = advantages_of(worth)
+        advantages = self._level(worth, instances, limits) if self._levels else advantages_of(worth)
         self._differing = float((advantages != 0).any(axis=0).mean())
         self._learn(met, advantages)
         self.work += steps
         self.updates += 1
         return np.concatenate(outcomes), float(steps)
+
+    def _level(self, worth: Reals, instances: Instances, limits: Ints) -> Reals:
+        """Return the advantages [K, B] of tables as wholes, the same on all instances."""
+        config, task = self.config, self.task
+        earlier: Reals = np.zeros((len(self._earlier), instances.count))
+        for k, (observations, actions) in enumerate(self._earlier):
+            batch, _, _ = play_and_see(Table.holding(task, observations, actions), instances, limits)
+            earlier[k] = worth_of(task, batch, limits, config.step_cost, config.wrong_cost)
+        groups = groups_of(instances.sizes, len((config.limit or task.limit).split(",")))
+        merits = merits_of(shortfalls_of(worth, earlier, groups), config.sharpness)
+        return np.broadcast_to(advantages_of(merits[:, None]), worth.shape)
 
     def _learn(self, met: list[tuple[Ints, Ints, Flags]], advantages: Reals) -> None:
         """Add the advantages [K, B] of the tables' actions to their logits, in place.
@@ -164,10 +233,29 @@ class DrawnPolicyGradient(StagedLearner):
     # State
 
     def _save_policy(self) -> Tensors:
-        return {f"rows.{name}": array for name, array in self.policy.save().items()}
+        tensors = {f"rows.{name}": array for name, array in self.policy.save().items()}
+        for k, (observations, actions) in enumerate(self._earlier):
+            tensors |= {f"earlier.{k}.observations": observations, f"earlier.{k}.actions": actions}
+        return tensors
 
     def _load_policy(self, tensors: Tensors) -> None:
         self.policy.load(tensors_under("rows.", tensors))
+        interface = self.task.interface
+        left = len(self.ranges) - self.config.levelled if self.config.levelled else 0
+        for k in range(min(self.stage, left)):
+            observations = take_numbers(tensors, f"earlier.{k}.observations", interface.observation_count)
+            actions = take_numbers(tensors, f"earlier.{k}.actions", interface.action_count)
+            if len(observations) != len(actions):
+                raise SavedFileError(f"{SOURCE} has {len(actions)} actions for {len(observations)} observations")
+            self._earlier.append((observations, actions))
+
+
+def find_same(table: Table, met: list[tuple[Ints, Ints, Flags]]) -> int | None:
+    """Return the first of some tables that does the same as this one wherever it came to, if there is one."""
+    for k, (observations, actions, _) in enumerate(met):
+        if (table.actions(observations) == actions).all():
+            return k
+    return None
 
 
 def advantages_of(worth: Reals) -> Reals:
