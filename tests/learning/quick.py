@@ -77,7 +77,7 @@ def drawn_learner(updates: int) -> AnyLearner:
         "checked": "5",
         "mending": "1",
     }
-    stages = {"stages": "2-4", "step_cost": "0", "updates": str(updates)}
+    stages = {"stages": "2-4", "levelled": "0", "step_cost": "0", "updates": str(updates), "last_updates": "0"}
     return new_learner(find_task("knapsack"), "rl", settings={**small, **stages})
 
 

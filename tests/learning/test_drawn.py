@@ -146,7 +146,9 @@ def test_it_runs_on_every_task_with_a_table(task: str) -> None:
         "episodes": "5",
         "tables": "3",
         "stages": "3-4",
+        "levelled": "0",
         "updates": "2",
+        "last_updates": "0",
         "updates_per_round": "2",
     }
     learner = new_learner(find_task(task), "rl+imitation", settings=small)

@@ -93,8 +93,7 @@ def _budget(factor: int) -> list[RowPlan]:
     rows = [
         RowPlan(teacher, "teacher:depth_first"),
         RowPlan(label, "zoo:knapsack/rl", against=teacher),
-        replace(_ours(f"{label}, learned on more items", "zoo:knapsack/rl-large", label), against=teacher),
-        replace(_ours(f"{label}, by drawn tables", "zoo:knapsack/rl-drawn", label), against=teacher),
+        replace(_ours(f"{label} + imitation", "zoo:knapsack/rl+imitation-depth_first", label), against=teacher),
     ]
     return [replace(row, limit=f"{factor}n") for row in rows]
 
