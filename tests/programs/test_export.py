@@ -48,7 +48,11 @@ from tests.programs.exported import (
 
 TEACHERS = tuple(t.name for t in known_teachers() if isinstance(t, Teacher) and t.task.name != "minimum")
 RESIDENTS = tuple(f"zoo:{r.name}" for r in residents() if not r.name.startswith("sort-full/"))
-MODEST = ("zoo:search/imitation-bracket_search", "zoo:sort-bubble/improvement-insertion_sort", "zoo:knapsack/rl-network")
+MODEST = (
+    "zoo:search/imitation-bracket_search",
+    "zoo:sort-bubble/improvement-insertion_sort",
+    "zoo:knapsack/rl-network",
+)
 """Those of the zoo that the usual tests look at; the others are as the teachers that they learned from, or large."""
 AGENTS = (*TEACHERS, *(RESIDENTS if LONG else MODEST))
 MANY = 100_000
