@@ -247,10 +247,15 @@ def levelling_learner(**settings: object) -> DrawnPolicyGradient:
 
 
 def test_stages_begin_anew_until_the_last_levels_what_they_left() -> None:
-    learner = levelling_learner()
-    learner.advance()
+    learner = levelling_learner(updates=8)
+    assert learner.advance()["mean_reward"] > 0
+    learner._begin_round()
+    assert len(learner.policy.observations)
+    assert learner.advance()["mean_reward"] > 0
     assert len(learner._earlier) == learner.stage == 1
+    learner._begin_round()
     assert not len(learner.policy.observations)
+    learner.advance()
     learner.advance()
     assert len(learner._earlier) == learner.stage == 2
     observations, actions = learner._earlier[1]

@@ -130,7 +130,9 @@ class DrawnPolicyGradient(StagedLearner):
         return self.config.updates_per_round
 
     def _begin_round(self) -> None:
-        """There is nothing to get ready: the policy draws from its logits as they are."""
+        """Begin anew with a stage, if others level what it leaves; else the policy goes on as it is."""
+        if self.config.levelled and not self._levels and not self.stage_updates:
+            self._begin_policy()
 
     def _measures(self) -> dict[str, float]:
         return {"decisions": len(self.policy.observations), "differing": self._differing}
@@ -162,8 +164,6 @@ class DrawnPolicyGradient(StagedLearner):
             return
         policy = self.policy
         self._earlier.append((policy.observations, policy.best_actions(policy.observations)))
-        if not self._levels:
-            self._begin_policy()
 
     # An update
 
