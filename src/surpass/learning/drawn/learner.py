@@ -19,10 +19,8 @@ from typing import Annotated
 
 import numpy as np
 
-from surpass.agents import find_agent
 from surpass.arrays import Flags, Ints, Reals
 from surpass.bundles import Tensors
-from surpass.errors import SettingError
 from surpass.learning.drawn.play import play_and_see, worth_of
 from surpass.learning.drawn.policy import Drawn, DrawnPolicy
 from surpass.learning.imitation import Imitation
@@ -79,12 +77,7 @@ class DrawnPolicyGradient(StagedLearner):
 
     def _find_start(self) -> Agent | None:
         """Return the agent that the policy begins with where there is no teacher, if there is one."""
-        if not self.config.start:
-            return None
-        found = find_agent(self.config.start)
-        if found.task is not self.task or not isinstance(found, Agent):
-            raise SettingError(f"start is {self.config.start!r}; it must be an agent of {self.task.name} with a table")
-        return found
+        return self._start_of(self.config.start) if self.config.start else None
 
     @property
     def most_likely(self) -> MostLikely:
