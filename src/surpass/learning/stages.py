@@ -497,13 +497,13 @@ class StagedLearner(ABC):
 
     def _check(self, table: Table, enough: int = ENOUGH) -> list[str]:
         """Return some instances that an agent fails on, as text, by the next check."""
-        failures = self._find_failures(table, enough, self.mended)
+        failures = self._find_failures(table, enough, self.mended, is_thorough=True)
         self.mended += 1
         return failures
 
-    def _find_failures(self, table: Table, enough: int, seed: int) -> list[str]:
+    def _find_failures(self, table: Table, enough: int, seed: int, is_thorough: bool = False) -> list[str]:
         """Return some instances that an agent fails on, by a check of its own for each seed; they become hard ones."""
-        failures = find_failures(table, self.hard, seed=seed, enough=enough)
+        failures = find_failures(table, self.hard, seed=seed, enough=enough, is_thorough=is_thorough)
         self.hard = [*dict.fromkeys([*self.hard, *failures])][-MOST_HARD:]
         return failures
 

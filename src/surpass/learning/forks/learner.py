@@ -62,7 +62,7 @@ class ForkConfig(StagedConfig):
     """How `ForkPolicyGradient` learns. Every field is part of the recipe."""
 
     start: str = ""
-    """An agent whose actions the policy begins with if there is no teacher, such as zoo:sort-quick/rl-network."""
+    """An agent whose actions the policy begins with if there is no teacher, such as zoo:sort-bubble/rl."""
     policy: Annotated[str, OneOf(("forks", "drawn", "table", "network"))] = "forks"
     """What is optimised: a table whose logits are sums, by forks, or something else that has other settings."""
     forks: Many = 4
