@@ -352,6 +352,26 @@ def test_settling_forgets_what_usual_lists_do_not_come_to_and_undoes_what_fails(
     np.testing.assert_array_equal(policy.best_actions(wrong), policy.taught(wrong))
 
 
+@pytest.mark.parametrize(("price", "stays"), [(0.0, True), (100.0, False)])
+def test_only_changes_that_pay_their_price_are_kept(price: float, stays: bool) -> None:
+    learner = learner_of("search", "linear_search", stages="8-8", episodes=300)
+    policy, interface = learner.policy, learner.task.interface
+    trial, path = trial_of(learner)
+    feature, values = interface.conditions["q = A[v4]"]
+    is_there = np.isin(interface.digits(path)[:, feature], list(values))
+    found, waits = map(interface.parse_action, ("Found(4)", "AssignVar(4, 4)"))
+    begin = np.unique(observe(learner.task, start(learner.task, trial.instances)))
+    saves, idles = np.intersect1d(begin, path[is_there]), np.setdiff1d(begin, path[is_there])[:1]
+    prefer_everywhere(policy, saves, found)
+    prefer_everywhere(policy, idles, waits)
+    prefer_everywhere(policy, np.array([7]), waits)  # nothing comes here
+    both = (trial.instances, trial.limits)
+    learner.judge.keep_what_pays(np.union1d(path, [7]), both, price, np.random.default_rng(1))
+    assert (policy.best_actions(saves) == found).all() == stays
+    for here in (idles, np.array([7])):
+        np.testing.assert_array_equal(policy.best_actions(here), policy.taught(here))
+
+
 def test_a_policy_is_settled_after_every_so_many_rounds_and_before_the_network_learns(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

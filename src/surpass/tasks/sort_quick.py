@@ -134,8 +134,10 @@ SORT_QUICK = Task(
             "views": ",".join(_HOLDS),
             "stages": "4-12 6-32 8-64",
             "updates": 10,
-            "last_updates": 100,
+            "last_updates": 60,
             "settled_every": 2,
+            "change_price": 0.05,
+            "mending_updates": 5,
             "data": "uniform",
         },
         "rl, network": {

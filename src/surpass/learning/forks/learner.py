@@ -55,6 +55,10 @@ FAMILIAR_ITEMS = 30_000
 FEWEST_FAMILIAR = 4
 SETTLINGS = 4
 """How many times in a row the policy is checked, and what fails undone, when it is settled."""
+PATIENT = 6
+"""How many checks may find something that fails before it is undone whatever that costs."""
+MOST_GIVEN_UP = 0.02
+"""The share of what usual instances bring or cost that may be lost by undoing, until then."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +86,9 @@ class ForkConfig(StagedConfig):
     settled_every: Whole = 0
     """After how many rounds each the policy is settled: it forgets what it learned where usual instances do not come,
     and what makes instances fail is undone. Before the network learns, it is settled too. 0 for never."""
+    change_price: Weight = 0.0
+    """What an action that it learned in an observation must bring usual instances in the mean, when it is settled, to
+    be kept: the higher, the fewer they are, and the better they hold on larger sizes."""
     mending_updates: Many = 20
     """How many updates are made each time to learn what it fails on."""
 
@@ -155,18 +162,30 @@ class ForkPolicyGradient(StagedLearner):
         """The policy answers everywhere: the network has nothing to teach it."""
 
     def _go_back(self, table: Table) -> bool:
-        """Undo what makes the hard instances fail, in place, and tell whether all are solved then."""
+        """Undo what makes the hard instances fail, in place, and tell whether all are solved then.
+
+        If usual instances would lose too much by it, nothing is undone at first: the hard ones have joined those that
+        the policy learns on, and it may find another way.
+        """
         usual = self._draw_usual()
         usual = usual.rows(np.arange(0, usual.count, EVERY))
-        return Retreat(self.judge, table, usual, self._limits_of(usual.sizes)).run(self._hard_instances()) == 0
+        limits = self._limits_of(usual.sizes)
+        logits, before = self.policy.logits[: self.policy.count].copy(), self.judge.play(table, usual, limits)[1].mean()
+        if Retreat(self.judge, table, usual, limits).run(self._hard_instances()):
+            return False
+        lost = before - self.judge.play(table, usual, limits)[1].mean()
+        if self.config.settled_every and self.mended < PATIENT and lost > MOST_GIVEN_UP * abs(before):
+            self.policy.go_back(logits)
+            return False
+        return True
 
     def _mend_policy(self) -> dict[str, float]:
-        if self.config.settled_every and not self.mended:
+        if self.config.settled_every:
             self._settle()
         return super()._mend_policy()
 
     def _settle(self) -> None:
-        """Forget what was learned where usual instances do not come, and undo what makes instances fail, in place.
+        """Forget what was learned where usual instances do not come or that hardly pays, and undo what fails, in place.
 
         What is learned in a view holds in many observations that no episode has tried, such as those of lists with
         ties. There it is a guess, and what the policy began with is known to end well.
@@ -175,13 +194,23 @@ class ForkPolicyGradient(StagedLearner):
         for instances in self._familiar():
             run(table, instances, find_loops=self.task.measure == "steps")
         self.policy.keep(table.observations)
+        if self.config.change_price:
+            drawn = self._draw()
+            trial = drawn, self._limits_of(drawn.sizes)
+            random = np.random.default_rng([self.config.seed, 9, self.updates])
+            self.judge.keep_what_pays(table.observations, trial, self.config.change_price, random)
         for turn in range(SETTLINGS):
             table = Table(self.task, self.most_likely)
             if not self._find_failures(table, MOST_HARD, self.updates + turn) or not self._go_back(table):
                 break
 
     def _familiar(self) -> Iterator[Instances]:
-        """Yield usual instances: of the sizes up to those of the stage, in ranges, and of those that the task names."""
+        """Yield usual instances, of sizes up to those of the stage, in ranges, and of those that the task names.
+
+        Those that have failed come first: where they lead, something may have been learned for them.
+        """
+        if self.hard:
+            yield self._hard_instances()
         high = self.sizes[1]
         lengths = [length for length in (2**k for k in range(high.bit_length())) if length <= high]
         ranges = [*((low, min(high, 2 * low - 1)) for low in lengths), *((n, n) for n in self.task.sizes if n > high)]
