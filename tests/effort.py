@@ -15,6 +15,7 @@ SMALL = {
     "surpass.learning.soundness.MOST_ENUMERATED": 500,
     "surpass.learning.soundness.MOST_DRAWN": 10,
     "surpass.learning.soundness.ROUNDS": 2,
+    "surpass.learning.soundness.THOROUGH": 2,
     "surpass.visualize.report.PROGRAM_SECONDS": 2.0,
     "surpass.visualize.report.MOST_SMALL": 500,
     "surpass.visualize.report.BRIEF": {"instances": 2, "effort": 300, "minutes": 0.05},

@@ -63,7 +63,7 @@ def table_learner(updates: int) -> AnyLearner:
 def fork_learner(updates: int) -> AnyLearner:
     """Return a learner by forks that makes one small update in a round, and then teaches a network."""
     small = {"policy": "forks", "episodes": "32", "updates_per_round": "1", "checked": "5", "mending": "1"}
-    stages = {"stages": "2-4", "solved": "0", "updates": str(updates), "mending_updates": "1"}
+    stages = {"stages": "2-4", "solved": "0", "updates": str(updates), "mending_updates": "1", "settled_every": "1"}
     return new_learner(find_task("search"), "rl+imitation", settings={**small, **stages})
 
 

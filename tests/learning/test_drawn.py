@@ -160,7 +160,7 @@ def test_a_start_must_be_an_agent_of_the_task() -> None:
     learner = learner_of(start="zoo:knapsack/rl")
     learner.update()
     assert len(learner.policy.observations) > 10
-    with pytest.raises(SettingError, match="must be an agent of knapsack"):
+    with pytest.raises(SettingError, match="cannot be carried over to knapsack"):
         learner_of(start="zoo:search/rl")
     with pytest.raises(UnknownNameError):
         learner_of(policy="forks")

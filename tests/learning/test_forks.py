@@ -311,6 +311,88 @@ def test_an_action_is_preferred_in_one_observation_alone() -> None:
     np.testing.assert_array_equal(policy.best_actions(alike), [7])
 
 
+def test_a_policy_keeps_its_actions_in_some_observations_and_forgets_all_others() -> None:
+    policy = policy_of()
+    seen = policy.teacher.observations  # type: ignore[union-attr]
+    kept, others = seen[::2], seen[1::2]
+    was = policy.best_actions(kept)
+    assert (was != policy.taught(kept)).any()
+    assert (policy.best_actions(others) != policy.taught(others)).any()
+    policy.keep(kept)
+    np.testing.assert_array_equal(policy.best_actions(kept), was)
+    np.testing.assert_array_equal(policy.best_actions(others), policy.taught(others))
+    assert policy.count <= len(policy.views) * (was != policy.taught(kept)).sum(), "nothing else has a cell"
+
+
+def test_settling_forgets_what_usual_lists_do_not_come_to_and_undoes_what_fails() -> None:
+    learner = learner_of("search", "linear_search", stages="2-8", episodes=50)
+    task, policy, interface = learner.task, learner.policy, learner.task.interface
+
+    def seen_on(data: str) -> Ints:
+        table = Table(task, learner.most_likely)
+        for size in range(2, 9):
+            run(table, task.draw(Request(size=size, count=200, seed=1, data=data)))
+        return table.observations
+
+    usual = seen_on("uniform")
+    elsewhere = np.setdiff1d(seen_on("few-distinct"), usual)
+    feature, values = interface.conditions["q = A[v4]"]
+    is_there = np.isin(interface.digits(usual)[:, feature], list(values))
+    found, gives_up = map(interface.parse_action, ("Found(4)", "NotFound()"))
+    wrong = usual[~is_there & (policy.taught(usual) != gives_up)][:1]
+    prefer_everywhere(policy, usual[is_there], found)
+    prefer_everywhere(policy, elsewhere, found)
+    prefer_everywhere(policy, wrong, gives_up)
+    lists = task.draw(Request(size=7, count=200, seed=2, data="few-distinct"))
+    assert not run(learner.most_likely, lists).solved.all()
+    learner._settle()
+    assert run(learner.most_likely, lists).solved.all()
+    assert (policy.best_actions(usual[is_there]) == found).any(), "what is right stays where usual lists still come"
+    np.testing.assert_array_equal(policy.best_actions(elsewhere), policy.taught(elsewhere))
+    np.testing.assert_array_equal(policy.best_actions(wrong), policy.taught(wrong))
+
+
+@pytest.mark.parametrize(("price", "stays"), [(0.0, True), (100.0, False)])
+def test_only_changes_that_pay_their_price_are_kept(price: float, stays: bool) -> None:
+    learner = learner_of("search", "linear_search", stages="8-8", episodes=300)
+    policy, interface = learner.policy, learner.task.interface
+    trial, path = trial_of(learner)
+    feature, values = interface.conditions["q = A[v4]"]
+    is_there = np.isin(interface.digits(path)[:, feature], list(values))
+    found, waits = map(interface.parse_action, ("Found(4)", "AssignVar(4, 4)"))
+    begin = np.unique(observe(learner.task, start(learner.task, trial.instances)))
+    saves, idles = np.intersect1d(begin, path[is_there]), np.setdiff1d(begin, path[is_there])[:1]
+    prefer_everywhere(policy, saves, found)
+    prefer_everywhere(policy, idles, waits)
+    prefer_everywhere(policy, np.array([7]), waits)  # nothing comes here
+    both = (trial.instances, trial.limits)
+    learner.judge.keep_what_pays(np.union1d(path, [7]), both, price, np.random.default_rng(1))
+    assert (policy.best_actions(saves) == found).all() == stays
+    for here in (idles, np.array([7])):
+        np.testing.assert_array_equal(policy.best_actions(here), policy.taught(here))
+
+
+def test_a_policy_is_settled_after_every_so_many_rounds_and_before_the_network_learns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    learner = learner_of("search", "binary_search", updates=6, updates_per_round=1, episodes=10, settled_every=2)
+    settled: list[int] = []
+    monkeypatch.setattr(learner, "_settle", lambda: settled.append(learner.updates))
+    while learner.is_descending or not learner.mended:
+        learner.advance()
+    assert settled == [2, 4, 6]
+
+
+def test_a_policy_begins_with_an_agent_of_a_smaller_task() -> None:
+    learner = learner_of("sort-quick", "", start="zoo:sort-bubble/rl")
+    first = find_agent("zoo:sort-bubble/rl")
+    carried = run(learner.most_likely, learner.task.draw(Request(size=12, count=50, seed=1)))
+    own = run(first, first.task.draw(Request(size=12, count=50, seed=1)))
+    np.testing.assert_array_equal(carried.steps, own.steps)
+    with pytest.raises(SettingError, match="cannot be carried over to sort-quick"):
+        learner_of("sort-quick", "", start="zoo:search/rl")
+
+
 def test_what_was_undone_is_not_done_again_by_learning_that_it_is_bad() -> None:
     learner = learner_of(views="previous")
     policy, interface = learner.policy, learner.task.interface

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from surpass.arrays import Ints
 from surpass.engine.run import run
 from surpass.learning import stages
-from surpass.learning.forks.learner import ForkPolicyGradient
+from surpass.learning.forks.learner import PATIENT, ForkPolicyGradient
 from surpass.learning.forks.retreat import Change, Retreat, _chosen
 from surpass.table import Table
 from surpass.tasks.task import Instances, Request
@@ -105,3 +107,25 @@ def test_a_policy_is_mended_before_a_network_learns_it(monkeypatch: pytest.Monke
     assert [name for name, _ in asked] == ["rl", "rl", "imitation", "rl", "imitation"]
     assert asked[-1][1] == ["1,3,5:3", "1,3:2"]
     assert learner.is_sound
+
+
+def test_what_fails_is_left_to_be_learned_at_first_where_undoing_it_costs_too_much() -> None:
+    learner = learner_of("search", "linear_search", stages="6-6", episodes=200, settled_every=1)
+    task, policy = learner.task, learner.policy
+    found = task.interface.parse_action("Found(4)")
+    everything = seen_on(learner, task.draw(Request(size=6, count=300, seed=1)))
+    feature, values = task.interface.conditions["q = A[v4]"]
+    is_there = np.isin(task.interface.digits(everything)[:, feature], list(values))
+    prefer_everywhere(policy, everything[is_there], found)  # a step is saved where the query is the last value,
+    gives_up = task.interface.parse_action("NotFound()")
+    begin = seen_on(learner, task.draw(Request(size=6, count=1, seed=1)))
+    prefer_everywhere(policy, begin, gives_up)  # and all is over at once, mostly with a wrong answer
+    wanted = policy.best_actions(everything)
+    learner.hard = [task.write_instance(task.draw(Request(size=6, count=1, seed=9, queries="present")))]
+    learner.config = replace(learner.config, wrong_cost=0.0)
+    learner.judge.wrong_cost = 0.0  # so that wrong answers save steps, and undoing costs
+    assert not learner._go_back(Table(task, learner.most_likely))
+    np.testing.assert_array_equal(policy.best_actions(everything), wanted)
+    learner.mended = PATIENT
+    assert learner._go_back(Table(task, learner.most_likely))
+    assert (policy.best_actions(everything) != wanted).any()

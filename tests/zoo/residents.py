@@ -15,7 +15,6 @@ TABLE_IMITATORS = tuple(name for name in IMITATORS if not name.startswith("sort-
 WITH_TABLE = tuple(name for name in NAMES if not name.startswith("sort-full/"))
 FAILING = {
     "search/rl-table": "on some lists with ties it does not end",
-    "sort-quick/rl-network": "on some lists of more than 8 values with ties it does not end",
     "search/rl+imitation-bracket_search": "it answers wrongly where a value stands between two long runs of equal ones",
 }
 """The agents with a table that do not solve everything, and why."""

@@ -16,6 +16,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from surpass.agents import agent_of_recipe
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.structured import StructuredPolicy
 from surpass.agents.teachers import teacher_of
@@ -208,6 +209,13 @@ class StagedLearner(ABC):
     @abstractmethod
     def _load_policy(self, tensors: Tensors) -> None:
         """Go back to a saved policy in place."""
+
+    def _start_of(self, name: str) -> Agent:
+        """Return the agent of a name to begin with, carried over if it is one of a smaller task."""
+        found = agent_of_recipe(self.task, name)
+        if not isinstance(found, Agent):
+            raise SettingError(f"start is {name!r}; it must be an agent with a table")
+        return found
 
     # What a run asks of a learner
 
@@ -498,9 +506,14 @@ class StagedLearner(ABC):
         return {**curve, "failing": len(failures)}
 
     def _check(self, table: Table, enough: int = ENOUGH) -> list[str]:
-        """Return some instances that an agent fails on, as text; they join those that are hard."""
-        failures = find_failures(table, self.hard, seed=self.mended, enough=enough)
+        """Return some instances that an agent fails on, as text, by the next check."""
+        failures = self._find_failures(table, enough, self.mended, is_thorough=True)
         self.mended += 1
+        return failures
+
+    def _find_failures(self, table: Table, enough: int, seed: int, is_thorough: bool = False) -> list[str]:
+        """Return some instances that an agent fails on, by a check of its own for each seed; they become hard ones."""
+        failures = find_failures(table, self.hard, seed=seed, enough=enough, is_thorough=is_thorough)
         self.hard = [*dict.fromkeys([*self.hard, *failures])][-MOST_HARD:]
         return failures
 

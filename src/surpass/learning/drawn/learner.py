@@ -22,7 +22,6 @@ from typing import Annotated
 
 import numpy as np
 
-from surpass.agents import find_agent
 from surpass.arrays import Flags, Ints, Reals
 from surpass.bundles import Tensors
 from surpass.errors import SavedFileError, SettingError
@@ -105,12 +104,7 @@ class DrawnPolicyGradient(StagedLearner):
 
     def _find_start(self) -> Agent | None:
         """Return the agent that the policy begins with where there is no teacher, if there is one."""
-        if not self.config.start:
-            return None
-        found = find_agent(self.config.start)
-        if found.task is not self.task or not isinstance(found, Agent):
-            raise SettingError(f"start is {self.config.start!r}; it must be an agent of {self.task.name} with a table")
-        return found
+        return self._start_of(self.config.start) if self.config.start else None
 
     @property
     def most_likely(self) -> MostLikely:

@@ -82,6 +82,31 @@ class Judge:
             self.policy.go_back(before)
         return gained
 
+    def keep_what_pays(
+        self, observations: Ints, trial: tuple[Instances, Ints], price: float, random: np.random.Generator
+    ) -> None:
+        """Forget all changes in some observations [m] but those that pay, and everything elsewhere, in place.
+
+        A change is an action other than the teacher's. It pays if instances, which `trial` has with their limits, bring
+        less by more than `price` in the mean without it, and without those that were forgotten before it, in any order.
+        """
+        learned, taught = self.policy.best_actions(observations), self.policy.taught(observations)
+        (changes,) = np.nonzero((learned != taught) & (taught != NO_ACTION))
+        table = Table(self.task, Greedy(self.policy))
+        table.extend(observations)
+        worth = self.play(table, *trial)[1].mean()
+        is_kept = np.full(len(observations), True)
+        for c in random.permutation(changes).tolist():
+            here = observations[c : c + 1]
+            table.insert(here, taught[c : c + 1])
+            without = self.play(table, *trial)[1].mean()
+            is_kept[c] = worth - without > price
+            if is_kept[c]:
+                table.insert(here, learned[c : c + 1])
+            else:
+                worth = without
+        self.policy.keep(observations[is_kept])
+
     def _first_of(self, observations: Ints, table: Table, trial: Trial) -> tuple[Ints, Ints]:
         """Return the instances [m] that come to one of some observations by a table, and to which one first [m]."""
         stopping = Table.holding(self.task, *table.entries())

@@ -16,30 +16,31 @@ never come to. So it is known what can be made of an action that pays only toget
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
 
-from surpass.agents import find_agent
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.arrays import Ints, Reals
 from surpass.bundles import Tensors
 from surpass.engine.batch import Batch as Episodes
+from surpass.engine.run import run
 from surpass.errors import SettingError
 from surpass.learning.forks.judging import Greedy, Judge, Trial
 from surpass.learning.forks.play import go_on, observe, part_of, play, returns_of, start, take_step
 from surpass.learning.forks.policy import SummedPolicy
 from surpass.learning.forks.retreat import Retreat
 from surpass.learning.imitation import Imitation
-from surpass.learning.stages import StagedConfig, StagedLearner
+from surpass.learning.stages import MOST_HARD, StagedConfig, StagedLearner
 from surpass.learning.updates import take_numbers, tensors_under
 from surpass.learning.views import read_views
 from surpass.machine.interface import NO_ACTION
 from surpass.machine.state import Outcome
-from surpass.reading import Many, OneOf, Share, Weight
+from surpass.reading import Many, OneOf, Share, Weight, Whole
 from surpass.table import Agent, Table
-from surpass.tasks.task import join_instances
+from surpass.tasks.task import Instances, join_instances
 
 LOWEST, HIGHEST = -8.0, 12.0
 """How far a view's logits may go."""
@@ -49,6 +50,15 @@ MOST_KEPT = 300_000
 
 EVERY = 4
 """Which of the usual instances say what it costs to undo a change: every fourth."""
+FAMILIAR_ITEMS = 30_000
+"""About how many items the instances have together, for each range of sizes, that say where usual instances come."""
+FEWEST_FAMILIAR = 4
+SETTLINGS = 4
+"""How many times in a row the policy is checked, and what fails undone, when it is settled."""
+PATIENT = 6
+"""How many checks may find something that fails before it is undone whatever that costs."""
+MOST_GIVEN_UP = 0.02
+"""The share of what usual instances bring or cost that may be lost by undoing, until then."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +66,7 @@ class ForkConfig(StagedConfig):
     """How `ForkPolicyGradient` learns. Every field is part of the recipe."""
 
     start: str = ""
-    """An agent whose actions the policy begins with if there is no teacher, such as zoo:sort-quick/rl-network."""
+    """An agent whose actions the policy begins with if there is no teacher, such as zoo:sort-bubble/rl."""
     policy: Annotated[str, OneOf(("forks", "drawn", "table", "network"))] = "forks"
     """What is optimised: a table whose logits are sums, by forks, or something else that has other settings."""
     forks: Many = 4
@@ -73,6 +83,12 @@ class ForkConfig(StagedConfig):
     shrink: Weight = 3.0
     decay: Share = 0.0
     """The share of its logit that an action loses in an update in which it is tried."""
+    settled_every: Whole = 0
+    """After how many rounds each the policy is settled: it forgets what it learned where usual instances do not come,
+    and what makes instances fail is undone. Before the network learns, it is settled too. 0 for never."""
+    change_price: Weight = 0.0
+    """What an action that it learned in an observation must bring usual instances in the mean, when it is settled, to
+    be kept: the higher, the fewer they are, and the better they hold on larger sizes."""
     mending_updates: Many = 20
     """How many updates are made each time to learn what it fails on."""
 
@@ -113,10 +129,7 @@ class ForkPolicyGradient(StagedLearner):
             raise SettingError(
                 "policy=forks changes what solves the task already: name a teacher, or an agent as start"
             )
-        found = find_agent(self.config.start)
-        if found.task is not self.task or not isinstance(found, Agent):
-            raise SettingError(f"start is {self.config.start!r}; it must be an agent of {self.task.name} with a table")
-        return found
+        return self._start_of(self.config.start)
 
     @property
     def pupil(self) -> Imitation:
@@ -137,7 +150,10 @@ class ForkPolicyGradient(StagedLearner):
         return self.config.mending_updates
 
     def _begin_round(self) -> None:
-        """There is nothing to get ready: what is tried does not change in the course of a stage."""
+        """Settle the policy if it is time to, in place."""
+        every = self.config.settled_every * self.config.updates_per_round
+        if every and self.is_descending and self.updates and self.updates % every == 0:
+            self._settle()
 
     def _measures(self) -> dict[str, float]:
         return {"decisions": self.policy.count, "gained": self._gained}
@@ -146,10 +162,61 @@ class ForkPolicyGradient(StagedLearner):
         """The policy answers everywhere: the network has nothing to teach it."""
 
     def _go_back(self, table: Table) -> bool:
-        """Undo what makes the hard instances fail, in place, and tell whether all are solved then."""
+        """Undo what makes the hard instances fail, in place, and tell whether all are solved then.
+
+        If usual instances would lose too much by it, nothing is undone at first: the hard ones have joined those that
+        the policy learns on, and it may find another way.
+        """
         usual = self._draw_usual()
         usual = usual.rows(np.arange(0, usual.count, EVERY))
-        return Retreat(self.judge, table, usual, self._limits_of(usual.sizes)).run(self._hard_instances()) == 0
+        limits = self._limits_of(usual.sizes)
+        logits, before = self.policy.logits[: self.policy.count].copy(), self.judge.play(table, usual, limits)[1].mean()
+        if Retreat(self.judge, table, usual, limits).run(self._hard_instances()):
+            return False
+        lost = before - self.judge.play(table, usual, limits)[1].mean()
+        if self.config.settled_every and self.mended < PATIENT and lost > MOST_GIVEN_UP * abs(before):
+            self.policy.go_back(logits)
+            return False
+        return True
+
+    def _mend_policy(self) -> dict[str, float]:
+        if self.config.settled_every:
+            self._settle()
+        return super()._mend_policy()
+
+    def _settle(self) -> None:
+        """Forget what was learned where usual instances do not come or that hardly pays, and undo what fails, in place.
+
+        What is learned in a view holds in many observations that no episode has tried, such as those of lists with
+        ties. There it is a guess, and what the policy began with is known to end well.
+        """
+        table = Table(self.task, self.most_likely)
+        for instances in self._familiar():
+            run(table, instances, find_loops=self.task.measure == "steps")
+        self.policy.keep(table.observations)
+        if self.config.change_price:
+            drawn = self._draw()
+            trial = drawn, self._limits_of(drawn.sizes)
+            random = np.random.default_rng([self.config.seed, 9, self.updates])
+            self.judge.keep_what_pays(table.observations, trial, self.config.change_price, random)
+        for turn in range(SETTLINGS):
+            table = Table(self.task, self.most_likely)
+            if not self._find_failures(table, MOST_HARD, self.updates + turn) or not self._go_back(table):
+                break
+
+    def _familiar(self) -> Iterator[Instances]:
+        """Yield usual instances, of sizes up to those of the stage, in ranges, and of those that the task names.
+
+        Those that have failed come first: where they lead, something may have been learned for them.
+        """
+        if self.hard:
+            yield self._hard_instances()
+        high = self.sizes[1]
+        lengths = [length for length in (2**k for k in range(high.bit_length())) if length <= high]
+        ranges = [*((low, min(high, 2 * low - 1)) for low in lengths), *((n, n) for n in self.task.sizes if n > high)]
+        for low, most in ranges:
+            count = max(FEWEST_FAMILIAR, FAMILIAR_ITEMS // most)
+            yield self.sources.draw_between((low, most), count, self.config.seed * 10_000_000 + self.updates)
 
     # An update
 

@@ -158,6 +158,17 @@ class SummedPolicy:
         )
         self.logits[cells[0][:, -1]] -= np.maximum(0.0, less - more) + MARGIN
 
+    def keep(self, observations: Ints) -> None:
+        """Forget everything but the most likely actions in some observations [m], in place.
+
+        Everywhere else the teacher's action is the most likely one again.
+        """
+        taught, learned = self.taught(observations), self.best_actions(observations)
+        differs = learned != taught
+        self._clear()
+        own = self.cells_of(observations[differs], learned[differs])[:, -1]
+        self.logits[own] = self.softness + MARGIN
+
     # State
 
     def save(self) -> Tensors:
