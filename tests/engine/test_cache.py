@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -95,15 +96,21 @@ class Workshop:
         assert old in text
         self.write_helper(text.replace(old, new))
 
-    def score(self, **environment: str) -> float:
-        """Run the task in a fresh process and return its score."""
+    def start(self, **environment: str) -> subprocess.Popen[str]:
+        """Run the task in a fresh process."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "SURPASS_"))}
         # Python's own cache of modules may miss an edit within the same second; it is not what is tested here.
         settings = {"SURPASS_CACHE_DIR": str(self.cache), "PYTHONDONTWRITEBYTECODE": "1", **environment}
         command = [sys.executable, str(self.folder / "task.py")]
-        ran = subprocess.run(command, env={**kept, **settings}, capture_output=True, text=True, check=False)
-        assert ran.returncode == 0, ran.stderr[-2000:]
-        word, score = ran.stdout.split()
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, env={**kept, **settings}, stdout=pipe, stderr=pipe, text=True)
+
+    def score(self, **environment: str) -> float:
+        """Run the task in a fresh process and return its score."""
+        with self.start(**environment) as process:
+            shown, errors = process.communicate()
+        assert process.returncode == 0, errors[-2000:]
+        word, score = shown.split()
         assert word == "score"
         return float(score)
 
@@ -130,17 +137,27 @@ def workshop(tmp_path: Path) -> Workshop:
 
 
 @pytest.fixture(scope="module")
-def first_compiled(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+def first_compiled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workshop, str]:
+    """A workshop whose task two processes ran at once, and what Numba said of its cache meanwhile."""
     first = Workshop(tmp_path_factory.mktemp("workshop"))
-    assert first.score() == 10
-    return first
+    with first.start(NUMBA_DEBUG_CACHE="1") as one, first.start(NUMBA_DEBUG_CACHE="1") as other:
+        said = [process.communicate()[0] for process in (one, other)]
+    assert all("score 10.0" in shown for shown in said)
+    return first, "\n".join(said)
 
 
 @pytest.fixture
-def compiled(first_compiled: Workshop, tmp_path: Path) -> Workshop:
+def compiled(first_compiled: tuple[Workshop, str], tmp_path: Path) -> Workshop:
     """Return a workshop whose task has run before."""
-    shutil.copytree(first_compiled.folder, tmp_path / "copy")
+    shutil.copytree(first_compiled[0].folder, tmp_path / "copy")
     return Workshop(tmp_path / "copy")
+
+
+def test_two_processes_at_once_compile_each_loop_once(first_compiled: tuple[Workshop, str]) -> None:
+    workshop, said = first_compiled
+    saved = re.findall(r"data saved to '(.*)'", said)
+    assert sorted(saved) == sorted(map(str, workshop.find("*.nbc")))
+    assert len(re.findall(r"data loaded from", said)) == len(saved)
 
 
 # Freshness, through and through

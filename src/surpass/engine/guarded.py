@@ -19,6 +19,7 @@ import numpy.typing as npt
 from surpass.errors import DeclarationError
 from surpass.machine import calls
 from surpass.machine.calls import FRAME
+from surpass.machine.kernel import Inner
 from surpass.machine.state import DEPTH, FIRST, LOCALS, SIZE, State
 from surpass.tasks.blame import is_own, place_of, show_place
 from surpass.tasks.task import Task
@@ -171,7 +172,8 @@ def interpret_kernels() -> None:
                 guard.check_enter(arguments[0], arguments[2])
         return kernel.py_func(*arguments, **named)
 
-    setattr(CPUDispatcher, "__call__", call)  # noqa: B010 - a type checker does not like a method to be replaced
+    for kind in (CPUDispatcher, Inner):
+        setattr(kind, "__call__", call)  # noqa: B010 - a type checker does not like a method to be replaced
 
 
 @contextmanager

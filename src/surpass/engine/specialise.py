@@ -7,6 +7,7 @@ named after a fingerprint of everything that goes into it, and Numba keeps its c
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import importlib.util
 import inspect
@@ -16,7 +17,8 @@ import os
 import shutil
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -99,17 +101,34 @@ class Kernels:
 
     def _compile(self, name: str) -> Callable[..., Any]:
         dispatcher = getattr(self._module, name)
-        if not _interpreted():
-            self._tell_of_compiling(name, Path(dispatcher.stats.cache_path))
+        if _interpreted():
+            pass
+        elif any(Path(dispatcher.stats.cache_path).glob(f"*.{name}-*.nbi")):
             dispatcher.compile(self._template.signatures[name])
+        else:
+            self._tell_of_compiling()
+            code = dispatcher.py_func.__code__
+            for called in self._template.general.intersection(code.co_names):
+                self._compile(called)
+            with _one_at_a_time(Path(code.co_filename).with_name(f"{name}.lock")):
+                dispatcher.compile(self._template.signatures[name])
         compiled: Callable[..., Any] = dispatcher
         return compiled
 
-    def _tell_of_compiling(self, name: str, folder: Path) -> None:
+    def _tell_of_compiling(self) -> None:
         """Say, once, that a kernel is not in the cache."""
-        if not self._has_told and not any(folder.glob(f"*.{name}-*.nbi")):
+        if not self._has_told:
             self._has_told = True
             _log.info("compiling what %s needs; this is done once and can take a minute", self._task.name)
+
+
+@contextmanager
+def _one_at_a_time(path: Path) -> Iterator[None]:
+    """Let no other process that asks for the same file into a block: it then finds in the cache what this one does."""
+    with ExitStack() as stack:
+        with suppress(OSError):  # where no file can be written or locked, each process compiles for itself
+            fcntl.flock(stack.enter_context(path.open("a")), fcntl.LOCK_EX)
+        yield
 
 
 def _interpreted() -> bool:

@@ -6,13 +6,11 @@ An edit is drawn from a generator of two words, so that a draft and the generato
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar, cast
-
-import numba
+from typing import ParamSpec, TypeVar
 
 from surpass.arrays import Ints
 from surpass.learning.drafts import BITS, Draft, Lore
-from surpass.machine.kernel import UNCOUNTED, kernel
+from surpass.machine.kernel import inner, kernel
 from surpass.programs.evaluate import Digits
 
 P = ParamSpec("P")
@@ -28,7 +26,7 @@ NONE = -1
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
     """Return a function that loops call; unlike a kernel it is not inlined, since edits are large and seldom."""
-    return cast(Callable[P, R], numba.njit(nogil=True, **UNCOUNTED)(function))
+    return inner(function)
 
 
 # Random choices

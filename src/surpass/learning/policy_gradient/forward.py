@@ -15,7 +15,7 @@ import numpy as np
 
 from surpass.arrays import Floats, Ints, Reals
 from surpass.learning.policy_gradient.arrays import DecisionPlan, Tree
-from surpass.machine.kernel import UNCOUNTED, kernel
+from surpass.machine.kernel import inner, kernel
 
 HIDDEN_LAYERS = 3
 WIDTH = 64
@@ -144,7 +144,7 @@ def multiply(work: Workspace, layers: Floats, row: int, parameters: Floats, k: i
     return product
 
 
-@numba.njit(nogil=True, **UNCOUNTED)  # type: ignore[untyped-decorator]
+@inner
 def fill_row(
     tree: Tree, parameters: Floats, groups: tuple[int, ...], node: int, work: Workspace, plan: DecisionPlan, row: int
 ) -> None:
