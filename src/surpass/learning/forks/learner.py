@@ -55,7 +55,7 @@ FAMILIAR_ITEMS = 30_000
 FEWEST_FAMILIAR = 4
 SETTLINGS = 4
 """How many times in a row the policy is checked, and what fails undone, when it is settled."""
-PATIENT = 6
+PATIENT = 25
 """How many checks may find something that fails before it is undone whatever that costs."""
 MOST_GIVEN_UP = 0.02
 """The share of what usual instances bring or cost that may be lost by undoing, until then."""
