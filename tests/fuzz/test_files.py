@@ -63,7 +63,7 @@ SETTINGS: dict[str, dict[str, str]] = {
     "improvement": {"sizes": "3", "large_sizes": "5", "rounds": "1", "generations": "1", "candidates": "4"},
     "table": {"policy": "table", "episodes": "16"},
     "forks": {"policy": "forks", "episodes": "16", "mending_updates": "1"},
-    "drawn": {"policy": "drawn", "episodes": "4", "tables": "3"},
+    "drawn": {"policy": "drawn", "episodes": "4", "tables": "3", "levelled": "0"},
 }
 STAGED = {"stages": "2-3", "solved": "0", "updates": "1", "updates_per_round": "1", "checked": "3", "mending": "1"}
 """One round of updates; in the next a network learns, so that a checkpoint has something of both."""
