@@ -12,7 +12,7 @@ from surpass.agents import find_agent
 from surpass.engine.run import run
 from surpass.errors import DataFileError, SettingError, UnknownNameError
 from surpass.learning import improvement
-from surpass.learning.drafts import draft_of, program_of, renamings_of
+from surpass.learning.drafts import draft_of, program_of
 from surpass.learning.edits import rewritten_programs, size_of, tidy, without
 from surpass.learning.improvement import Improvement, ImprovementConfig
 from surpass.learning.methods import new_learner
@@ -20,7 +20,6 @@ from surpass.learning.trials import Screen, Trial, ways_of
 from surpass.programs.extract import extract, write_program
 from surpass.programs.program import START, Program
 from surpass.programs.text import parse_program, write_text
-from surpass.programs.words import show_action
 from surpass.table import Table
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Request, join_instances, limits_in_turn
@@ -247,24 +246,6 @@ def test_a_draft_is_its_program(teacher: str) -> None:
         else:
             assert (np.isfinite(base) & ~np.isfinite(costs)).any()
     assert is_fine > 10
-
-
-def test_variables_that_change_their_names_change_them_everywhere() -> None:
-    """Twice is not at all; the tests of a rule keep their meaning; a task without variables has no renamings."""
-    task = find_task("search")
-    interface = task.interface
-    features, values, actions = renamings_of(task)
-    assert len(actions) == 6  # the pairs of four variables
-    name, first = {f.name: k for k, f in enumerate(interface.features)}, 0  # the first pair: v1 and v2
-    assert features[first, name["q ? A[v1]"]] == name["q ? A[v2]"]
-    assert features[first, name["v1 ? v3"]] == name["v2 ? v3"]
-    assert values[first, name["v1 ? v2"]].tolist()[:3] == [2, 1, 0]
-    texts = [show_action(interface, k) for k in range(interface.action_count)]
-    assert texts[actions[first, texts.index("AssignMid(1, 2, 3)")]] == "AssignMid(2, 1, 3)"
-    for which in range(6):
-        assert (actions[which, actions[which]] == np.arange(interface.action_count)).all()
-        assert (features[which, features[which]] == np.arange(len(interface.features))).all()
-    assert len(renamings_of(find_task("knapsack"))[2]) == 0
 
 
 def test_what_costs_nothing_is_left_out_at_the_end(tmp_path: Path) -> None:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-from functools import cache
-from itertools import combinations
 from typing import NamedTuple
 
 import numba
 import numpy as np
 
 from surpass.arrays import Flags, Ints, Reals
-from surpass.machine.features import PreviousAction
-from surpass.machine.state import FIRST
+from surpass.learning.renamings import renamings_of
 from surpass.programs.evaluate import Digits
-from surpass.programs.program import Function, Place, Program, Rule, Test, place_features
-from surpass.tasks.task import Task
+from surpass.programs.program import Function, Place, Program, Rule, Test, place_features, testable_features
 
 BITS = 62
 """How many values of a feature one word of a set holds."""
@@ -159,7 +154,7 @@ def draft_of(program: Program) -> Draft:
         max((len(place.rules) for _, place in places), default=0) + ROOM,
         max((len(rule.conditions) for rule in program.rules), default=0) + ROOM,
     )
-    words = 1 + max(((radix - 1) // BITS for radix in _testable(program.task).values()), default=0)
+    words = 1 + max(((radix - 1) // BITS for radix in testable_features(interface).values()), default=0)
     draft = Draft(
         np.full((len(program.functions), 1 if previous is None else interface.radices[previous]), -1, np.int16),
         np.full(shape[0], -1, np.int64),
@@ -231,7 +226,7 @@ def lore_of(program: Program, observations: Ints, counts: Ints) -> Lore:
     return Lore(
         np.array([-1 if k is None else k for k in where], np.int64),
         function_of,
-        np.array(sorted(_testable(program.task)), np.int64),
+        np.array(sorted(testable_features(interface)), np.int64),
         np.array(interface.radices, np.int64),
         np.ascontiguousarray(interface.action_rows, np.int64),
         np.array(interface.offsets, np.int64),
@@ -242,82 +237,3 @@ def lore_of(program: Program, observations: Ints, counts: Ints) -> Lore:
         digits,
         np.cumsum(counts) / max(1, counts.sum()),
     )
-
-
-MIRRORED = {"<": ">", ">": "<"}
-
-
-@cache
-def renamings_of(task: Task) -> tuple[Ints, Ints, Ints]:
-    """Return what features, their values and actions become when two variables change their names, for each such pair.
-
-    Only pairs count for which every feature has a counterpart: one whose name is the same with the names of the
-    variables changed, or the same comparison the other way round.
-    """
-    interface = task.interface
-    most = max((radix for k, radix in _testable(task).items()), default=1)
-    features, values, actions = [], [], []
-    for a, b in combinations(range(len(task.memory.registers)), 2):
-        found = _rename_features(task, task.memory.names[a], task.memory.names[b], most)
-        renamed = _rename_actions(task, FIRST + a, FIRST + b)
-        if found is not None and (renamed != np.arange(interface.action_count)).any():
-            features.append(found[0])
-            values.append(found[1])
-            actions.append(renamed)
-    count = (len(features), len(interface.features))
-    return (
-        np.array(features, np.int64).reshape(count),
-        np.array(values, np.int64).reshape(*count, most),
-        np.array(actions, np.int64).reshape(len(features), interface.action_count),
-    )
-
-
-def _rename_features(task: Task, a: str, b: str, most: int) -> tuple[list[int], list[list[int]]] | None:
-    """Return the counterparts of all features and of their values; None if one that can be tested has none."""
-    features, testable = task.interface.features, _testable(task)
-    number = {feature.name: k for k, feature in enumerate(features)}
-    swapped = {a: b, b: a}
-    found, values = [], []
-    for k, feature in enumerate(features):
-        name = re.sub(r"\w+", lambda word: swapped.get(word[0], word[0]), feature.name)
-        same = list(range(most))
-        if isinstance(feature, PreviousAction) or k not in testable:
-            found.append(k)
-            values.append(same)
-            continue
-        if name not in number:
-            left, _, right = name.partition(" ? ")
-            name, own = f"{right} ? {left}", [str(value) for value in feature.values]
-            mirrored = [MIRRORED.get(value, value) for value in own]
-            if name not in number or sorted(own) != sorted(mirrored):
-                return None
-            same[: len(own)] = [own.index(value) for value in mirrored]
-        other = features[number[name]]
-        if isinstance(other, PreviousAction) or other.values != feature.values:
-            return None
-        found.append(number[name])
-        values.append(same)
-    return found, values
-
-
-def _rename_actions(task: Task, a: int, b: int) -> Ints:
-    """Return the counterpart of each action when two registers change their names."""
-    interface = task.interface
-    registers = range(FIRST, FIRST + len(task.memory.registers))
-    swapped = {a: b, b: a}
-    rows = interface.action_rows.copy()
-    for k, instruction in enumerate(interface.instructions):
-        own = rows[:, 0] == k
-        for at, operand in enumerate(instruction.operands, 1):
-            if operand.codes and all(code in registers for code in operand.codes) and {a, b} <= set(operand.codes):
-                new = [operand.codes.index(swapped.get(code, code)) for code in operand.codes]
-                rows[own, at] = np.array(new)[rows[own, at]]
-    offsets = np.array(interface.offsets)[rows[:, 0]]
-    numbers: Ints = offsets + (interface.operand_weights[rows[:, 0]] * rows[:, 1:]).sum(axis=1)
-    return numbers
-
-
-def _testable(task: Task) -> dict[int, int]:
-    """Return the features that rules may test, each with how many values it has."""
-    places = place_features(task.interface)
-    return {k: radix for k, radix in enumerate(task.interface.radices) if k not in places and radix > 1}

@@ -173,3 +173,9 @@ def place_features(interface: Interface) -> tuple[int | None, int | None]:
     previous = next((k for k, f in enumerate(interface.features) if isinstance(f, PreviousAction)), None)
     function = next((k for k, f in enumerate(interface.features) if isinstance(f, CurrentFunction)), None)
     return (None if previous is None else function), previous
+
+
+def testable_features(interface: Interface) -> dict[int, int]:
+    """Return the positions of the features that rules may test, each with how many values it has."""
+    places = place_features(interface)
+    return {k: radix for k, radix in enumerate(interface.radices) if k not in places and radix > 1}

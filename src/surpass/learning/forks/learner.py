@@ -33,6 +33,7 @@ from surpass.learning.forks.play import go_on, observe, part_of, play, returns_o
 from surpass.learning.forks.policy import SummedPolicy
 from surpass.learning.forks.retreat import Retreat
 from surpass.learning.imitation import Imitation
+from surpass.learning.renamings import renamings_of
 from surpass.learning.stages import MOST_HARD, StagedConfig, StagedLearner
 from surpass.learning.updates import take_numbers, tensors_under
 from surpass.learning.views import read_views
@@ -76,7 +77,8 @@ class ForkConfig(StagedConfig):
     strays: Many = 4
     """At which of the first so many observations that are new they fork."""
     fresh: Share = 0.3
-    """The share of forks that try an action at random: one operand changed, one from elsewhere, or any."""
+    """The share of forks that try an action at random: one operand changed, one from elsewhere, what is best if two
+    variables change their names, or any."""
     largest_advantage: Weight = 50.0
     """The most that an advantage counts for."""
     step_size: Weight = 0.3
@@ -328,9 +330,21 @@ class ForkPolicyGradient(StagedLearner):
         places = np.arange(count)
         near[places, slots] = (near[places, slots] + moves) % radices[rows[:, 0], slots]
         changed = offsets[rows[:, 0]] + (near * weights[rows[:, 0], : near.shape[1]]).sum(axis=1)
-        kind = random.integers(0, 3, count)
-        fresh = np.where(kind == 0, anything, np.where(kind == 1, known, changed))
+        kinds = [anything, known, changed, *self._rename(observations, random)]
+        fresh = np.choose(random.integers(0, len(kinds), count), kinds)
         return np.where(is_fresh, fresh, tried)
+
+    def _rename(self, observations: Ints, random: np.random.Generator) -> list[Ints]:
+        """Return the action [m] that is best for each observation [m] with two variables renamed, if any can be.
+
+        If two variables change their roles, what is best for one of them is worth a try for the other.
+        """
+        renamings, interface = renamings_of(self.task), self.task.interface
+        if not len(renamings.actions):
+            return []
+        which = random.integers(0, len(renamings.actions), len(observations))
+        best = self.policy.best_actions(renamings.of(observations, which, interface))
+        return [np.where(best == NO_ACTION, 0, renamings.actions[which, best])]
 
     def _learn(self, observations: Ints, tried: Ints, advantages: Reals) -> None:
         """Add the advantages [m] of actions [m] to their logits in every view of the observations [m], in place."""
