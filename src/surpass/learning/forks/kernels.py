@@ -87,6 +87,7 @@ def draw_others(
     sums = np.zeros(action_count)
     is_met = np.zeros(action_count, np.bool_)
     met = np.empty(action_count, np.int64)
+    weights = np.empty(action_count)
     for i in range(len(views)):
         count = 0
         if taught[i] >= 0:
@@ -111,13 +112,14 @@ def draw_others(
         total = 0.0
         for k in range(count):
             if met[k] != best[i]:
-                total += math.exp(sums[met[k]] - largest)
+                weights[k] = math.exp(sums[met[k]] - largest)
+                total += weights[k]
         wanted, chosen = uniforms[i] * total, -1
         for k in range(count):
             if met[k] != best[i]:
                 if wanted >= 0:
                     chosen = met[k]
-                wanted -= math.exp(sums[met[k]] - largest)
+                wanted -= weights[k]
         found[i] = chosen
         for k in range(count):
             sums[met[k]] = 0.0
