@@ -8,9 +8,9 @@ import pytest
 from surpass.engine.run import run
 from surpass.errors import SavedFileError, SettingError, UnknownNameError
 from surpass.learning.drawn.learner import DrawnConfig, DrawnPolicyGradient, advantages_of, find_same
-from surpass.learning.drawn.levelling import groups_of, merits_of, shortfalls_of
 from surpass.learning.drawn.play import play_and_see, worth_of
 from surpass.learning.drawn.policy import Drawn, DrawnPolicy, draw_each
+from surpass.learning.levelling import groups_of, merits_of, shortfalls_of, weights_of
 from surpass.learning.methods import new_learner
 from surpass.machine.interface import NO_ACTION
 from surpass.machine.state import Outcome
@@ -239,6 +239,19 @@ def test_the_group_that_is_furthest_behind_decides_where_the_sharpness_is_large(
     assert blunt == pytest.approx([-0.02, 0.235], abs=0.001)
     assert sharp == pytest.approx([-0.02, -0.03], abs=0.001)
     assert np.isfinite(merits_of(np.array([[1e6, 0.0]]), 1000.0)).all()
+
+
+def test_an_instance_counts_for_as_much_as_the_merit_changes_with_it() -> None:
+    """The weights are the derivatives of the merit, as long as no instance brings more than it did to the others."""
+    random = np.random.default_rng(0)
+    sizes = np.repeat([3, 8, 20], 10)
+    groups, earlier = groups_of(sizes, 2), random.uniform(2, 3, (2, 30))
+    worth = random.uniform(1, 2, 30)
+    weights = weights_of(worth, earlier, groups, 20.0)
+    for k in range(30):
+        more = worth + 1e-6 * (np.arange(30) == k)
+        before, after = (merits_of(shortfalls_of(w[None], earlier, groups), 20.0)[0] for w in (worth, more))
+        assert (after - before) / 1e-6 == pytest.approx(weights[k], rel=1e-3)
 
 
 def levelling_learner(**settings: object) -> DrawnPolicyGradient:

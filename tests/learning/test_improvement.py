@@ -483,3 +483,32 @@ def test_what_cannot_be_improved_is_refused() -> None:
         new_learner(bubble, "improvement", settings={"data": "sideways"})
     with pytest.raises(SettingError, match="drift is"):
         new_learner(bubble, "improvement", settings={"drift": "2"})
+
+
+LEVELLED = {"sizes": (3, 5, 8), "limit": "20n,100n", "others": 0.0, "temperature": 0.0, "rewrites": 0}
+
+
+def test_a_levelled_program_catches_up_where_it_falls_furthest_behind() -> None:
+    """Depth first is far behind branch and bound with few steps; an edit that helps there may cost elsewhere."""
+    one = learner("knapsack", "depth_first", levelled="zoo:knapsack/rl-network", **LEVELLED)
+    one.begin()
+    assert len(one.levels) == 2
+    first, _ = one._measure(one.current)
+    improve(one)
+    last, _ = one._measure(one.best)
+    assert first > 1.02, "it has fallen behind"
+    assert last < first - 0.003
+
+
+def test_levelling_measures_how_far_a_program_falls_behind() -> None:
+    """One that is level with the best everywhere costs 1, without the price of its rules."""
+    one = learner(
+        "knapsack", "zoo:knapsack/rl-network", levelled="depth_first", rule_price=0.0, condition_price=0.0, **LEVELLED
+    )
+    one.begin()
+    assert one.best_cost == pytest.approx(1.0, abs=0.005)
+
+
+def test_levelling_is_for_scores() -> None:
+    with pytest.raises(SettingError, match="levelled is 'bubble_sort'; in sort-bubble steps count"):
+        learner("sort-bubble", "insertion_sort", levelled="bubble_sort")

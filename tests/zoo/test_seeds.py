@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from tools.seeds import main
 
 from surpass.api import learn
-from tools.seeds import main
 
 
 def test_each_run_gets_a_line_and_what_is_worse_is_marked(

@@ -2,10 +2,10 @@
 
 It starts from the program of any agent with a table. A round draws instances, and then, again and again, tries a set
 of edited programs on few of them, the better ones on more, and the best on many; one that is better there becomes the
-program. Better means fewer steps, at no size more, and fewer rules: a rule must save more than it costs. What is kept
-must solve everything that the program solved. At the end of a round the program is checked on every small instance, on
-large ones of every distribution, and on changed ones that lead to new observations; if it fails, an earlier one of the
-round takes its place, and the instance that it failed on is tried from then on.
+program. Better means fewer steps, at no size more unless the program is levelled, and fewer rules: a rule must save
+more than it costs. What is kept must solve everything that the program solved. At the end of a round the program is
+checked on every small instance, on large ones of every distribution, and on changed ones that lead to new observations;
+if it fails, an earlier one of the round takes its place, and the instance that it failed on is tried from then on.
 
 A round depends on nothing but the configuration, its number and what `save_state` keeps, so a run that is resumed goes
 on exactly as it would have.
@@ -16,6 +16,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from itertools import chain, islice
 from typing import Annotated, Any
 
@@ -31,6 +32,7 @@ from surpass.engine.run import AnyAgent, Results, run
 from surpass.errors import SavedFileError, SettingError
 from surpass.learning.edits import rewritten_programs, shorter_programs, size_of, without
 from surpass.learning.imitation import Imitation, ImitationConfig
+from surpass.learning.levelling import groups_of, merits_of, shortfalls_of, weights_of
 from surpass.learning.outlook import AGREEMENT, Compared, Measure, Outlook
 from surpass.learning.sources import COMPARED, Sources
 from surpass.learning.trials import Screen, Trial, ways_of
@@ -156,6 +158,11 @@ class ImprovementConfig:
     """The share of sets in which, while the temperature is above nothing, any that may be kept go on, not the best."""
     slack: Annotated[float, Range(1, MOST)] = 1.25
     """How many times the program's own steps a candidate may take before it is stopped."""
+    levelled: str = ""
+    """Agents, separated by commas, for a task in which a score counts. If there are any, the program need not be better
+    at every size: what counts is where it falls furthest behind the best of them and of the agent to start from."""
+    sharpness: Annotated[float, Range(1, MOST)] = 150.0
+    """How much the size counts at which it falls furthest behind, for a shortfall that is a share of 1."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -172,6 +179,8 @@ class Improvement:
         if config.queries and config.queries not in task.inputs.queries:
             raise SettingError(f"queries is {config.queries!r}; allowed: {', '.join(task.inputs.queries) or 'none'}")
         self.queries = config.queries or task.inputs.usual_queries
+        self._level_with = _agents_to_level_with(task, config.levelled, self.teacher)
+        """Agents that the program shall not fall behind at any size; none if it must be better at every size."""
         self.sources = Sources(
             task,
             config.data,
@@ -486,8 +495,15 @@ class Improvement:
         costs[~np.isfinite(costs)] = trial.failure_costs[~np.isfinite(costs)]
         groups = self.sources.group(trial.sizes)
         means = [float(costs[groups == size].mean()) for size in self.sizes]
+        if self.levels:
+            return 1 - float(Level(self, trial).merits(costs[None])[0]) + self.weigh(program), means
         relative = np.mean([mean / base for mean, base in zip(means, self.reference, strict=True)])
         return float(relative) + self.weigh(program), means
+
+    @cached_property
+    def levels(self) -> list[Program]:
+        """The programs that this one shall not fall behind at any size."""
+        return [extract(agent, seed=self.config.seed).program for agent in self._level_with]
 
     def weigh(self, program: Program) -> float:
         """Return what the rules of a program cost, as a share of the steps."""
@@ -600,6 +616,25 @@ class Improvement:
             self.pupil.load_state(tensors, record["pupil"])
 
 
+class Level:
+    """What some programs reach on the instances of a trial, for others that shall not fall behind them at any size."""
+
+    def __init__(self, learner: Improvement, trial: Trial) -> None:
+        self.sharpness = learner.config.sharpness
+        self.reached = np.concatenate([-trial.run([program]) for program in learner.levels])
+        """[E, m]"""
+        self.groups = groups_of(trial.sizes, len((learner.config.limit or learner.task.limit).split(",")))
+        """[m]"""
+
+    def merits(self, costs: Reals) -> Reals:
+        """Return what each of K programs with costs [K, m] is worth as a whole."""
+        return merits_of(shortfalls_of(-costs, self.reached, self.groups), self.sharpness)
+
+    def weights(self, costs: Reals) -> Reals:
+        """Return what the cost of each instance counts for [m], for a program with costs [m]."""
+        return weights_of(-costs, self.reached, self.groups, self.sharpness)
+
+
 class Round:
     """Edits of a program on the instances of a round."""
 
@@ -618,7 +653,8 @@ class Round:
         ]
         self.accepted = [learner.current]
         """The program at the beginning of the round, and those that took its place, one after the other."""
-        self.weights = [self._weights(trial) for trial in self.trials]
+        self.levels = [Level(learner, trial) for trial in self.trials] if learner.levels else []
+        self.weights = [] if self.levels else [self._weights(trial) for trial in self.trials]
         self.costs: list[Reals] = []
         self._settle()
 
@@ -648,6 +684,10 @@ class Round:
             self.costs.append(costs)
             if task.measure == "steps":
                 trial.give_up(costs, times=self.config.slack, more=12)
+        if self.levels:
+            # Where the program has fallen behind, what an edit gains counts most.
+            found = zip(self.levels, self.costs, strict=True)
+            self.weights = [level.weights(np.where(np.isfinite(costs), costs, 0.0)) for level, costs in found]
         ways = ways_of(program, self.trials[0], self.weights[0], self.trials[1].visits(program))
         self.screen.settle(program, ways)
         if not self.learner.runner.is_local:
@@ -663,13 +703,19 @@ class Round:
         fails = (~np.isfinite(costs) & np.isfinite(base)).any(axis=1)
         penalty = self.trials[stage].failure_costs
         saved = weights * (np.where(np.isfinite(base), base, penalty) - np.where(np.isfinite(costs), costs, penalty))
-        groups = learner.sources.group(self.trials[stage].sizes)
-        for size in learner.sizes:
-            part = saved[:, groups == size]
-            fails |= part.sum(axis=1) < -2 * np.sqrt((part**2).sum(axis=1))
+        if self.levels:
+            both = np.vstack([base[None], costs])
+            merits = self.levels[stage].merits(np.where(np.isfinite(both), both, 0.0))
+            gained = merits[1:] - merits[0]
+        else:
+            gained = saved.sum(axis=1)
+            groups = learner.sources.group(self.trials[stage].sizes)
+            for size in learner.sizes:
+                part = saved[:, groups == size]
+                fails |= part.sum(axis=1) < -2 * np.sqrt((part**2).sum(axis=1))
         before = learner.weigh(self.accepted[-1])
         shorter = np.array([before - learner.weigh(program) for program in programs])
-        gains = np.where(fails, -np.inf, saved.sum(axis=1) + shorter)
+        gains = np.where(fails, -np.inf, gained + shorter)
         return gains, np.sqrt((saved**2).sum(axis=1))
 
     def try_generation(self, heat: float) -> int:
@@ -713,6 +759,17 @@ def _agent_to_improve(task: Task, name: str) -> Agent:
     if not isinstance(found, Agent) or task.interface.is_full_view:
         raise SettingError(f"{name} has a full view; only an agent with a table can be improved")
     return found
+
+
+def _agents_to_level_with(task: Task, names: str, start: Agent) -> list[Agent]:
+    """Return the agents of some names, separated by commas, and the one to start from; none if there is no name."""
+    if not names:
+        return []
+    if task.measure == "steps":
+        raise SettingError(
+            f"levelled is {names!r}; in {task.name} steps count, and a program must be better at every size"
+        )
+    return [start, *(_agent_to_improve(task, name.strip()) for name in names.split(","))]
 
 
 def _listed(sizes: Sequence[int]) -> str:

@@ -245,7 +245,7 @@ _BY_TABLE = {
     "straying": 0.5,
     "solved": 0.97,
     "queries": "paper",
-    "mending": 10,
+    "mending": 40,
 }
 _BY_NETWORK = {"unroll": 50, "episodes": 1024}
 _BY_FORKS = {
@@ -311,7 +311,8 @@ SEARCH = Task(
     sizes=(5, 10, 20, 30, 50, 100, 200, 500, 1000),
     training_sizes=(30, 50),
     learning={
-        "rl": {**_BY_TABLE, "stages": "2-4 2-8 4-16 8-32 16-64 16-64 32-128 32-128 2-64", "temperature": 1.0},
+        "rl": {**_BY_FORKS, "start": "zoo:search/rl-table"},
+        "rl, table": {**_BY_TABLE, "stages": "2-4 2-8 4-16", "temperature": 1.0},
         "rl, network": {
             **_BY_NETWORK,
             "baseline": "network",
@@ -322,7 +323,6 @@ SEARCH = Task(
             "growth": 8,
             "updates": 5000,
         },
-        "rl, forks": {**_BY_FORKS, "start": "zoo:search/rl-table"},
         "rl+imitation": _BY_FORKS,
         "rl+imitation, network": {**_BY_NETWORK, "step_cost": 0.005, "wrong_cost": 0.5, "entropy_weight": 5e-4},
         "rl+imitation, table": {

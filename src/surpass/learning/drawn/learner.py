@@ -25,10 +25,10 @@ import numpy as np
 from surpass.arrays import Flags, Ints, Reals
 from surpass.bundles import Tensors
 from surpass.errors import SavedFileError, SettingError
-from surpass.learning.drawn.levelling import groups_of, merits_of, shortfalls_of
 from surpass.learning.drawn.play import play_and_see, worth_of
 from surpass.learning.drawn.policy import Drawn, DrawnPolicy
 from surpass.learning.imitation import Imitation
+from surpass.learning.levelling import groups_of, merits_of, shortfalls_of
 from surpass.learning.stages import StagedConfig, StagedLearner
 from surpass.learning.updates import SOURCE, take_numbers, tensors_under
 from surpass.reading import Batch, Many, OneOf, Weight, Whole

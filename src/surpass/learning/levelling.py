@@ -33,12 +33,17 @@ def shortfalls_of(worth: Reals, earlier: Reals, groups: Ints) -> Reals:
     `worth` [K, B] and `earlier` [E, B] are what the tables brought on each of B instances. They count as shares of the
     most that any of them brought there, so that groups are on a par.
     """
-    most = np.abs(np.maximum(worth.max(axis=0), earlier.max(axis=0)))
-    most[most == 0] = 1.0
+    most = _most_of(worth, earlier)
     members = (groups == np.arange(groups.max() + 1)[:, None]).astype(np.float64)
     means = members / members.sum(axis=1, keepdims=True) / most
     shortfalls: Reals = (earlier @ means.T).max(axis=0) - worth @ means.T
     return shortfalls
+
+
+def _most_of(worth: Reals, earlier: Reals) -> Reals:
+    """Return the most that any of some tables brought on each of B instances [B], or 1 where that is nothing."""
+    most: Reals = np.abs(np.maximum(worth.max(axis=0), earlier.max(axis=0)))
+    return np.where(most == 0, 1.0, most)
 
 
 def merits_of(shortfalls: Reals, sharpness: float) -> Reals:
@@ -50,3 +55,14 @@ def merits_of(shortfalls: Reals, sharpness: float) -> Reals:
     powers = np.exp(np.minimum(sharpness * shortfalls, MOST))
     merits: Reals = -np.log(powers.mean(axis=1)) / sharpness
     return merits
+
+
+def weights_of(worth: Reals, earlier: Reals, groups: Ints, sharpness: float) -> Reals:
+    """Return what each of B instances counts for [B]: how much the merit of a table grows with what it brings there.
+
+    `worth` [B] is what the table brings and `earlier` [E, B] what the others do.
+    """
+    shortfalls = shortfalls_of(worth[None], earlier, groups)[0]
+    powers = np.exp(np.minimum(sharpness * shortfalls, MOST))
+    found: Reals = (powers / powers.sum())[groups] / np.bincount(groups)[groups] / _most_of(worth[None], earlier)
+    return found
