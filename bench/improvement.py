@@ -12,7 +12,9 @@ from unittest.mock import patch
 
 from bench.report import Measurement, Report
 from bench.timing import Timing, Work, best_of
-from surpass.learning.improvement import Improvement, ImprovementConfig, Round
+from surpass.learning.improvement.config import ImprovementConfig
+from surpass.learning.improvement.learner import Improvement
+from surpass.learning.improvement.rounds import Round
 from surpass.tasks.registry import find_task
 
 SETS = 20

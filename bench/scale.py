@@ -21,7 +21,9 @@ from bench.learning import CASES, NETWORK, _load
 from bench.report import Measurement, PeerMissingError, Quantity, Ratio, Report
 from bench.timing import Timing
 from surpass.errors import SettingError
-from surpass.learning.improvement import Improvement, ImprovementConfig, Round
+from surpass.learning.improvement.config import ImprovementConfig
+from surpass.learning.improvement.learner import Improvement
+from surpass.learning.improvement.rounds import Round
 from surpass.learning.methods import new_learner
 from surpass.learning.policy_gradient.actors import SamplingActor
 from surpass.learning.policy_gradient.gradient import parameter_rows

@@ -464,7 +464,7 @@ def _finish(
     from surpass.agents.networks.files import network_tensors, save_agent
     from surpass.agents.saved import save_program
     from surpass.learning import runs
-    from surpass.learning.improvement import Improvement
+    from surpass.learning.improvement.learner import Improvement
     from surpass.learning.outlook import rival_of
     from surpass.learning.policy_gradient.learner import PolicyGradient
     from surpass.learning.stages import StagedLearner

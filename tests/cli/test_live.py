@@ -16,7 +16,7 @@ from surpass.cli import display, live, progress
 from surpass.cli.display import Display, Teller, brief, clock, fit
 from surpass.cli.live import RunView, sparkline
 from surpass.cli.progress import Progress
-from surpass.learning.improvement import Improvement
+from surpass.learning.improvement.learner import Improvement
 from surpass.learning.methods import METHODS, POLICIES, new_learner
 from surpass.learning.outlook import AGREEMENT, STEPS, Compared, Outlook, RunState
 from surpass.learning.runs import RunFolder, train

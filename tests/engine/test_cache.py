@@ -21,7 +21,7 @@ import pytest
 import surpass
 from surpass.engine import specialise as specialise_module
 from surpass.engine.specialise import Kernels, Template, _load_general, cache_folder, specialise
-from surpass.learning import trials
+from surpass.learning.improvement import trials
 from surpass.learning.policy_gradient import compiled as policy_gradient
 from surpass.learning.table_policy import compiled as mirror_descent
 from surpass.tasks.search import SEARCH

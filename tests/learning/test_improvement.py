@@ -11,12 +11,13 @@ import pytest
 from surpass.agents import find_agent
 from surpass.engine.run import run
 from surpass.errors import DataFileError, SettingError, UnknownNameError
-from surpass.learning import improvement
-from surpass.learning.drafts import draft_of, program_of
-from surpass.learning.edits import rewritten_programs, size_of, tidy, without
-from surpass.learning.improvement import Improvement, ImprovementConfig
+from surpass.learning.improvement.config import ImprovementConfig
+from surpass.learning.improvement.drafts import draft_of, program_of
+from surpass.learning.improvement.edits import rewritten_programs, size_of, tidy, without
+from surpass.learning.improvement.learner import Improvement
+from surpass.learning.improvement.rounds import FAR_ABOVE, Round
+from surpass.learning.improvement.trials import Screen, Trial, ways_of
 from surpass.learning.methods import new_learner
-from surpass.learning.trials import Screen, Trial, ways_of
 from surpass.programs.extract import extract, write_program
 from surpass.programs.program import START, Program
 from surpass.programs.text import parse_program, write_text
@@ -268,7 +269,7 @@ def test_a_program_that_saves_nothing_is_said_to_be_the_teachers() -> None:
 
 
 def test_editing_that_ends_early_says_why(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(improvement, "STALE_ROUNDS", 2)
+    monkeypatch.setattr("surpass.learning.improvement.learner.STALE_ROUNDS", 2)
     monkeypatch.setattr(Improvement, "is_exhausted", property(lambda self: self.stale >= 2))
     one = learner("sort-bubble", "insertion_sort", sizes=(4, 6), rounds=50, generations=1, candidates=1)
     caplog.set_level("INFO", "surpass")
@@ -385,10 +386,10 @@ def test_large_rewards_of_other_distributions_do_not_outweigh_the_rest() -> None
     """A packing that is worth 1e20, as wide ones are, counts for no more than some usual ones."""
     one = learner("knapsack", "depth_first", sizes=(8,), others=0.5)
     one.begin()
-    tried = improvement.Round(one)
+    tried = Round(one)
     assert max(-costs.min() for costs in tried.costs) > 1e10
     for costs, weights in zip(tried.costs, tried.weights, strict=True):
-        assert (np.abs(costs) * weights).max() <= improvement.FAR_ABOVE / len(costs)
+        assert (np.abs(costs) * weights).max() <= FAR_ABOVE / len(costs)
 
 
 def test_a_network_learns_the_improved_program(insertion: str) -> None:

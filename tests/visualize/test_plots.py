@@ -13,7 +13,7 @@ import pytest
 import surpass
 from surpass.engine.run import run
 from surpass.errors import SurpassError
-from surpass.learning.improvement import Improvement
+from surpass.learning.improvement.learner import Improvement
 from surpass.learning.methods import new_learner
 from surpass.learning.policy_gradient.learner import GradientLearner, PolicyGradient
 from surpass.learning.stages import StagedLearner

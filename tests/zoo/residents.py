@@ -13,11 +13,6 @@ NAMES = tuple(resident.name for resident in residents())
 IMITATORS = tuple(name for name in NAMES if "/imitation-" in name)
 TABLE_IMITATORS = tuple(name for name in IMITATORS if not name.startswith("sort-full/"))
 WITH_TABLE = tuple(name for name in NAMES if not name.startswith("sort-full/"))
-FAILING = {
-    "search/rl-table": "on some lists with ties it does not end",
-    "search/rl+imitation-bracket_search": "it answers wrongly where a value stands between two long runs of equal ones",
-}
-"""The agents with a table that do not solve everything, and why."""
 SORTERS = tuple(name for name in TABLE_IMITATORS if name.startswith("sort-"))
 
 

@@ -14,7 +14,8 @@ from surpass.learning.derived import derived_settings, usual_policy
 from surpass.learning.drawn.learner import DrawnConfig, DrawnPolicyGradient
 from surpass.learning.forks.learner import ForkConfig, ForkPolicyGradient
 from surpass.learning.imitation import Imitation, ImitationConfig
-from surpass.learning.improvement import Improvement, ImprovementConfig
+from surpass.learning.improvement.config import ImprovementConfig
+from surpass.learning.improvement.learner import Improvement
 from surpass.learning.policy_gradient.learner import PolicyGradient, PolicyGradientConfig
 from surpass.learning.stages import StagedLearner
 from surpass.learning.table_policy.learner import TablePolicyConfig, TablePolicyGradient

@@ -11,7 +11,7 @@ from surpass.arrays import Reals
 from surpass.engine.run import AnyAgent
 from surpass.errors import SettingError, SurpassError, UnknownNameError
 from surpass.evaluation.curves import Curve, mean_with_band
-from surpass.learning.improvement import Improvement
+from surpass.learning.improvement.learner import Improvement
 from surpass.learning.methods import AnyLearner, new_learner
 from surpass.learning.policy_gradient.learner import GradientLearner
 from surpass.learning.recipes import setting_text

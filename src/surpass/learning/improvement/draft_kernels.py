@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 from surpass.arrays import Ints
-from surpass.learning.drafts import BITS, Draft, Lore
+from surpass.learning.improvement.drafts import BITS, Draft, Lore
 from surpass.machine.kernel import inner, kernel
 from surpass.programs.evaluate import Digits
 

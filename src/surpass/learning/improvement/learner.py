@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from itertools import chain, islice
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 
@@ -30,33 +30,26 @@ from surpass.bundles import Tensors
 from surpass.engine.explore import Explorer, can_explore
 from surpass.engine.run import AnyAgent, Results, run
 from surpass.errors import SavedFileError, SettingError
-from surpass.learning.edits import rewritten_programs, shorter_programs, size_of, without
 from surpass.learning.imitation import Imitation, ImitationConfig
-from surpass.learning.levelling import groups_of, merits_of, shortfalls_of, weights_of
+from surpass.learning.improvement.config import ImprovementConfig
+from surpass.learning.improvement.edits import rewritten_programs, shorter_programs, size_of, without
+from surpass.learning.improvement.rounds import FINALISTS, Level, Round
+from surpass.learning.improvement.trials import Screen, Trial
 from surpass.learning.outlook import AGREEMENT, Compared, Measure, Outlook
 from surpass.learning.sources import COMPARED, Sources
-from surpass.learning.trials import Screen, Trial, ways_of
 from surpass.learning.updates import SOURCE
 from surpass.programs.extract import extract
 from surpass.programs.program import Program
 from surpass.programs.text import parse_program, write_text
-from surpass.reading import MOST, Batch, Count, Fraction, Many, Range, Seed, Size, Weight, Whole, check_fields, conform
+from surpass.reading import Count, Weight, conform
 from surpass.table import Agent, Table
 from surpass.tasks.enumeration import enumeration_of
-from surpass.tasks.task import Instances, Limit, Request, Task, join_instances
+from surpass.tasks.task import Instances, Request, Task, join_instances
 from surpass.workers.local import LocalActors, LocalRunner
 from surpass.workers.runner import Actors, Runner
 
 log = logging.getLogger("surpass")
 
-PIECES = 2
-"""Into how many pieces for each worker of a cluster a set of candidates is cut: some take longer than others."""
-FINALISTS = 8
-"""How many of the programs that did no worse on few instances are tried on more."""
-HOPELESS = 0.03
-"""What share of the cost an edited program may lose on the first instances before it is given up."""
-FAR_ABOVE = 4
-"""How many times the mean reward of a size an instance must give to count as a share of its own reward."""
 YARDSTICK = 1_000_000
 """The number of the round from which the instances come that programs of all rounds are measured on."""
 SMALL_SIZES = range(1, 13)
@@ -102,72 +95,6 @@ COST = Measure(
     is_best=True,
 )
 """What counts while a program is improved: its steps, or what it loses of the reward, and its rules."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ImprovementConfig:
-    """How `Improvement` learns. Every field is part of the recipe."""
-
-    task: str
-    teacher: str
-    """The agent to start from."""
-    seed: Seed = 0
-    sizes: tuple[Size, ...] = ()
-    """The sizes that the program is made shorter on, all of equal weight; if empty, some up to those to train on."""
-    large_sizes: tuple[Size, ...] = (100, 300)
-    """Sizes at which it must still solve what it solved before, at the end of each round."""
-    data: str = ""
-    """What the program is made shorter on: distributions and files, separated by commas, each with a weight behind * if
-    it has one (my-lists.csv*3,uniform); the task's first distribution if empty."""
-    digest: str = ""
-    """The SHA-256 of the files, which is filled in: a run goes on only with the same ones."""
-    queries: str = ""
-    """The kind of queries, for a task that has several; the task's first if empty."""
-    limit: str = ""
-    """How many steps are allowed, or several such limits, separated by commas, which instances take in turn; the
-    task's if empty."""
-    rounds: Many = 100
-    """How many rounds the program is edited for."""
-    generations: Many = 20
-    """Sets of candidates in a round."""
-    candidates: Batch = 1024
-    """Edited programs in a set."""
-    screened: Batch = 6
-    """Instances of each size that all candidates are tried on."""
-    tested: Batch = 60
-    """Instances of each size for the best of those that did no worse."""
-    confirmed: Batch = 600
-    """Instances of each size for the best of those."""
-    errors: Weight = 1.0
-    """How many standard errors the gain on the last must lie above nothing."""
-    others: Fraction = 0.15
-    """The share of the instances that come from the other distributions."""
-    rule_price: Weight = 0.02
-    """How many of the steps, in the mean over the sizes, a rule must save to be worth keeping."""
-    condition_price: Weight = 0.006
-    """How many of the steps a condition must save."""
-    drift: Fraction = 0.2
-    """The share of sets in which an edit that makes no difference at all may be kept."""
-    temperature: Fraction = 0.002
-    """What share of the cost an edit may add at first, about, and still be kept; it falls to nothing by the end."""
-    margin: Fraction = 0.0005
-    """What share of the cost the program may lose at any size when it is made simpler at the end."""
-    rewrites: Whole = 100
-    """How many times at the end the rules of a place, or of several made one, are written anew, to keep the fewest."""
-    wander: Fraction = 0.5
-    """The share of sets in which, while the temperature is above nothing, any that may be kept go on, not the best."""
-    slack: Annotated[float, Range(1, MOST)] = 1.25
-    """How many times the program's own steps a candidate may take before it is stopped."""
-    levelled: str = ""
-    """Agents, separated by commas, for a task in which a score counts. If there are any, the program need not be better
-    at every size: what counts is where it falls furthest behind the best of them and of the agent to start from."""
-    sharpness: Annotated[float, Range(1, MOST)] = 150.0
-    """How much the size counts at which it falls furthest behind, for a shortfall that is a share of 1."""
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-        for word in self.limit.split(",") if self.limit else ():
-            Limit.parse(word)
 
 
 class Improvement:
@@ -614,143 +541,6 @@ class Improvement:
         self._pupil = None
         if not self.is_improving:
             self.pupil.load_state(tensors, record["pupil"])
-
-
-class Level:
-    """What some programs reach on the instances of a trial, for others that shall not fall behind them at any size."""
-
-    def __init__(self, learner: Improvement, trial: Trial) -> None:
-        self.sharpness = learner.config.sharpness
-        self.reached = np.concatenate([-trial.run([program]) for program in learner.levels])
-        """[E, m]"""
-        self.groups = groups_of(trial.sizes, len((learner.config.limit or learner.task.limit).split(",")))
-        """[m]"""
-
-    def merits(self, costs: Reals) -> Reals:
-        """Return what each of K programs with costs [K, m] is worth as a whole."""
-        return merits_of(shortfalls_of(-costs, self.reached, self.groups), self.sharpness)
-
-    def weights(self, costs: Reals) -> Reals:
-        """Return what the cost of each instance counts for [m], for a program with costs [m]."""
-        return weights_of(-costs, self.reached, self.groups, self.sharpness)
-
-
-class Round:
-    """Edits of a program on the instances of a round."""
-
-    def __init__(self, learner: Improvement) -> None:
-        assert learner.current is not None
-        self.learner, self.config, task = learner, learner.config, learner.task
-        self.random = np.random.default_rng([self.config.seed, 4, learner.rounds])
-        self.screen = Screen(task, learner.draw(learner.rounds, self.config.screened))
-        """Edits the programs that did well once more; all candidates are tried by screens with the workers."""
-        self.pieces = PIECES * learner.runner.count if not learner.runner.is_local else 1
-        self.screens = learner.screens(self.screen)
-        self.trials = [
-            learner.trial(self.screen.instances, 1),
-            learner.trial(learner.draw(learner.rounds, self.config.tested), FINALISTS),
-            learner.trial(learner.draw(learner.rounds, self.config.confirmed), 1),
-        ]
-        self.accepted = [learner.current]
-        """The program at the beginning of the round, and those that took its place, one after the other."""
-        self.levels = [Level(learner, trial) for trial in self.trials] if learner.levels else []
-        self.weights = [] if self.levels else [self._weights(trial) for trial in self.trials]
-        self.costs: list[Reals] = []
-        self._settle()
-
-    def _weights(self, trial: Trial) -> Reals:
-        """Return what the cost of each instance counts for: all sizes alike, other sizes not at all.
-
-        A reward far above the mean of its size, as other distributions have, counts as a share of itself.
-        """
-        weights, rewards = np.zeros(trial.count), np.zeros(trial.count)
-        if self.learner.task.measure == "reward":
-            costs = trial.run(self.accepted)[0]
-            rewards = np.where(np.isfinite(costs), np.abs(costs), 0.0)
-        for size, base in zip(self.learner.sizes, self.learner.reference, strict=True):
-            member = self.learner.sources.group(trial.sizes) == size
-            scale = np.where(rewards[member] > FAR_ABOVE * base, rewards[member], base)
-            weights[member] = 1 / (len(self.learner.sizes) * scale * member.sum())
-        return weights
-
-    def _settle(self) -> None:
-        """Measure the program on all instances, let candidates take not much longer, and see where it goes."""
-        program, task = self.accepted[-1], self.learner.task
-        self.costs = []
-        for trial in self.trials:
-            trial.limits = trial.most_steps
-            trial.needed[:] = False
-            costs = trial.run([program])[0]
-            self.costs.append(costs)
-            if task.measure == "steps":
-                trial.give_up(costs, times=self.config.slack, more=12)
-        if self.levels:
-            # Where the program has fallen behind, what an edit gains counts most.
-            found = zip(self.levels, self.costs, strict=True)
-            self.weights = [level.weights(np.where(np.isfinite(costs), costs, 0.0)) for level, costs in found]
-        ways = ways_of(program, self.trials[0], self.weights[0], self.trials[1].visits(program))
-        self.screen.settle(program, ways)
-        if not self.learner.runner.is_local:
-            self.screens.tell("settle", program, ways)
-
-    def _gains(self, stage: int, programs: list[Program]) -> tuple[Reals, Reals]:
-        """Return what programs gain on the instances of a stage, rules included, and the standard errors of that.
-
-        One that fails where the program does not, or costs more at some size beyond chance, gains nothing at all.
-        """
-        learner, base, weights = self.learner, self.costs[stage], self.weights[stage]
-        costs = self.trials[stage].run(programs)
-        fails = (~np.isfinite(costs) & np.isfinite(base)).any(axis=1)
-        penalty = self.trials[stage].failure_costs
-        saved = weights * (np.where(np.isfinite(base), base, penalty) - np.where(np.isfinite(costs), costs, penalty))
-        if self.levels:
-            both = np.vstack([base[None], costs])
-            merits = self.levels[stage].merits(np.where(np.isfinite(both), both, 0.0))
-            gained = merits[1:] - merits[0]
-        else:
-            gained = saved.sum(axis=1)
-            groups = learner.sources.group(self.trials[stage].sizes)
-            for size in learner.sizes:
-                part = saved[:, groups == size]
-                fails |= part.sum(axis=1) < -2 * np.sqrt((part**2).sum(axis=1))
-        before = learner.weigh(self.accepted[-1])
-        shorter = np.array([before - learner.weigh(program) for program in programs])
-        gains = np.where(fails, -np.inf, gained + shorter)
-        return gains, np.sqrt((saved**2).sum(axis=1))
-
-    def try_generation(self, heat: float) -> int:
-        """Try a set of candidates, keep the best one that gains at every stage, and return how many were tried."""
-        program, config = self.accepted[-1], self.config
-        states = self.random.integers(1, 1 << 32, (config.candidates, 2), np.int64)
-        allowed = -heat * float(self.random.exponential())
-        drifts = self.random.random() < config.drift
-        parts = [part for part in np.array_split(states, self.pieces) if len(part)]
-        worth = (self.learner.prices, allowed - HOPELESS)
-        gains = np.concatenate(self.screens.ask("run", [(part, *worth) for part in parts]))
-        finalists: list[Program] = []
-        if not drifts:
-            gains[gains == 0] = -np.inf
-        merits = gains
-        if heat and self.random.random() < config.wander:
-            merits = np.where(gains < allowed, -np.inf, self.random.random(len(gains)))
-        for k in np.argsort(-merits, kind="stable")[: 4 * FINALISTS].tolist():
-            if gains[k] < allowed or len(finalists) == FINALISTS:
-                break
-            edited = self.screen.edited(states[k])
-            if edited != program and edited not in finalists:
-                finalists.append(edited)
-        for stage in (1, 2):
-            if not finalists:
-                return len(states)
-            gains, errors = self._gains(stage, finalists)
-            wanted = config.errors * errors if stage == 2 and not heat else 0.0
-            passes = (gains > allowed + wanted) | ((gains == 0) & drifts)
-            order = [k for k in np.argsort(-gains, kind="stable").tolist() if passes[k]]
-            finalists = [finalists[k] for k in order[:1]]
-        if finalists:
-            self.accepted.append(finalists[0])
-            self._settle()
-        return len(states)
 
 
 def _agent_to_improve(task: Task, name: str) -> Agent:

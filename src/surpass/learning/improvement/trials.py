@@ -14,8 +14,8 @@ from surpass.engine.batch import Batch, allocate, grow_stack
 from surpass.engine.crew import Call, Crew
 from surpass.engine.run import core_count, run_by
 from surpass.engine.specialise import BATCH, Template, specialise
-from surpass.learning import draft_kernels, drafts, trial_kernels
-from surpass.learning.drafts import (
+from surpass.learning.improvement import draft_kernels, drafts, trial_kernels
+from surpass.learning.improvement.drafts import (
     DRAFT,
     GROUND,
     LORE,
@@ -28,7 +28,7 @@ from surpass.learning.drafts import (
     lore_of,
     program_of,
 )
-from surpass.learning.edits import tidy
+from surpass.learning.improvement.edits import tidy
 from surpass.machine.calls import stack_limit
 from surpass.machine.state import SCORE, Outcome
 from surpass.programs import evaluate

@@ -12,8 +12,8 @@ import numpy as np
 
 from surpass.arrays import Flags, Ints, Reals
 from surpass.engine.batch import Batch
-from surpass.learning.draft_kernels import copy_draft, edit, firing, place_of, price
-from surpass.learning.drafts import Draft, Ground, Lore, Worth
+from surpass.learning.improvement.draft_kernels import copy_draft, edit, firing, place_of, price
+from surpass.learning.improvement.drafts import Draft, Ground, Lore, Worth
 from surpass.machine.kernel import UNCOUNTED, kernel
 from surpass.machine.state import PREVIOUS, SCORE, Outcome, State
 from surpass.programs.evaluate import NO_RULE, CompiledRules, Digits, fire
