@@ -94,6 +94,7 @@ def _budget(factor: int) -> list[RowPlan]:
         RowPlan(teacher, "teacher:depth_first"),
         RowPlan(label, "zoo:knapsack/rl", against=teacher),
         replace(_ours(f"{label} + imitation", "zoo:knapsack/rl+imitation-depth_first", label), against=teacher),
+        replace(_ours(f"{IMPROVED}, budget {factor} x size", "zoo:knapsack/improvement-levelled"), against=teacher),
     ]
     return [replace(row, limit=f"{factor}n") for row in rows]
 
