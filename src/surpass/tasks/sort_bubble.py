@@ -43,6 +43,7 @@ SORT_BUBBLE = Task(
     training_sizes=(10, 20),
     learning={
         "rl": FROM_SMALL_LISTS,
+        "rl, forks": {**FROM_FORKS, "start": "zoo:sort-bubble/rl"},
         "rl+imitation": FROM_FORKS,
         "rl+imitation, table": {
             "policy": "table",
