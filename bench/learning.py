@@ -54,7 +54,7 @@ class Case(NamedTuple):
 
 
 CASES = (
-    Case("sort-bubble", "rl", least=30),
+    Case("sort-bubble", "rl-network", least=30),
     Case("sort-quick", "improvement-hoare_sort"),
     Case("search", "rl"),
     Case("knapsack", "rl"),

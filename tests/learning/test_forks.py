@@ -384,8 +384,8 @@ def test_a_policy_is_settled_after_every_so_many_rounds_and_before_the_network_l
 
 
 def test_a_policy_begins_with_an_agent_of_a_smaller_task() -> None:
-    learner = learner_of("sort-quick", "", start="zoo:sort-bubble/rl")
-    first = find_agent("zoo:sort-bubble/rl")
+    learner = learner_of("sort-quick", "", start="zoo:sort-bubble/rl-network")
+    first = find_agent("zoo:sort-bubble/rl-network")
     carried = run(learner.most_likely, learner.task.draw(Request(size=12, count=50, seed=1)))
     own = run(first, first.task.draw(Request(size=12, count=50, seed=1)))
     np.testing.assert_array_equal(carried.steps, own.steps)

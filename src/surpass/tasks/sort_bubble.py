@@ -42,8 +42,15 @@ SORT_BUBBLE = Task(
     sizes=(5, 10, 20, 30, 50, 100, 200, 500, 1000),
     training_sizes=(10, 20),
     learning={
-        "rl": FROM_SMALL_LISTS,
-        "rl, forks": {**FROM_FORKS, "start": "zoo:sort-bubble/rl"},
+        "rl": {
+            **FROM_FORKS,
+            "start": "zoo:sort-bubble/rl-network",
+            "settled_every": 2,
+            "change_price": 0.02,
+            "mending_updates": 5,
+            "mended_on": "data",
+        },
+        "rl, network": FROM_SMALL_LISTS,
         "rl+imitation": FROM_FORKS,
         "rl+imitation, table": {
             "policy": "table",

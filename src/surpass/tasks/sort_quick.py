@@ -130,7 +130,7 @@ SORT_QUICK = Task(
     learning={
         "rl": {
             **FROM_FORKS,
-            "start": "zoo:sort-bubble/rl",
+            "start": "zoo:sort-bubble/rl-network",
             "views": ",".join(_HOLDS),
             "stages": "4-12 6-32 8-64",
             "updates": 10,

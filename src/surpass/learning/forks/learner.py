@@ -67,7 +67,7 @@ class ForkConfig(StagedConfig):
     """How `ForkPolicyGradient` learns. Every field is part of the recipe."""
 
     start: str = ""
-    """An agent whose actions the policy begins with if there is no teacher, such as zoo:sort-bubble/rl."""
+    """An agent whose actions the policy begins with if there is no teacher, such as zoo:search/rl-table."""
     policy: Annotated[str, OneOf(("forks", "drawn", "table", "network"))] = "forks"
     """What is optimised: a table whose logits are sums, by forks, or something else that has other settings."""
     forks: Many = 4
