@@ -104,7 +104,8 @@ class Round:
     def _gains(self, stage: int, programs: list[Program]) -> tuple[Reals, Reals]:
         """Return what programs gain on the instances of a stage, rules included, and the standard errors of that.
 
-        One that fails where the program does not, or costs more at some size beyond chance, gains nothing at all.
+        One that fails where the program does not gains nothing at all, nor does one that costs more at some size beyond
+        chance, unless the program is levelled.
         """
         learner, base, weights = self.learner, self.costs[stage], self.weights[stage]
         costs = self.trials[stage].run(programs)
