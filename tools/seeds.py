@@ -15,27 +15,39 @@ from pathlib import Path
 
 from surpass.agents import find_agent
 from surpass.bundles import load_bundle
+from surpass.errors import SurpassError
 from surpass.evaluation.reproduce import PaperRow, Reproduction, plans_of
 from surpass.evaluation.tables import TablePlan
 from surpass.printing import show_number
 
 
 def main() -> None:
-    """Measure runs, and print a line for each."""
+    """Read what is asked for, and measure it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("table")
     parser.add_argument("zoo")
     parser.add_argument("runs", nargs="+")
     parser.add_argument("--instances", type=int, default=1000)
     given = parser.parse_args()
-    agents = {run: find_agent(run) for run in given.runs}
-    reproduction = Reproduction(instances=given.instances, agents=agents)
-    made = reproduction.table(_plan_of(plans_of(given.table), given.zoo, given.runs))
-    for run in given.runs:
-        seconds = load_bundle(Path(run) / "agent")[1]["seconds"]
+    try:
+        measure(given.table, given.zoo, given.runs, given.instances)
+    except SurpassError as error:
+        raise SystemExit(f"seeds: {error}") from None
+
+
+def measure(table: str, zoo: str, runs: list[str], instances: int) -> None:
+    """Print a line for each run, and below it what it needs at each size."""
+    records = {run: load_bundle(Path(run) / "agent")[1] for run in runs}
+    agents = {run: find_agent(run) for run in runs}
+    reproduction = Reproduction(instances=instances, agents=agents)
+    made = reproduction.table(_plan_of(plans_of(table), zoo, runs))
+    for run in runs:
         rows = [row for row in made.rows if row.agent == run]
         verdicts = Counter(cell.verdict for row in rows for cell in row.cells)
-        print(f"{run}, {seconds:.0f} s: " + ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items()))
+        print(
+            f"{run}, {records[run]['seconds']:.0f} s: "
+            + ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
+        )
         for row in rows:
             print(f"  {_told(row)}")
 

@@ -28,7 +28,19 @@ def test_each_run_gets_a_line_and_what_is_worse_is_marked(
     assert "1,000: 0.00 (" in second
 
 
-def test_an_agent_that_has_no_row_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["seeds", "table3", "zoo:search/nobody", "zoo:search/rl"])
-    with pytest.raises(SystemExit, match="no row of zoo:search/nobody"):
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["table3", "zoo:search/nobody"], "no row of zoo:search/nobody"),
+        (["table9", "zoo:search/rl"], "seeds: unknown table 'table9'"),
+        (["table3", "zoo:search/rl", "missing"], "seeds: .*missing.* cannot be read"),
+    ],
+)
+def test_bad_input_gets_a_sentence(
+    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tmp_path / "run"
+    learn("search", "imitation", teacher="linear_search", out=run)
+    monkeypatch.setattr(sys, "argv", ["seeds", *words, str(run)])
+    with pytest.raises(SystemExit, match=said):
         main()
