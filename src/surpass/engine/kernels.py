@@ -69,6 +69,13 @@ def check_stack(state: State) -> int:
 
 
 @kernel
+def perform(state: State, action: int, rows: Ints, k: int) -> int:
+    """Take an action in place, which row `k` of `rows` [m, 1 + operands] spells out; return how things stand."""
+    state.registers[PREVIOUS] = action + 1
+    return act(state, rows[k, 0], operands_of(rows, k))
+
+
+@kernel
 def is_same(state: State, other: State) -> bool:
     """Tell whether two states are equal in everything that the rest of an episode depends on."""
     for k in range(len(state.registers)):
@@ -156,8 +163,7 @@ def advance_one(
             break
         if len(counts) > 0:
             counts[place] += 1
-        state.registers[PREVIOUS] = action + 1
-        outcome = act(state, action_rows[action, 0], operands_of(action_rows, action))
+        outcome = perform(state, action, action_rows, action)
         steps += 1
         if find_loops and outcome == RUNNING:
             if is_same(state, kept):
@@ -220,8 +226,7 @@ def step(batch: Batch, actions: Ints, rows: Ints, limits: Ints) -> None:
         if batch.outcomes[b] != RUNNING:
             continue
         state = State(batch.registers[b], batch.items[b], batch.reals[b], batch.stack[b])
-        state.registers[PREVIOUS] = actions[b] + 1
-        outcome = act(state, rows[b, 0], operands_of(rows, b))
+        outcome = perform(state, actions[b], rows, b)
         batch.steps[b] += 1
         if outcome == RUNNING and batch.steps[b] >= limits[b]:
             outcome = STEP_LIMIT

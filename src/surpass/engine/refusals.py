@@ -18,6 +18,7 @@ import numba
 from numba import types
 from numba.core.errors import NumbaError
 
+from surpass.engine.types import record_of
 from surpass.errors import DeclarationError, perhaps
 from surpass.machine.features import Comparison, Feature, Value
 from surpass.machine.instructions import Instruction
@@ -25,8 +26,7 @@ from surpass.machine.state import State
 from surpass.tasks.blame import place_of_function, show_place
 from surpass.tasks.task import Task
 
-_I1 = numba.int64[::1]
-STATE = types.NamedTuple([_I1, _I1, numba.float64[::1], _I1], State)  # type: ignore[no-untyped-call]
+STATE = record_of(State, "i1 i1 f1 i1")
 """What the compiler calls the memory of one episode."""
 
 _OUTCOME = ((types.Integer, types.IntEnumMember), "RUNNING, SOLVED or WRONG")

@@ -26,7 +26,6 @@ from typing import Any
 
 import llvmlite
 import numba
-from numba import int64
 from numba.core.errors import NumbaError
 
 from surpass.engine import kernels
@@ -35,6 +34,7 @@ from surpass.engine.cache import cache_folder, feed
 from surpass.engine.groups import group_features
 from surpass.engine.refusals import check_kernels, gist
 from surpass.engine.trial import try_kernels
+from surpass.engine.types import types_of
 from surpass.errors import DeclarationError
 from surpass.machine.interface import Interface
 from surpass.machine.kernel import kernel
@@ -42,9 +42,6 @@ from surpass.table import Table
 from surpass.tasks.task import Task
 
 _log = logging.getLogger(__name__)
-
-_I1, _I2, _F2 = numba.int64[::1], numba.int64[:, ::1], numba.float64[:, ::1]
-BATCH = numba.types.NamedTuple([_I2, _I2, _F2, _I2, _I1, _I1, _I1], Batch)  # type: ignore[no-untyped-call]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,14 +60,14 @@ class Template:
 _ENGINE = Template(
     kernels,
     {
-        "reset": (BATCH, _I1, _I2, _F2, _I1),
-        "advance": (BATCH, _I1, _I1, _I2, _I1, _I1, numba.boolean, int64, int64, _I1),
-        "step": (BATCH, _I1, _I2, _I1),
-        "look": (BATCH, _I2),
+        "reset": types_of("batch i1 i2 f2 i1"),
+        "advance": types_of("batch i1 i1 i2 i1 i1 b i i i1"),
+        "step": types_of("batch i1 i2 i1"),
+        "look": types_of("batch i2"),
     },
     (Batch, Table),
 )
-SHARED = ("check_stack", "start_one")
+SHARED = ("check_stack", "perform", "start_one")
 """The kernels of a task's engine that the loops of other templates call."""
 
 

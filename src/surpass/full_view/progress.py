@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import float64, int64
 
 from surpass.arrays import Ints, Reals
 from surpass.engine.batch import allocate
-from surpass.engine.specialise import BATCH, Template, specialise
+from surpass.engine.specialise import Template, specialise
+from surpass.engine.types import types_of
 from surpass.errors import UnknownNameError
 from surpass.full_view import hinting
 from surpass.tasks.lists import from_lists
 from surpass.tasks.task import Task
 
-TEMPLATE = Template(hinting, {"read_hint": (BATCH, int64[::1], int64[:, ::1], float64[:, ::1], int64, float64[::1])})
+TEMPLATE = Template(hinting, {"read_hint": types_of("batch i1 i2 f2 i f1")})
 
 
 class Progress:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 from surpass.arrays import Ints
+from surpass.engine.chance import draw_uniform
 from surpass.learning.improvement.drafts import BITS, Draft, Lore
 from surpass.machine.kernel import inner, kernel
 from surpass.programs.evaluate import Digits
@@ -34,18 +35,8 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
 
 @compiled
 def uniform(random: Ints) -> float:
-    """Return a number in [0, 1) and move the generator [2] on in place.
-
-    A xorshift and a Weyl sequence of 32 bits each, in 64-bit integers: nothing overflows.
-    """
-    x = random[0]
-    x ^= (x << 13) & 0xFFFFFFFF
-    x ^= x >> 17
-    x ^= (x << 5) & 0xFFFFFFFF
-    random[0] = x
-    random[1] = (random[1] + 362437) & 0xFFFFFFFF
-    drawn: float = ((x + random[1]) & 0xFFFFFFFF) / 4294967296.0
-    return drawn
+    """Return a number in [0, 1) and move the only generator of `random` [1, 2] on in place."""
+    return draw_uniform(random, 0)
 
 
 @compiled

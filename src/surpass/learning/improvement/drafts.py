@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from surpass.arrays import Flags, Ints, Reals
@@ -110,38 +109,6 @@ class Worth(NamedTuple):
     """Whether to use up the steps is a failure."""
     least: float
     """An edited program that gains less than this at any moment is given up."""
-
-
-_I1, _I2, _D2 = numba.int64[::1], numba.int64[:, ::1], numba.int16[:, ::1]
-_F1, _F2 = numba.float64[::1], numba.float64[:, ::1]
-DRAFT = numba.types.NamedTuple(  # type: ignore[no-untyped-call]
-    [_D2, _I1, _I1, _I2, _I2, numba.int16[:, :, ::1], numba.int64[:, :, :, ::1], _I1], Draft
-)
-GROUND = numba.types.NamedTuple(  # type: ignore[no-untyped-call]
-    [_I1, _I2, _F2, _I1, _F1, _F1, numba.boolean[::1], _F1], Ground
-)
-WORTH = numba.types.NamedTuple(  # type: ignore[no-untyped-call]
-    [*[numba.float64] * 4, numba.boolean, numba.float64], Worth
-)
-LORE = numba.types.NamedTuple(  # type: ignore[no-untyped-call]
-    [
-        _I1,
-        _I1,
-        _I1,
-        _I1,
-        _I2,
-        _I1,
-        _I2,
-        _I2,
-        _I2,
-        numba.int64[:, :, ::1],
-        _I2,
-        numba.boolean[::1],
-        _D2,
-        numba.float64[::1],
-    ],
-    Lore,
-)
 
 
 def draft_of(program: Program) -> Draft:

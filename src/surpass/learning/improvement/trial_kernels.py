@@ -15,12 +15,12 @@ from surpass.engine.batch import Batch
 from surpass.learning.improvement.draft_kernels import copy_draft, edit, firing, place_of, price
 from surpass.learning.improvement.drafts import Draft, Ground, Lore, Worth
 from surpass.machine.kernel import UNCOUNTED, kernel
-from surpass.machine.state import PREVIOUS, SCORE, Outcome, State
+from surpass.machine.state import SCORE, Outcome, State
 from surpass.programs.evaluate import NO_RULE, CompiledRules, Digits, fire
 
 if TYPE_CHECKING:  # ---------------------------------------------------------- what `specialise` fills in
-    from surpass.engine.declared import act, in_range, observe, operands_of
-    from surpass.engine.kernels import check_stack, start_one
+    from surpass.engine.declared import in_range, observe
+    from surpass.engine.kernels import check_stack, perform, start_one
 
 RUNNING, SOLVED, STACK_FULL = int(Outcome.RUNNING), int(Outcome.SOLVED), int(Outcome.STACK_FULL)
 STEP_LIMIT, NO_ACTION, BAD_OBSERVATION = int(Outcome.STEP_LIMIT), int(Outcome.NO_ACTION), int(Outcome.BAD_OBSERVATION)
@@ -49,8 +49,7 @@ def play_one(batch: Batch, rules: CompiledRules, digits: Digits, action_rows: In
         if outcome != RUNNING:
             break
         action = rules.actions[rule]
-        state.registers[PREVIOUS] = action + 1
-        outcome = act(state, action_rows[action, 0], operands_of(action_rows, action))
+        outcome = perform(state, action, action_rows, action)
         steps += 1
     batch.steps[b] = steps
     batch.outcomes[b] = outcome
@@ -104,18 +103,17 @@ def play_draft(batch: Batch, draft: Draft, lore: Lore, digits: Digits, action_ro
         if outcome != RUNNING:
             break
         action = draft.actions[place, rule]
-        state.registers[PREVIOUS] = action + 1
-        outcome = act(state, action_rows[action, 0], operands_of(action_rows, action))
+        outcome = perform(state, action, action_rows, action)
         steps += 1
     batch.steps[b] = steps
     batch.outcomes[b] = outcome
 
 
 @numba.njit(nogil=True, cache=True, **UNCOUNTED)  # type: ignore[untyped-decorator]
-def redo(draft: Draft, edited: Draft, lore: Lore, state: Ints) -> None:
-    """Edit a draft with a generator [2] into `edited`, in place; it uses nothing of a task."""
+def redo(draft: Draft, edited: Draft, lore: Lore, random: Ints) -> None:
+    """Edit a draft with a generator [1, 2] into `edited`, in place; it uses nothing of a task."""
     copy_draft(draft, edited)
-    edit(edited, lore, state)
+    edit(edited, lore, random)
 
 
 @numba.njit(nogil=True, cache=True)
@@ -138,12 +136,12 @@ def screen(
     is not played on the rest. `b` is the row of the batch to play in, `edited` the room to edit in.
     """
     digits = np.empty(len(lore.radices), np.int16)
-    random = np.empty(2, np.int64)
+    random = np.empty((1, 2), np.int64)
     before = price(draft, worth.rule_price, worth.test_price)
     for k in range(len(states)):
         if stop[0] != 0:
             return
-        random[0], random[1] = states[k, 0], states[k, 1]
+        random[0, 0], random[0, 1] = states[k, 0], states[k, 1]
         redo(draft, edited, lore, random)
         gain = before - price(edited, worth.rule_price, worth.test_price)
         for i in range(len(ground.sizes)):

@@ -5,29 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from surpass.arrays import Flags, Ints, Reals
+from surpass.engine import chance
 from surpass.engine.advance import Player, advance
 from surpass.engine.batch import Batch, allocate, grow_stack
 from surpass.engine.crew import Call, Crew
 from surpass.engine.run import core_count, run_by
-from surpass.engine.specialise import BATCH, Template, specialise
+from surpass.engine.specialise import Template, specialise
+from surpass.engine.types import record_of, types_of
 from surpass.learning.improvement import draft_kernels, drafts, trial_kernels
-from surpass.learning.improvement.drafts import (
-    DRAFT,
-    GROUND,
-    LORE,
-    WORTH,
-    Ground,
-    Lore,
-    Worth,
-    blank,
-    draft_of,
-    lore_of,
-    program_of,
-)
+from surpass.learning.improvement.drafts import Draft, Ground, Lore, Worth, blank, draft_of, lore_of, program_of
 from surpass.learning.improvement.edits import tidy
 from surpass.machine.calls import stack_limit
 from surpass.machine.state import SCORE, Outcome
@@ -37,16 +26,21 @@ from surpass.programs.program import Program
 from surpass.table import Table
 from surpass.tasks.task import Instances, Task, limits_in_turn
 
-_I1, _I2, _D1 = numba.int64[::1], numba.int64[:, ::1], numba.int16[::1]
-_RULES = numba.types.NamedTuple([_I1, _I1, _D1, *[_I1] * 6], CompiledRules)  # type: ignore[no-untyped-call]
+_RECORDS = {
+    "rules": record_of(CompiledRules, "i1 i1 h1 i1 i1 i1 i1 i1 i1"),
+    "draft": record_of(Draft, "h2 i1 i1 i2 i2 h3 i4 i1"),
+    "ground": record_of(Ground, "i1 i2 f2 i1 f1 f1 b1 f1"),
+    "worth": record_of(Worth, "f f f f b f"),
+    "lore": record_of(Lore, "i1 i1 i1 i1 i2 i1 i2 i2 i2 i3 i2 b1 h2 f1"),
+}
 TEMPLATE = Template(
     trial_kernels,
     {
-        "play": (BATCH, _RULES, _I2, _I1, numba.boolean[::1], numba.int64, _I1),
-        "screen": (BATCH, numba.int64, DRAFT, DRAFT, LORE, GROUND, WORTH, _I2, _I2, numba.float64[::1], _I1),
-        "redo": (DRAFT, DRAFT, LORE, _I1),
+        "play": types_of("batch rules i2 i1 b1 i i1", **_RECORDS),
+        "screen": types_of("batch i draft draft lore ground worth i2 i2 f1 i1", **_RECORDS),
+        "redo": types_of("draft draft lore i2", **_RECORDS),
     },
-    (evaluate, drafts, draft_kernels),
+    (chance, evaluate, drafts, draft_kernels),
     general=frozenset({"redo"}),
 )
 
@@ -200,5 +194,5 @@ class Screen:
     def edited(self, state: Ints) -> Program:
         """Return the program that one of the generators [2] gives."""
         room = blank(self._draft)
-        specialise(self.task, TEMPLATE).redo(self._draft, room, self._lore, state.copy())
+        specialise(self.task, TEMPLATE).redo(self._draft, room, self._lore, state[None].copy())
         return tidy(program_of(room, self._program))

@@ -13,46 +13,22 @@ import numpy as np
 
 from surpass.arrays import Floats, Ints, Reals
 from surpass.engine.batch import Batch
+from surpass.engine.chance import choose
 from surpass.learning.policy_gradient.arrays import DecisionPlan, Pool, Record, Sums, Tree
 from surpass.learning.policy_gradient.forward import ONE, WIDTH, ZERO, add_row, fill_row, new_workspace, write_tables
 from surpass.machine.kernel import kernel
-from surpass.machine.state import PREVIOUS, SCORE, Outcome, State
+from surpass.machine.state import SCORE, Outcome, State
 from surpass.table import EMPTY, find
 
 if TYPE_CHECKING:  # ---------------------------------------------------------- what `specialise` fills in
-    from surpass.engine.declared import act, in_range, observe, operands_of, pack, unpack
-    from surpass.engine.kernels import check_stack, start_one
+    from surpass.engine.declared import in_range, observe, pack, unpack
+    from surpass.engine.kernels import check_stack, perform, start_one
 
 
 RUNNING, SOLVED, WRONG_ANSWER = int(Outcome.RUNNING), int(Outcome.SOLVED), int(Outcome.WRONG_ANSWER)
 STEP_LIMIT, STACK_LIMIT = int(Outcome.STEP_LIMIT), int(Outcome.STACK_LIMIT)
 BAD_OBSERVATION = int(Outcome.BAD_OBSERVATION)
 TABLE_FULL, NEEDS_INSTANCE = int(Outcome.TABLE_FULL), int(Outcome.NEEDS_INSTANCE)
-
-
-@kernel
-def draw_uniform(random: Ints, b: int) -> float:
-    """Return a number in [0, 1) from the generator of episode `b`, and move it on in place.
-
-    A xorshift and a Weyl sequence of 32 bits each, in 64-bit integers: nothing overflows.
-    """
-    x = random[b, 0]
-    x ^= (x << 13) & 0xFFFFFFFF
-    x ^= x >> 17
-    x ^= (x << 5) & 0xFFFFFFFF
-    weyl = (random[b, 1] + 362437) & 0xFFFFFFFF
-    random[b, 0], random[b, 1] = x, weyl
-    uniform: float = ((x + weyl) & 0xFFFFFFFF) / 4294967296.0
-    return uniform
-
-
-@kernel
-def choose(cumulative: Reals, row: int, uniform: float) -> int:
-    """Return the first choice of a row whose cumulative probability exceeds `uniform`."""
-    choice = 0
-    while cumulative[row, choice] <= uniform:
-        choice += 1
-    return choice
 
 
 @kernel
@@ -140,7 +116,7 @@ def sample(
                 plan.rows[place] = add_decision(plan, observation, plan.used[0], tree.node_count - 1)
                 fill_row(tree, parameters, unpack(observation), tree.node_count - 1, work, plan, plan.rows[place])
             row = decision = plan.rows[place]
-            instruction = choice = choose(plan.cumulative, row, draw_uniform(random, b))
+            instruction = choice = choose(plan.cumulative, row, random, b)
             action = tree.offsets[instruction]
             node = tree.first_nodes[instruction]
             for k in range(tree.operand_counts[instruction]):
@@ -149,12 +125,11 @@ def sample(
                     following = add_after(plan, decision, choice, row, node)
                     fill_row(tree, parameters, unpack(observation), node, work, plan, following)
                 decision = following
-                choice = choose(plan.cumulative, decision, draw_uniform(random, b))
+                choice = choose(plan.cumulative, decision, random, b)
                 action += choice * tree.weights[instruction, k]
                 node = tree.children[node] + choice
             score = state.reals[SCORE]
-            state.registers[PREVIOUS] = action + 1
-            ended = act(state, tree.action_rows[action, 0], operands_of(tree.action_rows, action))
+            ended = perform(state, action, tree.action_rows, action)
             batch.steps[b] += 1
             record.rows[b, t] = row
             record.actions[b, t] = action

@@ -11,44 +11,19 @@ import numba
 
 from surpass.arrays import Floats, Ints, Reals
 from surpass.engine.batch import Batch
+from surpass.engine.chance import RANGE, choose, draw_bits
 from surpass.learning.table_policy.arrays import Choices, Critic, Odds, Record, Sums, Trials
 from surpass.machine.kernel import kernel
-from surpass.machine.state import PREVIOUS, SCORE, Outcome, State
+from surpass.machine.state import SCORE, Outcome, State
 from surpass.table import EMPTY, find
 
 if TYPE_CHECKING:  # ---------------------------------------------------------- what `specialise` fills in
-    from surpass.engine.declared import act, hints, in_range, observe, operands_of, pack
-    from surpass.engine.kernels import check_stack
+    from surpass.engine.declared import hints, in_range, observe, pack
+    from surpass.engine.kernels import check_stack, perform
 
 RUNNING, WRONG_ANSWER, STEP_LIMIT = int(Outcome.RUNNING), int(Outcome.WRONG_ANSWER), int(Outcome.STEP_LIMIT)
 BAD_OBSERVATION, UNKNOWN_OBSERVATION = int(Outcome.BAD_OBSERVATION), int(Outcome.UNKNOWN_OBSERVATION)
 UNKNOWN_DECISION = int(Outcome.UNKNOWN_DECISION)
-
-
-@kernel
-def draw_bits(random: Ints, b: int) -> int:
-    """Return a whole number below 2**32 from the generator of episode `b`, and move it on in place.
-
-    A xorshift and a Weyl sequence of 32 bits each, in 64-bit integers: nothing overflows.
-    """
-    x = random[b, 0]
-    x ^= (x << 13) & 0xFFFFFFFF
-    x ^= x >> 17
-    x ^= (x << 5) & 0xFFFFFFFF
-    weyl = (random[b, 1] + 362437) & 0xFFFFFFFF
-    random[b, 0], random[b, 1] = x, weyl
-    bits: int = (x + weyl) & 0xFFFFFFFF
-    return bits
-
-
-@kernel
-def choose(cumulative: Reals, row: int, random: Ints, b: int) -> int:
-    """Return a choice of a row, drawn with its probabilities."""
-    uniform = draw_bits(random, b) / 4294967296.0
-    choice = 0
-    while cumulative[row, choice] <= uniform:
-        choice += 1
-    return choice
 
 
 @kernel
@@ -98,8 +73,7 @@ def try_out(
         copy.reals[k] = state.reals[k]
     for k in range(len(state.stack)):
         copy.stack[k] = state.stack[k]
-    copy.registers[PREVIOUS] = action + 1
-    outcome = act(copy, choices.action_rows[action, 0], operands_of(choices.action_rows, action))
+    outcome = perform(copy, action, choices.action_rows, action)
     trials.actions[at] = action
     trials.gains[at] = copy.reals[SCORE] - state.reals[SCORE]
     trials.rows[at] = -1
@@ -161,8 +135,7 @@ def sample(
                 break
             if steps < record.strays[b]:
                 action = draw_bits(random, b) % len(choices.action_rows)
-                state.registers[PREVIOUS] = action + 1
-                outcome = act(state, choices.action_rows[action, 0], operands_of(choices.action_rows, action))
+                outcome = perform(state, action, choices.action_rows, action)
                 steps += 1
                 continue
             place = find(odds.keys, observation)
@@ -175,7 +148,7 @@ def sample(
             at = record.starts[b] + steps
             if tried > 0:
                 trials.actions[at] = -1
-                if draw_bits(random, b) < tried * 4294967296.0:
+                if draw_bits(random, b) < tried * RANGE:
                     level = draw_bits(random, b) % levels
                     action, operands = pick(choices, odds, random, b, row, level, batch)
                     if action < 0:
@@ -196,8 +169,7 @@ def sample(
                 record.hints[at, k] = hinted[k]
             record.hints[at, len(hinted)] = limits[b] - steps
             score = state.reals[SCORE]
-            state.registers[PREVIOUS] = action + 1
-            outcome = act(state, choices.action_rows[action, 0], operands_of(choices.action_rows, action))
+            outcome = perform(state, action, choices.action_rows, action)
             record.gains[at] = state.reals[SCORE] - score
             steps += 1
         batch.steps[b] = steps
