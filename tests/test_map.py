@@ -49,3 +49,13 @@ def test_the_stated_order_of_imports_is_the_one_that_is_held() -> None:
     assert stated is not None
     found = [set(part.replace("\n", " ").strip().split(", ")) for part in stated[1].split("->")]
     assert found == layers()
+
+
+def test_a_class_name_has_one_meaning() -> None:
+    """Two classes of one name make a reader ask which of them is meant."""
+    where: dict[str, list[str]] = {}
+    for file in sorted((ROOT / "src").rglob("*.py")):
+        for name in re.findall(r"^class (\w+)", file.read_text(), re.MULTILINE):
+            where.setdefault(name, []).append(file.stem)
+    assert len(where) > 100
+    assert {name: files for name, files in where.items() if len(files) > 1} == {}

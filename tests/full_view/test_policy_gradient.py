@@ -15,7 +15,7 @@ from surpass.errors import DivergedError, SettingError, UnknownNameError
 from surpass.full_view import policy_gradient
 from surpass.full_view.graph import encode_lists
 from surpass.full_view.policy_gradient import FullViewGradientConfig, FullViewPolicyGradient, Steps
-from surpass.full_view.progress import Progress
+from surpass.full_view.progress import HintReader
 from surpass.learning.methods import new_learner
 from surpass.learning.runs import train
 from surpass.tasks.lists import from_lists
@@ -192,12 +192,12 @@ def test_pairs_are_drawn_with_the_probabilities_of_the_network() -> None:
 def test_progress_is_what_the_task_counts(name: str, data: str) -> None:
     for size in (2, 3, 7, 20):
         lists = SORT_FULL.draw(Request(size=size, count=30, data=data)).items
-        measured = Progress(SORT_FULL, name).measure(lists)
+        measured = HintReader(SORT_FULL, name).measure(lists)
         assert measured.tolist() == [PROGRESS[name](values) for values in lists]
 
 
 def test_every_step_of_the_teacher_puts_a_value_into_its_place() -> None:
-    progress, rows = Progress(SORT_FULL, "in_place"), np.arange(30)
+    progress, rows = HintReader(SORT_FULL, "in_place"), np.arange(30)
     lists = SORT_FULL.draw(Request(size=12, count=30)).items
     teacher = learner_of().teacher
     assert teacher is not None

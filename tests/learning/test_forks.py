@@ -10,7 +10,7 @@ from surpass.agents.networks.agent import NetworkAgent
 from surpass.arrays import Ints, Reals
 from surpass.engine.run import run
 from surpass.errors import SavedFileError, SettingError, UnknownNameError
-from surpass.learning.forks.judging import Trial
+from surpass.learning.forks.judging import JudgedInstances
 from surpass.learning.forks.learner import ForkConfig, ForkPolicyGradient
 from surpass.learning.forks.play import go_on, observe, play, returns_of, start, take_step
 from surpass.learning.forks.policy import SummedPolicy
@@ -221,12 +221,12 @@ def test_it_finds_actions_that_save_a_step_wherever_they_were_tried() -> None:
     assert means.mean() < -5
 
 
-def trial_of(learner: ForkPolicyGradient) -> tuple[Trial, Ints]:
+def trial_of(learner: ForkPolicyGradient) -> tuple[JudgedInstances, Ints]:
     """Return the instances of an update with what they bring, and what is seen on the way."""
     instances = learner._draw()
     limits = learner._limits_of(instances.sizes)
     _, worth, path = learner.judge.play(Table(learner.task, learner.most_likely), instances, limits)
-    return Trial(instances, limits, worth), path
+    return JudgedInstances(instances, limits, worth), path
 
 
 def prefer_everywhere(policy: SummedPolicy, observations: Ints, action: int) -> None:

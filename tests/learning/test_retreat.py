@@ -11,7 +11,7 @@ from surpass.arrays import Ints
 from surpass.engine.run import run
 from surpass.learning import stages
 from surpass.learning.forks.learner import PATIENT, ForkPolicyGradient
-from surpass.learning.forks.retreat import Change, Retreat, _chosen
+from surpass.learning.forks.retreat import Deviation, Retreat, _chosen
 from surpass.table import Table
 from surpass.tasks.task import Instances, Request
 from tests.learning.test_forks import learner_of, prefer_everywhere
@@ -60,11 +60,11 @@ def test_what_the_policy_began_with_fails_on_is_left() -> None:
     assert retreat_of(learner).run(here) == failing
 
 
-def change(observation: int, solves: list[bool], cost: float) -> Change:
-    return Change(observation, 0, 1, np.array(solves), cost)
+def change(observation: int, solves: list[bool], cost: float) -> Deviation:
+    return Deviation(observation, 0, 1, np.array(solves), cost)
 
 
-def undone(changes: list[Change], is_on: list[list[bool]]) -> list[int]:
+def undone(changes: list[Deviation], is_on: list[list[bool]]) -> list[int]:
     return [one.observation for one in _chosen(changes, np.array(is_on))]
 
 

@@ -18,13 +18,13 @@ from surpass.learning.methods import new_learner
 from surpass.learning.policy_gradient.learner import GradientLearner, PolicyGradient
 from surpass.learning.stages import StagedLearner
 from surpass.tasks.registry import find_task
-from surpass.visualize.charts import LONGEST_LABEL, MOST_LINES, Chart, Line, inline_svg, legend_of, render_charts
+from surpass.visualize.charts import LONGEST_LABEL, MOST_LINES, Chart, ChartLine, inline_svg, legend_of, render_charts
 from surpass.visualize.histories import read_history
 from surpass.visualize.plots import Plot, plot
 from tests.visualize.made_runs import call, write_run, write_sweep, write_table_run
 
 
-def line_of(made: Plot, label: str, chart: int = 0) -> Line:
+def line_of(made: Plot, label: str, chart: int = 0) -> ChartLine:
     (found,) = [line for line in made.charts[chart].lines if line.label == label]
     return found
 
@@ -175,7 +175,11 @@ def test_a_teacher_alone_stands_beside_the_papers_of_itself() -> None:
 
 def chart(label: str = "a line") -> Chart:
     x = np.array([1.0, 10.0, 100.0])
-    lines = (Line(label, x, 2 * x, x, 3 * x), Line("other", x, x, role="teacher"), Line("p", x, x + 1, role="paper"))
+    lines = (
+        ChartLine(label, x, 2 * x, x, 3 * x),
+        ChartLine("other", x, x, role="teacher"),
+        ChartLine("p", x, x + 1, role="paper"),
+    )
     return Chart("Some title", "size", "steps", lines, log_x=True, log_y=True, marks=True)
 
 

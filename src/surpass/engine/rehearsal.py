@@ -73,7 +73,7 @@ def rehearse(task: Task, effort: int = 1) -> Rehearsal:
     nothing goes wrong.
     """
     interpret_kernels()
-    ends: dict[int, list[_End]] = {}
+    ends: dict[int, list[_Claim]] = {}
     instances = list(_choose_instances(task))
     if effort > 1:
         sizes = sorted({size for size in (*task.training_sizes, *task.sizes) if LARGEST < size <= LARGEST * effort})
@@ -183,7 +183,7 @@ def _out_of_range(task: Task, feature: Feature, number: Any, where: str) -> Obse
     )
 
 
-class _End:
+class _Claim:
     """How an episode stood when it claimed to be solved."""
 
     def __init__(self, instance: Instances, memory: tuple[npt.NDArray[Any], ...]) -> None:
@@ -194,7 +194,7 @@ class _End:
 class _Walker:
     """Walks through the episodes of a task."""
 
-    def __init__(self, task: Task, steps: int, ends: dict[int, list[_End]]) -> None:
+    def __init__(self, task: Task, steps: int, ends: dict[int, list[_Claim]]) -> None:
         self.task, self.steps, self.ends = task, steps, ends
         self.began = time.process_time()
         self.random = np.random.default_rng(0)
@@ -372,7 +372,7 @@ class _Walker:
     def _keep_end(self) -> None:
         ends = self.ends.setdefault(self.size, [])
         if len(ends) < JUDGED:
-            ends.append(_End(self.instance, self.guard.memory))
+            ends.append(_Claim(self.instance, self.guard.memory))
 
     # Teachers
 
@@ -428,7 +428,7 @@ def _pack(interface: Interface, seen: tuple[int, ...]) -> int:
     return sum(digit * stride for digit, stride in zip(seen, interface.strides, strict=True))
 
 
-def _judge(task: Task, ends: dict[int, list[_End]]) -> None:
+def _judge(task: Task, ends: dict[int, list[_Claim]]) -> None:
     """Show `find_wrong` the ends of each size, and some of all sizes together."""
     groups = [*ends.values(), [end for group in ends.values() for end in group[:5]]]
     for group in groups:

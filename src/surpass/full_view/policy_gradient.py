@@ -22,7 +22,7 @@ from surpass.bundles import Tensors, take
 from surpass.errors import SettingError
 from surpass.full_view.agent import FullViewTeacher
 from surpass.full_view.graph import GraphAgent, GraphPolicy, GraphValue, encode_lists
-from surpass.full_view.progress import Progress
+from surpass.full_view.progress import HintReader
 from surpass.learning.policy_gradient.learner import GradientLearner, PolicyGradientConfig
 from surpass.learning.updates import SOURCE, load_random
 from surpass.reading import Count, Weight, conform
@@ -83,7 +83,7 @@ class FullViewPolicyGradient(GradientLearner):
             raise SettingError(f"sizes begin at 1; {task.name} learns on lists of 2 or more")
         self.network = GraphPolicy(seed=config.seed)
         self.value = GraphValue(seed=config.seed + 1)
-        self.progress = Progress(task, config.progress)
+        self.progress = HintReader(task, config.progress)
         self.scalar = 0.0
         self.optimizer = self.new_optimizer()
         self.random = np.random.default_rng([config.seed, 1])

@@ -16,7 +16,7 @@ from surpass.tasks.task import Task
 TEMPLATE = Template(hinting, {"read_hint": types_of("batch i1 i2 f2 i f1")})
 
 
-class Progress:
+class HintReader:
     """Reads one hint of a task off whole lists."""
 
     def __init__(self, task: Task, name: str) -> None:

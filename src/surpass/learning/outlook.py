@@ -64,7 +64,7 @@ class Outlook:
     """What the last round showed, beside the teacher."""
 
 
-class Watched(Protocol):
+class WatchedLearner(Protocol):
     """A learner, as those who watch see it."""
 
     @property
@@ -83,7 +83,7 @@ class Watched(Protocol):
 class RunState:
     """How far a run has come, for those who watch it."""
 
-    learner: Watched
+    learner: WatchedLearner
     folder: Path
     curves: Sequence[Mapping[str, float]]
     began_with: int

@@ -27,7 +27,7 @@ class Column(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Plan:
+class PicturePlan:
     """What is shown of an episode of a size.
 
     Everything that can change has a slot: first the values of the lists, one list behind the other, then registers,
@@ -71,7 +71,7 @@ class Plan:
 
 
 @lru_cache(maxsize=64)
-def plan_of(task: Task, size: int) -> Plan:
+def plan_of(task: Task, size: int) -> PicturePlan:
     """Return what is shown of a task's episodes of a size."""
     memory, drawing = task.memory, task.drawing
     places: dict[str, list[int]] = {}
@@ -96,7 +96,7 @@ def plan_of(task: Task, size: int) -> Plan:
     gauges = tuple((gauge, slots[gauge.level], slots[gauge.mark]) for gauge in drawing.gauges)
     in_gauges = {slot for _, *both in gauges for slot in both}
     level = slots.get(drawing.level)
-    return Plan(
+    return PicturePlan(
         task=task,
         size=size,
         lists=lists,

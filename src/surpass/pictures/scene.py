@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from surpass.arrays import Reals
-from surpass.pictures.plan import Plan
+from surpass.pictures.plan import PicturePlan
 from surpass.tasks.drawing import Gauge
 
 
@@ -53,7 +53,7 @@ class Scene:
 class Stage:
     """Makes scenes of the states of one episode: the plan, and what does not change."""
 
-    def __init__(self, plan: Plan, reals: Reals, labels: Sequence[str]) -> None:
+    def __init__(self, plan: PicturePlan, reals: Reals, labels: Sequence[str]) -> None:
         self.plan = plan
         self.ranks = {text: rank for rank, text in enumerate(labels)}
         self.fixed = {

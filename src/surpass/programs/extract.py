@@ -31,7 +31,7 @@ TRIED_MERGERS = 200
 """How many pairs of places are written as one to see whether that is shorter."""
 
 
-class Round(NamedTuple):
+class FreshRound(NamedTuple):
     """What fresh instances showed after the rules were written."""
 
     instances: int
@@ -46,7 +46,7 @@ class Evidence(NamedTuple):
 
     instances: int
     """On how many instances the agent was run."""
-    rounds: tuple[Round, ...]
+    rounds: tuple[FreshRound, ...]
     """The rounds of fresh instances on which the rules were tried, the last ones last."""
 
 
@@ -74,7 +74,7 @@ def extract(agent: AnyAgent, *, seed: int = 0, progress: Progress | None = None)
     collector.collect_small(progress)
     collector.collect(progress)
     program = write_program(agent.name, collector.table, progress)
-    history: list[Round] = []
+    history: list[FreshRound] = []
     is_stale, effort = False, 1
     while (
         not collector.is_complete
@@ -88,7 +88,7 @@ def extract(agent: AnyAgent, *, seed: int = 0, progress: Progress | None = None)
         observations, actions = collector.table.entries()
         new = np.isin(observations, known, invert=True)
         wrong = int((program.actions(observations[new]) != actions[new]).sum())
-        history.append(Round(collector.instances - before, int(new.sum()), wrong))
+        history.append(FreshRound(collector.instances - before, int(new.sum()), wrong))
         is_stale = is_stale or wrong > 0
         effort = min(MOST_EFFORT, 2 * effort) if wrong else effort
         if is_stale and len(program.rules) <= LONG_PROGRAM:

@@ -50,7 +50,7 @@ Role = Literal["learned", "teacher", "paper"]
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class ChartLine:
     """A line of a chart."""
 
     label: str
@@ -74,7 +74,7 @@ class Chart:
     title: str
     x_label: str
     y_label: str
-    lines: tuple[Line, ...]
+    lines: tuple[ChartLine, ...]
     log_x: bool = False
     log_y: bool = False
     is_share: bool = False
@@ -256,7 +256,7 @@ def _is_whole(chart: Chart, along: bool) -> bool:
     return all((line.y % 1 == 0).all() for line in chart.lines) and not chart.is_share
 
 
-def _numbered(chart: Chart) -> Iterator[tuple[Line, int]]:
+def _numbered(chart: Chart) -> Iterator[tuple[ChartLine, int]]:
     """Yield the lines of a chart with the numbers of their colours, dashes and marks."""
     counts = {"learned": 0, "teacher": 0, "paper": 0}
     for line in chart.lines:
@@ -264,7 +264,7 @@ def _numbered(chart: Chart) -> Iterator[tuple[Line, int]]:
         counts[line.role] += 1
 
 
-def _style_of(chart: Chart, line: Line, number: int) -> dict[str, Any]:
+def _style_of(chart: Chart, line: ChartLine, number: int) -> dict[str, Any]:
     """Return how a line is drawn, in matplotlib's words."""
     if line.role == "paper":
         colour = FAINT if line.colour is None else SERIES[number % len(SERIES)]
@@ -281,7 +281,7 @@ def _style_of(chart: Chart, line: Line, number: int) -> dict[str, Any]:
     return style
 
 
-def _draw_line(axis: Any, chart: Chart, line: Line, number: int) -> Any:
+def _draw_line(axis: Any, chart: Chart, line: ChartLine, number: int) -> Any:
     x, style = line.x / chart.x_unit, _style_of(chart, line, number)
     (drawn,) = axis.plot(x, line.y, **style)
     if line.role != "paper" and line.low is not None and line.high is not None:

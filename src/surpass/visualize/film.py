@@ -16,7 +16,7 @@ from surpass.errors import SettingError
 from surpass.machine.calls import NO_RECEIVER
 from surpass.machine.state import FIRST, FUNCTION, PREVIOUS, Outcome
 from surpass.machine.trace import TraceStep
-from surpass.pictures.plan import Plan, plan_of
+from surpass.pictures.plan import PicturePlan, plan_of
 from surpass.pictures.scene import Scene, Stage
 from surpass.printing import count
 from surpass.reading import show
@@ -75,7 +75,7 @@ class Film:
     """What to know about the film."""
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> PicturePlan:
         """What is shown of an episode."""
         return self.stage.plan
 
@@ -183,7 +183,7 @@ def make_film(
 class _Camera:
     """Looks at an episode after each step, and keeps what changed of what is shown."""
 
-    def __init__(self, plan: Plan, labels: tuple[str, ...]) -> None:
+    def __init__(self, plan: PicturePlan, labels: tuple[str, ...]) -> None:
         self.plan, self.labels = plan, labels
         self.slots = {name: slot for slot, name in enumerate(plan.names)}
         self.moves: list[Move] = []

@@ -10,7 +10,7 @@ import numpy as np
 from surpass.agents import Progress
 from surpass.evaluation.growth import Growth, growth_of, paper_growth_of
 from surpass.evaluation.reproduce import PaperRow, PaperTable
-from surpass.visualize.charts import Chart, Line
+from surpass.visualize.charts import Chart, ChartLine
 
 UNSOLVED = " (does not solve all)"
 """What the label of an agent says that fails at some size."""
@@ -41,7 +41,7 @@ def growth_chart(table: PaperTable) -> Chart:
     """
     rows = {row.label: row for row in table.rows}
     has_learned = any(not row.is_teacher for row in rows.values())
-    lines: list[Line] = []
+    lines: list[ChartLine] = []
     for row in rows.values():
         number = sum(line.role == ("teacher" if row.is_teacher else "learned") for line in lines)
         lines += _row_line(row, table, number)
@@ -77,11 +77,11 @@ def ratio_chart(table: PaperTable, teacher: str) -> Chart | None:
     return Chart(title, "size n", "times its steps", tuple(lines), log_x=True, marks=True) if len(lines) > 1 else None
 
 
-def _is_drawn(line: Line, lines: Sequence[Line]) -> bool:
+def _is_drawn(line: ChartLine, lines: Sequence[ChartLine]) -> bool:
     return any(line.label == other.label for other in lines)
 
 
-def _row_line(row: PaperRow, table: PaperTable, number: int) -> list[Line]:
+def _row_line(row: PaperRow, table: PaperTable, number: int) -> list[ChartLine]:
     """Return the line of our numbers of a row, if there are any that a logarithmic axis can show."""
     cells = [cell for cell in row.cells if cell.instances and cell.ours > 0]
     if not cells:
@@ -91,17 +91,17 @@ def _row_line(row: PaperRow, table: PaperTable, number: int) -> list[Line]:
     x, y = np.array([float(cell.size) for cell in cells]), np.array([cell.ours for cell in cells])
     half = np.nan_to_num(np.array([cell.ci95 for cell in cells]))
     band = np.maximum(y - half, y / 10), y + half
-    return [Line(label, x, y, *band, role="teacher" if row.is_teacher else "learned", colour=number)]
+    return [ChartLine(label, x, y, *band, role="teacher" if row.is_teacher else "learned", colour=number)]
 
 
-def _paper_line(row: PaperRow, table: PaperTable, colour: int | None) -> list[Line]:
+def _paper_line(row: PaperRow, table: PaperTable, colour: int | None) -> list[ChartLine]:
     """Return the line of the paper's numbers of a row, if it has any."""
     printed = [(float(cell.size), cell.paper) for cell in row.cells if cell.paper]
     if not printed:
         return []
     label = f"the paper's {row.paper_label}{_power(paper_growth_of(row), table)}"
     x, y = np.array(printed).T
-    return [Line(label, x, y, role="paper", colour=colour)]
+    return [ChartLine(label, x, y, role="paper", colour=colour)]
 
 
 def _power(growth: Growth | None, table: PaperTable) -> str:

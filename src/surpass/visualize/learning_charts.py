@@ -17,7 +17,7 @@ from surpass.learning.policy_gradient.learner import GradientLearner
 from surpass.learning.recipes import setting_text
 from surpass.learning.stages import StagedLearner
 from surpass.printing import count
-from surpass.visualize.charts import Chart, Line
+from surpass.visualize.charts import Chart, ChartLine
 from surpass.visualize.histories import History, SettingHistories
 from surpass.visualize.subjects import ABOUT
 
@@ -84,7 +84,7 @@ def _values(run: History, column: str) -> Reals:
 
 def _learning_lines(
     settings: Sequence[SettingHistories], column: str, x: str = "", *, of_pupil: bool = False
-) -> list[Line]:
+) -> list[ChartLine]:
     """Return a line for each setting, over the rounds in which a run itself learned, or else over its network's."""
     lines = []
     for number, one in enumerate(settings):
@@ -106,7 +106,7 @@ def _learning_lines(
         has_band = widest > 1
         low = np.maximum(low, min(0.0, float(table[np.isfinite(table)].min())))  # no interval ends below what can be
         label = f"{one.setting} ({count(len(one.runs), 'seed')})" if has_band else one.setting
-        lines.append(Line(label, at, line, low if has_band else None, high if has_band else None, colour=number))
+        lines.append(ChartLine(label, at, line, low if has_band else None, high if has_band else None, colour=number))
     return lines
 
 
@@ -118,7 +118,7 @@ def _pupil_chart(settings: Sequence[SettingHistories], column: str) -> Chart:
     return Chart(title, "round of the network", label, tuple(lines), is_share=column in SHARES, marks=True)
 
 
-def _learning_chart(column: str, lines: list[Line], histories: Sequence[History], x: str) -> Chart:
+def _learning_chart(column: str, lines: list[ChartLine], histories: Sequence[History], x: str) -> Chart:
     most = max((float(line.x.max()) for line in lines), default=0.0)
     unit = 1e6 if most >= 1e6 else 1.0
     below = {"": "round", "steps": "steps taken to learn", "updates": "updates"}[x]
@@ -137,7 +137,9 @@ def _learning_chart(column: str, lines: list[Line], histories: Sequence[History]
     )
 
 
-def _levels(histories: Sequence[History], agents: Sequence[AnyAgent], x: str, progress: Progress | None) -> list[Line]:
+def _levels(
+    histories: Sequence[History], agents: Sequence[AnyAgent], x: str, progress: Progress | None
+) -> list[ChartLine]:
     """Return the levels of teachers, and of agents that have no curves, where the runs are measured."""
     spans = [_x_of(run, x)[np.isfinite(run.measured()[0])] for run in histories]
     ends = (min(span.min() for span in spans if len(span)), max(span.max() for span in spans if len(span)))
@@ -156,7 +158,7 @@ def _levels(histories: Sequence[History], agents: Sequence[AnyAgent], x: str, pr
         at = _x_of(run, x)[known] if follows else np.array(ends, float)
         y = np.array([level[int(size)] for size in chosen]) if follows else np.full(2, level[int(chosen[0])])
         label = agent.name.removeprefix("teacher:") + (" (teacher)" if agent.name.startswith("teacher:") else "")
-        lines.append(Line(label, at, y, role="teacher"))
+        lines.append(ChartLine(label, at, y, role="teacher"))
     return lines
 
 

@@ -19,7 +19,7 @@ from surpass.evaluation.curves import (
 )
 from surpass.printing import Printed, show_number, text_table
 from surpass.reading import as_path
-from surpass.visualize.charts import Chart, Line, write_charts
+from surpass.visualize.charts import Chart, ChartLine, write_charts
 
 SUMMARY = ["setting", "seeds", "mean at the end", "95 %", "best at any time"]
 
@@ -85,10 +85,10 @@ def draw_curves(curves: Curves, stem: Path, *, teacher: tuple[str, float] | None
     """Draw mean and best of the seeds side by side as `stem.png` and `stem.svg`, and return the two paths."""
     charts = []
     for title, band in (("mean of the seeds", mean_with_band), ("best of the seeds", best_with_band)):
-        lines = [Line(curve.setting.replace("_", " "), curve.steps, *band(curve)) for curve in curves.curves]
+        lines = [ChartLine(curve.setting.replace("_", " "), curve.steps, *band(curve)) for curve in curves.curves]
         if teacher is not None:
             ends = np.array([min(line.x.min() for line in lines), max(line.x.max() for line in lines)])
-            lines.append(Line(teacher[0].replace("_", " "), ends, np.full(2, teacher[1]), role="teacher"))
+            lines.append(ChartLine(teacher[0].replace("_", " "), ends, np.full(2, teacher[1]), role="teacher"))
         charts.append(Chart(title, "million steps", "mean episode length", tuple(lines), x_unit=1e6))
     paths = stem.with_name(f"{stem.name}.png"), stem.with_name(f"{stem.name}.svg")
     for path in paths:

@@ -18,7 +18,7 @@ from surpass.evaluation.growth import Contender, compare_by_size
 from surpass.printing import Printed, finite, show_number, text_table
 from surpass.reading import COUNT, SIZE, as_path, check_range
 from surpass.tasks.task import Task
-from surpass.visualize.charts import MOST_LINES, Chart, Line, render_charts, write_charts
+from surpass.visualize.charts import MOST_LINES, Chart, ChartLine, render_charts, write_charts
 from surpass.visualize.growth_charts import as_cell_progress, growth_chart, how_counted, ratio_chart
 from surpass.visualize.histories import (
     SettingHistories,
@@ -74,7 +74,7 @@ class Plot(Printed):
         return f'<img alt="a plot" src="data:image/svg+xml;base64,{image.decode()}">'
 
 
-def _line_as_json(line: Line) -> dict[str, Any]:
+def _line_as_json(line: ChartLine) -> dict[str, Any]:
     arrays = {"x": line.x, "y": line.y, "low": line.low, "high": line.high}
     listed = {name: None if array is None else finite(array.tolist()) for name, array in arrays.items()}
     return {"label": line.label, "role": line.role, **listed}

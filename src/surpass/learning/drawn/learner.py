@@ -73,7 +73,7 @@ class DrawnConfig(StagedConfig):
             raise SettingError("sharpness is 0; it must be more where stages level")
 
 
-class MostLikely:
+class LikeliestTable:
     """The most likely actions of a policy as an agent."""
 
     def __init__(self, policy: DrawnPolicy) -> None:
@@ -107,9 +107,9 @@ class DrawnPolicyGradient(StagedLearner):
         return self._start_of(self.config.start) if self.config.start else None
 
     @property
-    def most_likely(self) -> MostLikely:
+    def most_likely(self) -> LikeliestTable:
         """What the network learns."""
-        return MostLikely(self.policy)
+        return LikeliestTable(self.policy)
 
     @property
     def pupil(self) -> Imitation:

@@ -19,7 +19,7 @@ PASSES = 50
 """How many times in a row changes that lose are looked for: undoing one can lead to others."""
 
 
-class Trial(NamedTuple):
+class JudgedInstances(NamedTuple):
     """B instances that an update is judged on."""
 
     instances: Instances
@@ -54,7 +54,7 @@ class Judge:
         worth = returns_of(self.task, batch, limits, self.step_cost, self.wrong_cost)
         return batch, worth, np.sort(table.keys[(player.counts > 0) & (table.keys != EMPTY)])
 
-    def undo_what_loses(self, before: Reals, trial: Trial, path: Ints) -> float:
+    def undo_what_loses(self, before: Reals, trial: JudgedInstances, path: Ints) -> float:
         """Undo changes of the most likely actions, each in its own observation, that bring less, in place.
 
         What an instance brings more or less than before is put down to the first change that it comes to: up to there
@@ -107,7 +107,7 @@ class Judge:
                 worth = without
         self.policy.keep(observations[is_kept])
 
-    def _first_of(self, observations: Ints, table: Table, trial: Trial) -> tuple[Ints, Ints]:
+    def _first_of(self, observations: Ints, table: Table, trial: JudgedInstances) -> tuple[Ints, Ints]:
         """Return the instances [m] that come to one of some observations by a table, and to which one first [m]."""
         stopping = Table.holding(self.task, *table.entries())
         stopping.insert(observations, np.full(len(observations), NO_ACTION))

@@ -28,7 +28,7 @@ from surpass.bundles import Tensors
 from surpass.engine.batch import Batch as Episodes
 from surpass.engine.run import run
 from surpass.errors import SettingError
-from surpass.learning.forks.judging import Greedy, Judge, Trial
+from surpass.learning.forks.judging import Greedy, Judge, JudgedInstances
 from surpass.learning.forks.play import go_on, observe, part_of, play, returns_of, start, take_step
 from surpass.learning.forks.policy import SummedPolicy
 from surpass.learning.forks.retreat import Retreat
@@ -235,23 +235,29 @@ class ForkPolicyGradient(StagedLearner):
         which = np.repeat(np.flatnonzero(whole.steps > 0), config.forks)
         if which.size and path.size:
             before = self.policy.logits[: self.policy.count].copy()
-            trial = Trial(instances, limits, worth)
+            trial = JudgedInstances(instances, limits, worth)
             self._fork(trial, whole, which, table, path, random)
             self._gained = self.judge.undo_what_loses(before, self._with_fresh(table, trial), path)
         self._kept = table.observations if len(table) < MOST_KEPT else path
         self.updates += 1
         return whole.outcomes, float(whole.steps.sum())
 
-    def _with_fresh(self, table: Table, trial: Trial) -> Trial:
+    def _with_fresh(self, table: Table, trial: JudgedInstances) -> JudgedInstances:
         """Return a trial with as many fresh instances added, and what they bring by a table."""
         fresh = self._draw(again=True)
         limits = self._limits_of(fresh.sizes)
         _, worth, _ = self.judge.play(table, fresh, limits)
         together = join_instances(self.task, [trial.instances, fresh])
-        return Trial(together, np.concatenate([trial.limits, limits]), np.concatenate([trial.worth, worth]))
+        return JudgedInstances(together, np.concatenate([trial.limits, limits]), np.concatenate([trial.worth, worth]))
 
     def _fork(
-        self, trial: Trial, whole: Episodes, which: Ints, table: Table, path: Ints, random: np.random.Generator
+        self,
+        trial: JudgedInstances,
+        whole: Episodes,
+        which: Ints,
+        table: Table,
+        path: Ints,
+        random: np.random.Generator,
     ) -> None:
         """Play some episodes [F] again with one other action each, and learn from what came of it."""
         config, task = self.config, self.task

@@ -20,7 +20,7 @@ TOGETHER = 100
 """How many failing instances are looked at in one pass."""
 
 
-class Change(NamedTuple):
+class Deviation(NamedTuple):
     """An observation in which the policy does something else than it began with."""
 
     observation: int
@@ -60,7 +60,7 @@ class Retreat:
     def _failing(self, instances: Instances) -> Ints:
         return np.flatnonzero(~run(self.table, instances, find_loops=self.task.measure == "steps").solved)
 
-    def _changes(self, failing: Instances) -> tuple[list[Change], Flags]:
+    def _changes(self, failing: Instances) -> tuple[list[Deviation], Flags]:
         """Return the changes that some failing instances [m] come to, and whether each [m, c] comes to each."""
         paths = [self._path(failing.part(k, k + 1)) for k in range(failing.count)]
         seen = np.unique(np.concatenate(paths))
@@ -80,7 +80,7 @@ class Retreat:
             if is_usual[c] and solves.any():
                 cost = float((worth - self.judge.play(self.table, *self.usual)[1]).mean())
             self.table.insert(seen[c : c + 1], did[c : c + 1])
-            changes.append(Change(int(seen[c]), int(taught[c]), int(did[c]), solves, cost if is_usual[c] else -1.0))
+            changes.append(Deviation(int(seen[c]), int(taught[c]), int(did[c]), solves, cost if is_usual[c] else -1.0))
         return changes, is_on
 
     def _path(self, instance: Instances) -> Ints:
@@ -90,7 +90,7 @@ class Retreat:
         seen: Ints = self.table.keys[(player.counts > 0) & (self.table.keys != EMPTY)]
         return seen
 
-    def _undo(self, changes: list[Change]) -> None:
+    def _undo(self, changes: list[Deviation]) -> None:
         """Let the policy do in some observations what it did at first, in place."""
         seen, wanted = (np.array([c[k] for c in changes], np.int64) for k in (0, 1))
         while True:
@@ -102,7 +102,7 @@ class Retreat:
         self.table.extend(seen)
 
 
-def _chosen(changes: list[Change], is_on: Flags) -> list[Change]:
+def _chosen(changes: list[Deviation], is_on: Flags) -> list[Deviation]:
     """Return the changes to undo, so that every instance that one of them solves is solved, at the least cost.
 
     Of an instance that no single change solves, all that no usual instance comes to are undone, or else all.

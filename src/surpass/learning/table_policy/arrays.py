@@ -33,7 +33,7 @@ class Odds(NamedTuple):
     """[R, C] cumulative probabilities of the choices; from the last choice on they are 2."""
 
 
-class Record(NamedTuple):
+class StepRecord(NamedTuple):
     """What each step of some episodes was, one episode after the other."""
 
     starts: Ints
@@ -85,7 +85,7 @@ class Critic(NamedTuple):
     """[1] what the hints leave over on the whole; observations that came up rarely are drawn towards it."""
 
 
-class Sums(NamedTuple):
+class RowSums(NamedTuple):
     """What a batch showed, per row."""
 
     totals: Reals

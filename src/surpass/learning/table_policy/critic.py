@@ -6,7 +6,7 @@ import numpy as np
 
 from surpass.arrays import Ints, Reals
 from surpass.bundles import Tensors, take
-from surpass.learning.table_policy.arrays import Critic, Sums
+from surpass.learning.table_policy.arrays import Critic, RowSums
 from surpass.learning.table_policy.policy import with_room
 from surpass.learning.updates import SOURCE
 
@@ -27,7 +27,7 @@ class CriticFit:
         self.critic = Critic(*[with_room(array, count) for array in self.critic[:3]] + list(self.critic[3:]))
         return self.critic
 
-    def fit(self, sums: Sums, rows: Ints) -> None:
+    def fit(self, sums: RowSums, rows: Ints) -> None:
         """Fit the critic to the sums of a batch, in which the observations of some rows [m] came up."""
         visits, returns, hints = sums.visits[rows], sums.returns[rows], sums.hints[rows]
         means = hints / visits[:, None]

@@ -12,7 +12,7 @@ import numba
 from surpass.arrays import Floats, Ints, Reals
 from surpass.engine.batch import Batch
 from surpass.engine.chance import RANGE, choose, draw_bits
-from surpass.learning.table_policy.arrays import Choices, Critic, Odds, Record, Sums, Trials
+from surpass.learning.table_policy.arrays import Choices, Critic, Odds, RowSums, StepRecord, Trials
 from surpass.machine.kernel import kernel
 from surpass.machine.state import SCORE, Outcome, State
 from surpass.table import EMPTY, find
@@ -98,7 +98,7 @@ def sample(
     odds: Odds,
     random: Ints,
     limits: Ints,
-    record: Record,
+    record: StepRecord,
     trials: Trials,
     tried: float,
     copies: Batch,
@@ -196,12 +196,12 @@ def sum_up(
     batch: Batch,
     choices: Choices,
     odds: Odds,
-    record: Record,
+    record: StepRecord,
     trials: Trials,
     critic: Critic,
     settings: Reals,
     limits: Ints,
-    sums: Sums,
+    sums: RowSums,
     first: int,
     last: int,
 ) -> None:

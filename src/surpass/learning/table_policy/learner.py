@@ -25,10 +25,10 @@ from surpass.engine.batch import Batch as Episodes
 from surpass.errors import DivergedError
 from surpass.learning.imitation import Imitation
 from surpass.learning.stages import StagedConfig, StagedLearner
-from surpass.learning.table_policy.arrays import Sums
+from surpass.learning.table_policy.arrays import RowSums
 from surpass.learning.table_policy.critic import CriticFit
 from surpass.learning.table_policy.policy import TablePolicy, with_room
-from surpass.learning.table_policy.sampler import Sampler
+from surpass.learning.table_policy.sampler import TableSampler
 from surpass.learning.updates import SOURCE, tensors_under
 from surpass.machine.interface import NO_ACTION
 from surpass.reading import Batch, Fraction, Many, OneOf, Share, Weight, Whole
@@ -103,7 +103,7 @@ class TablePolicyGradient(StagedLearner):
         config = self.config
         answers = Table.of(self.teacher) if self.teacher else None
         self.policy = TablePolicy(self.task, answers, config.softness, config.views)
-        self.sampler = Sampler(self.task, self.policy)
+        self.sampler = TableSampler(self.task, self.policy)
         self.critic = CriticFit(self.sampler.hints, config.memory)
         self._advantages: Reals = np.zeros((0, self.policy.width))
         self._counts: Reals = np.zeros((0, self.policy.width))
@@ -164,7 +164,7 @@ class TablePolicyGradient(StagedLearner):
         self.updates += 1
         return _whole(batch, record.strays)
 
-    def _learn(self, sums: Sums, rows: Ints) -> None:
+    def _learn(self, sums: RowSums, rows: Ints) -> None:
         """Add the advantages of a batch, in which decisions [m] were made, to the logits, in place."""
         config, policy = self.config, self.policy
         counts, advantages = sums.counts[rows], sums.advantages[rows]

@@ -12,7 +12,7 @@ from surpass.engine.batch import Batch, allocate, grow_stack
 from surpass.engine.crew import Call, Crew
 from surpass.engine.run import core_count
 from surpass.engine.specialise import specialise
-from surpass.learning.table_policy.arrays import Critic, Record, Sums, Trials
+from surpass.learning.table_policy.arrays import Critic, RowSums, StepRecord, Trials
 from surpass.learning.table_policy.compiled import TEMPLATE
 from surpass.learning.table_policy.policy import TablePolicy, with_room
 from surpass.machine.state import Outcome
@@ -24,7 +24,7 @@ SLICES = 16
 """Threads take this many slices of the episodes in turn."""
 
 
-class Sampler:
+class TableSampler:
     """Plays episodes of a task by a policy, which grows as new observations come up."""
 
     def __init__(self, task: Task, policy: TablePolicy) -> None:
@@ -32,11 +32,11 @@ class Sampler:
         self.hints = len(task.all_hints) + 1
         """How many hints the critic gets: the task's, and the steps that are left."""
         self._kernels = specialise(task, TEMPLATE)
-        self._sums: list[Sums] = []
+        self._sums: list[RowSums] = []
 
     def play(
         self, instances: Instances, limits: Ints, strays: Ints, random: Ints, tried: float = 0.0
-    ) -> tuple[Batch, Record, Trials]:
+    ) -> tuple[Batch, StepRecord, Trials]:
         """Play every instance to its end, and return how each ended, every step, and what was tried beside them.
 
         `limits` [B] are those of the steps, `strays` [B] how many actions at random each begins with, and `random`
@@ -47,7 +47,7 @@ class Sampler:
         widest = int(instances.sizes.max())
         batch = allocate(self.task, count, widest)
         specialise(self.task).reset(batch, *instances, np.arange(count))
-        record = Record(
+        record = StepRecord(
             np.cumsum(limits) - limits,
             strays,
             np.empty(total, np.int32),
@@ -83,8 +83,8 @@ class Sampler:
         return batch, record, trials
 
     def sum_up(
-        self, batch: Batch, record: Record, trials: Trials, critic: Critic, settings: Reals, limits: Ints
-    ) -> tuple[Sums, Ints]:
+        self, batch: Batch, record: StepRecord, trials: Trials, critic: Critic, settings: Reals, limits: Ints
+    ) -> tuple[RowSums, Ints]:
         """Return what the episodes showed, and the rows of the decisions that were made; see `kernels.sum_up`."""
         bounds = list(pairwise(np.linspace(0, len(limits), PARTS + 1).astype(int).tolist()))
         self._sums = self._with_room()
@@ -108,16 +108,16 @@ class Sampler:
         """Set the sums of the last batch, which touched some rows, to nothing."""
         _clear(self._sums[0], rows)
 
-    def _with_room(self) -> list[Sums]:
+    def _with_room(self) -> list[RowSums]:
         """Return sums with room for all rows."""
         count, width, hints = self.policy.count, self.policy.width, self.hints
         if not self._sums:
             shapes = ((0,), *[(0, width)] * 4, (0,), (0,), (0, hints), (hints, hints + 1), (2,))
-            self._sums = [Sums(*(np.zeros(shape) for shape in shapes)) for _ in range(PARTS)]
-        return [Sums(*[with_room(array, count) for array in sums[:-2]] + list(sums[-2:])) for sums in self._sums]
+            self._sums = [RowSums(*(np.zeros(shape) for shape in shapes)) for _ in range(PARTS)]
+        return [RowSums(*[with_room(array, count) for array in sums[:-2]] + list(sums[-2:])) for sums in self._sums]
 
 
-def _clear(sums: Sums, rows: Ints) -> None:
+def _clear(sums: RowSums, rows: Ints) -> None:
     """Set the sums of some rows to nothing, in place: they are all that is not."""
     for array in sums[:-2]:
         array[rows] = 0

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Sequence
 
 from surpass.programs.export import syntax
-from surpass.programs.export.c_entry import Written, write_file
+from surpass.programs.export.c_entry import WrittenFile, write_file
 from surpass.programs.export.heading import INDENT, WIDTH, Lines, indent, plain_text
 from surpass.programs.export.kinds import Kind, Kinds, VariableKinds
 from surpass.programs.export.plan import Plan
@@ -40,7 +40,7 @@ def write_c(plan: Plan, kinds: Kinds) -> str:
         writer = _CWriter(plan, kinds, suffix, item_type)
         subroutines = [line for found in plan.subroutines.values() for line in (*writer.subroutine(found), "")]
         code[suffix] = [*subroutines, *writer.run()]
-    return write_file(plan, Written(code, types, list(_frame(plan)), _changes_items(plan)))
+    return write_file(plan, WrittenFile(code, types, list(_frame(plan)), _changes_items(plan)))
 
 
 def _frame(plan: Plan) -> Lines:

@@ -12,7 +12,7 @@ from surpass.tasks.task import Limit
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenFile:
     """What has been written of a file."""
 
     code: dict[str, list[str]]
@@ -71,7 +71,7 @@ _IN_RANGE = """/* Tells whether a number is one that is allowed; NaN is not. */
 static int in_range(double number) {{ return number >= 0 && number <= {largest!r}; }}"""
 
 
-def write_file(plan: Plan, written: Written) -> str:
+def write_file(plan: Plan, written: WrittenFile) -> str:
     """Return the text of a C file, given the functions that run the program."""
     signature, limit = plan.signature, Limit.parse(plan.program.task.limit)
     code = "\n".join(line for lines in written.code.values() for line in lines)
@@ -106,7 +106,7 @@ def _function(plan: Plan, suffix: str) -> str:
     return f"surpass_{signature.name}{kind}"
 
 
-def _parameters(plan: Plan, written: Written, suffix: str) -> dict[str, str]:
+def _parameters(plan: Plan, written: WrittenFile, suffix: str) -> dict[str, str]:
     """Return what a function is given: how each is declared, by how it is given in a call."""
     signature, item_type = plan.signature, written.types[suffix]
     const = "" if written.changes_items else "const "
@@ -126,7 +126,7 @@ def _parameters(plan: Plan, written: Written, suffix: str) -> dict[str, str]:
     return found | ({"&steps": "int64_t *steps"} if signature.answer is not None else {})
 
 
-def _prototype(plan: Plan, written: Written, suffix: str) -> str:
+def _prototype(plan: Plan, written: WrittenFile, suffix: str) -> str:
     lines = [f"int64_t {_function(plan, suffix)}("]
     indent = " " * len(lines[0])
     parts = list(_parameters(plan, written, suffix).values())
@@ -138,7 +138,7 @@ def _prototype(plan: Plan, written: Written, suffix: str) -> str:
     return "\n".join(lines)
 
 
-def _describe_calls(plan: Plan, written: Written) -> str:
+def _describe_calls(plan: Plan, written: WrittenFile) -> str:
     signature = plan.signature
     first, *others = (_function(plan, suffix) for suffix in written.types)
     also = "".join(f" and {other}" for other in others)
