@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 
@@ -10,14 +11,15 @@ import numpy as np
 import pytest
 import torch
 
-from surpass.engine.run import run
-from surpass.errors import DivergedError, SettingError, UnknownNameError
+from surpass.engine.run import Results, run
+from surpass.errors import DivergedError, SavedFileError, SettingError, UnknownNameError
 from surpass.full_view import policy_gradient
 from surpass.full_view.graph import encode_lists
 from surpass.full_view.policy_gradient import FullViewGradientConfig, FullViewPolicyGradient, Steps
 from surpass.full_view.progress import HintReader
 from surpass.learning.methods import new_learner
 from surpass.learning.runs import train
+from surpass.machine.state import Outcome
 from surpass.tasks.lists import from_lists
 from surpass.tasks.sort_full import SORT_FULL
 from surpass.tasks.task import Request
@@ -241,6 +243,58 @@ def test_a_saved_state_goes_on_to_the_same_network(baseline: str) -> None:
     assert train(again) == curves[2:]
     assert networks_equal(whole, again)
     assert not networks_equal(whole, half)
+
+
+class Rehearsed(FullViewPolicyGradient):
+    """A learner whose networks do as well beyond what they learn on as is said beforehand, round by round."""
+
+    shares = (0.2, 0.6, 0.4, 0.6, 0.0)
+    best = 4
+    """The round whose network is kept: of those that are equally good, the last."""
+
+    def measure(self, size: int) -> Results:
+        results = super().measure(size)
+        share = self.shares[self.updates // 2 - 1] if size == self.config.kept_at else 1.0
+        ends = np.where(np.arange(5) < 5 * share, Outcome.SOLVED, Outcome.LOOP)
+        return replace(results, outcomes=ends)
+
+
+def test_the_network_that_did_best_beyond_what_it_learned_on_is_kept() -> None:
+    config = FullViewGradientConfig(task="sort-full", **{**FULL, "updates": 10, "kept_at": 7})  # type: ignore[arg-type]
+    learner, plain = Rehearsed(SORT_FULL, config), learner_of(updates=10)
+    networks = []
+    curves = []
+    while not learner.done:
+        if learner.updates == 6:  # what was kept is kept when a run goes on from a checkpoint
+            state = learner.save_state()
+            learner = Rehearsed(SORT_FULL, config)
+            learner.load_state(*state)
+        curves.append(learner.advance())
+        plain.advance()
+        networks.append([parameter.clone() for parameter in plain.network.parameters()])
+    assert [curve["far_solved"] for curve in curves] == list(Rehearsed.shares)
+    for k, network in enumerate(networks, 1):
+        pairs = zip(learner.network.parameters(), network, strict=True)
+        assert all(torch.equal(a, b) for a, b in pairs) == (k == Rehearsed.best)
+
+
+def test_it_is_not_tried_beyond_its_sizes_before_it_has_grown_up_to_them() -> None:
+    learner = learner_of(updates=2, kept_at=7, first_smallest=2, first_largest=3, growth=2)
+    assert learner.advance()["far_solved"] == 0
+    assert not learner.kept
+
+
+@pytest.mark.parametrize("size", [1, 4, 5])
+def test_what_is_kept_must_be_tried_beyond_what_is_learned_on(size: int) -> None:
+    with pytest.raises(SettingError, match=f"kept_at is {size}; it must be 0, or a size above 5"):
+        learner_of(kept_at=size)
+
+
+def test_a_kept_network_of_another_shape_is_refused() -> None:
+    learner = learner_of(updates=2, kept_at=7)
+    tensors, record = learner.save_state()
+    with pytest.raises(SavedFileError, match="does not hold the parameters of this network"):
+        learner_of(updates=2, kept_at=7).load_state({**tensors, "kept.network.odd": np.zeros(3)}, record)
 
 
 def test_a_run_that_stops_and_goes_on_ends_as_one_that_did_not(tmp_path: Path) -> None:

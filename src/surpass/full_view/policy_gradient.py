@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from surpass.agents.networks.files import fill_network, network_tensors
 from surpass.agents.teachers import teacher_of_kind
 from surpass.arrays import Flags, Ints, Reals
 from surpass.bundles import Tensors, take
@@ -24,14 +25,23 @@ from surpass.full_view.agent import FullViewTeacher
 from surpass.full_view.graph import GraphAgent, GraphPolicy, GraphValue, encode_lists
 from surpass.full_view.progress import HintReader
 from surpass.learning.policy_gradient.learner import GradientLearner, PolicyGradientConfig
-from surpass.learning.updates import SOURCE, load_random
-from surpass.reading import Count, Weight, conform
+from surpass.learning.updates import SOURCE, load_random, tensors_under
+from surpass.reading import Count, Weight, Whole, conform
 from surpass.tasks.task import Request, Task
 
 GRAPH_WORK = 1 << 16
 """About how many pairs of positions go through the networks at once: what they remember must fit in memory."""
-STATE = {"updates": Count, "grown": Count, "draws": Count, "scalar": float, "random": dict[str, Any]}
+STATE = {
+    "updates": Count,
+    "grown": Count,
+    "draws": Count,
+    "scalar": float,
+    "random": dict[str, Any],
+    "far_solved": float,
+}
 """What a checkpoint says beside its tensors."""
+KEPT = "kept."
+"""What the names of the kept network's tensors begin with."""
 ATTEMPTS = 100
 """How often lists are drawn anew before all of their kind are taken to be sorted already."""
 
@@ -45,6 +55,9 @@ class FullViewGradientConfig(PolicyGradientConfig):
     evenness_weight: Weight = 0.0
     """Weight of the mean negative log-probability of all positions: it pulls the surer the choices are, and so keeps
     logits within bounds, where the entropy lets go."""
+    kept_at: Whole = 0
+    """A size beyond those to learn on, where the network is tried after each round; the one that solved the most lists
+    there is kept in the end, since how well a network does there comes and goes. The last one is kept if 0."""
 
 
 class Steps(NamedTuple):
@@ -81,6 +94,8 @@ class FullViewPolicyGradient(GradientLearner):
         self.sizes = config.last_sizes(task)
         if min(self.sizes[0], config.first_smallest or self.sizes[0]) < 2:
             raise SettingError(f"sizes begin at 1; {task.name} learns on lists of 2 or more")
+        if 0 < config.kept_at <= self.sizes[1]:
+            raise SettingError(f"kept_at is {config.kept_at}; it must be 0, or a size above {self.sizes[1]}")
         self.network = GraphPolicy(seed=config.seed)
         self.value = GraphValue(seed=config.seed + 1)
         self.progress = HintReader(task, config.progress)
@@ -92,10 +107,32 @@ class FullViewPolicyGradient(GradientLearner):
         self.ages: dict[int, Ints] = {}
         """[B] how many steps they have taken."""
         self.draws = 0
+        self.kept: Tensors = {}
+        """The network that did best at `kept_at`, if one was tried,"""
+        self.far_solved = 0.0
+        """and the share of the lists there that it solved."""
 
     def agent(self, name: str = "rl") -> GraphAgent:
         """Return the network as an agent."""
         return GraphAgent(name, self.task, self.network)
+
+    def advance(self) -> dict[str, float]:
+        """Make a round of updates, and measure the network; after the last one go back to the one that is kept."""
+        curve = super().advance()
+        if self.config.kept_at:
+            curve["far_solved"] = self._try_far() if curve["size"] == self.sizes[1] and curve["solved"] == 1 else 0.0
+        if self.done and self.kept:
+            fill_network(self.network, self.kept, SOURCE)
+            results = self.measure(self.sizes[1])
+            curve |= {"solved": float(results.solved.mean()), "mean_steps": float(results.steps.mean())}
+        return curve
+
+    def _try_far(self) -> float:
+        """Return the share of lists of size `kept_at` that the network solves; keep it in place if none solved more."""
+        solved = float(self.measure(self.config.kept_at).solved.mean())
+        if solved >= self.far_solved:
+            self.kept, self.far_solved = network_tensors(self.network), solved
+        return solved
 
     def _update(self) -> tuple[tuple[int, int, int], dict[str, float]]:
         low, high = self.config.sizes(self.task, self.grown)
@@ -268,6 +305,7 @@ class FullViewPolicyGradient(GradientLearner):
             **self.network_state(),
             **{f"lists.{size}": lists for size, lists in self.lists.items()},
             **{f"ages.{size}": ages for size, ages in self.ages.items()},
+            **{f"{KEPT}{name}": tensor for name, tensor in self.kept.items()},
         }
         record = {
             "updates": self.updates,
@@ -275,6 +313,7 @@ class FullViewPolicyGradient(GradientLearner):
             "draws": self.draws,
             "scalar": self.scalar,
             "random": self.random.bit_generator.state,
+            "far_solved": self.far_solved,
         }
         return tensors, record
 
@@ -288,7 +327,10 @@ class FullViewPolicyGradient(GradientLearner):
         }
         self.ages = {size: take(tensors, f"ages.{size}", np.zeros(episodes, np.int64), SOURCE) for size in sizes}
         self.updates, self.grown, self.draws = state["updates"], state["grown"], state["draws"]
-        self.scalar = state["scalar"]
+        self.scalar, self.far_solved = state["scalar"], state["far_solved"]
+        self.kept = tensors_under(KEPT, tensors)
+        if self.kept:
+            fill_network(GraphPolicy(), self.kept, SOURCE)
         load_random(self.random, state["random"])
 
 

@@ -19,7 +19,7 @@ FROM_SWAPS_THAT_PLACE = {
     "shaping": 1.0,
     "step_cost": 0.1,
     "discount": 0.5,
-    "evenness_weight": 0.03,
+    "evenness_weight": 0.01,
     "entropy_weight": 0.0,
     "baseline": "network",
     "baseline_weight": 0.5,
@@ -31,9 +31,10 @@ FROM_SWAPS_THAT_PLACE = {
     "first_smallest": 3,
     "first_largest": 5,
     "growth": 20,
-    "updates": 2000,
+    "updates": 4000,
     "updates_per_round": 25,
     "checked": 50,
+    "kept_at": 40,
 }
 """Settings of reinforcement learning that reward a swap at once for each value that it brings to its place."""
 
@@ -57,7 +58,6 @@ SORT_FULL = Task(
             "imitation_weight": 0.3,
             "imitation_updates": 400,
             "growth": 15,
-            "updates": 1000,
             "checked": 20,
         },
     },

@@ -202,7 +202,7 @@ class GradientLearner(UpdateLearner):
         for _ in range(min(config.updates_per_round, config.updates - self.updates)):
             counts, terms = self._update()
             episodes, taken, solved = episodes + counts[0], taken + counts[1], solved + counts[2]
-        results = run(self.agent(), self.task.draw(self.measured_on(size)), limit=self.limit)
+        results = self.measure(size)
         self.grown += solved >= NEARLY_ALL * max(1, episodes)
         return {
             "round": -(-self.updates // config.updates_per_round),
@@ -237,6 +237,10 @@ class GradientLearner(UpdateLearner):
     def yardstick(self) -> Yardstick:
         """What the teacher does on the instances of `measured_on`."""
         return Yardstick(self.task, self.teacher, self.measured_on, self.limit)
+
+    def measure(self, size: int) -> Results:
+        """Return what becomes of fresh instances of a size by the greedy policy."""
+        return run(self.agent(), self.task.draw(self.measured_on(size)), limit=self.limit)
 
     def measured_on(self, size: int) -> Request:
         """Return the fresh instances of a size that the greedy policy is measured on."""
