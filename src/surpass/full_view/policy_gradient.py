@@ -37,7 +37,7 @@ STATE = {
     "draws": Count,
     "scalar": float,
     "random": dict[str, Any],
-    "far_solved": float,
+    "reach": float,
 }
 """What a checkpoint says beside its tensors."""
 KEPT = "kept."
@@ -56,8 +56,8 @@ class FullViewGradientConfig(PolicyGradientConfig):
     """Weight of the mean negative log-probability of all positions: it pulls the surer the choices are, and so keeps
     logits within bounds, where the entropy lets go."""
     kept_at: Whole = 0
-    """A size beyond those to learn on, where the network is tried after each round; the one that solved the most lists
-    there is kept in the end, since how well a network does there comes and goes. The last one is kept if 0."""
+    """A size beyond those to learn on. After each round the network is tried half way there and, if it solves all of
+    that, there; in the end the one that came furthest is kept, since that comes and goes. The last one if 0."""
 
 
 class Steps(NamedTuple):
@@ -108,9 +108,9 @@ class FullViewPolicyGradient(GradientLearner):
         """[B] how many steps they have taken."""
         self.draws = 0
         self.kept: Tensors = {}
-        """The network that did best at `kept_at`, if one was tried,"""
-        self.far_solved = 0.0
-        """and the share of the lists there that it solved."""
+        """The network that came furthest beyond its sizes, if one was tried,"""
+        self.reach = 0.0
+        """and how far that was."""
 
     def agent(self, name: str = "rl") -> GraphAgent:
         """Return the network as an agent."""
@@ -120,19 +120,26 @@ class FullViewPolicyGradient(GradientLearner):
         """Make a round of updates, and measure the network; after the last one go back to the one that is kept."""
         curve = super().advance()
         if self.config.kept_at:
-            curve["far_solved"] = self._try_far() if curve["size"] == self.sizes[1] and curve["solved"] == 1 else 0.0
+            is_grown = curve["size"] == self.sizes[1] and curve["solved"] == 1
+            curve["reach"] = self._try_beyond() if is_grown else 0.0
         if self.done and self.kept:
             fill_network(self.network, self.kept, SOURCE)
             results = self.measure(self.sizes[1])
             curve |= {"solved": float(results.solved.mean()), "mean_steps": float(results.steps.mean())}
         return curve
 
-    def _try_far(self) -> float:
-        """Return the share of lists of size `kept_at` that the network solves; keep it in place if none solved more."""
-        solved = float(self.measure(self.config.kept_at).solved.mean())
-        if solved >= self.far_solved:
-            self.kept, self.far_solved = network_tensors(self.network), solved
-        return solved
+    def _try_beyond(self) -> float:
+        """Return how far the network comes beyond its sizes, and keep it in place if none came further.
+
+        That is the share of lists half way to `kept_at` that it solves and, if these are all, that at `kept_at` more.
+        """
+        far = self.config.kept_at
+        reach = float(self.measure((self.sizes[1] + far + 1) // 2).solved.mean())
+        if reach == 1:
+            reach += float(self.measure(far).solved.mean())
+        if reach >= self.reach:
+            self.kept, self.reach = network_tensors(self.network), reach
+        return reach
 
     def _update(self) -> tuple[tuple[int, int, int], dict[str, float]]:
         low, high = self.config.sizes(self.task, self.grown)
@@ -313,7 +320,7 @@ class FullViewPolicyGradient(GradientLearner):
             "draws": self.draws,
             "scalar": self.scalar,
             "random": self.random.bit_generator.state,
-            "far_solved": self.far_solved,
+            "reach": self.reach,
         }
         return tensors, record
 
@@ -327,7 +334,7 @@ class FullViewPolicyGradient(GradientLearner):
         }
         self.ages = {size: take(tensors, f"ages.{size}", np.zeros(episodes, np.int64), SOURCE) for size in sizes}
         self.updates, self.grown, self.draws = state["updates"], state["grown"], state["draws"]
-        self.scalar, self.far_solved = state["scalar"], state["far_solved"]
+        self.scalar, self.reach = state["scalar"], state["reach"]
         self.kept = tensors_under(KEPT, tensors)
         if self.kept:
             fill_network(GraphPolicy(), self.kept, SOURCE)
