@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from surpass.agents.networks.files import fill_network
 from surpass.engine.run import Results, run
 from surpass.errors import DivergedError, SavedFileError, SettingError, UnknownNameError
 from surpass.full_view import policy_gradient
@@ -401,3 +402,8 @@ def test_a_loss_that_is_no_number_stops_with_the_update() -> None:
         next(learner.network.parameters()).fill_(torch.nan)
     with pytest.raises(DivergedError, match="update 3"):
         learner.advance()
+
+
+def test_a_file_without_a_network_is_refused_with_what_to_do() -> None:
+    with pytest.raises(SavedFileError, match="some-file holds no network; if it is of a run that was stopped, resume"):
+        fill_network(learner_of().network, {"critic.weights": np.zeros(3)}, "some-file")

@@ -50,6 +50,17 @@ SORT_BUBBLE = Task(
             "mending_updates": 5,
             "mended_on": "data",
         },
+        "rl, table": {
+            "policy": "table",
+            "stages": "2-4 2-6 3-8 3-12",
+            "updates": 200,
+            "temperature": 1.0,
+            "straying": 0.5,
+            "trace": 0.8,
+            "solved": 0.97,
+            "mending": 40,
+            "data": "uniform,uniform,uniform,repeats",
+        },
         "rl, network": FROM_SMALL_LISTS,
         "rl+imitation": FROM_FORKS,
         "rl+imitation, table": {

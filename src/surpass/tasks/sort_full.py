@@ -58,7 +58,6 @@ SORT_FULL = Task(
             "imitation_weight": 0.3,
             "imitation_updates": 400,
             "growth": 15,
-            "checked": 20,
         },
     },
     default_teacher="selection_sort",
