@@ -249,24 +249,28 @@ def test_a_saved_state_goes_on_to_the_same_network(baseline: str) -> None:
 class Rehearsed(FullViewPolicyGradient):
     """A learner whose networks do as well beyond what they learn on as is said beforehand, round by round."""
 
-    shares = ((0.8, 0.2), (1.0, 0.6), (0.6, 1.0), (1.0, 0.6), (1.0, 0.4))
+    shares = ((0.8, 0.2), (1.0, 0.6), (0.6, 1.0), (1.0, 0.8), (1.0, 0.6), (1.0, 0.4))
     """What is solved half way and at `kept_at`,"""
-    reaches = (0.8, 1.6, 0.6, 1.6, 1.4)
-    """how far that is,"""
-    best = 4
+    lucky = 4
+    """the round whose network solves less half way when it is tried again,"""
+    reaches = (0.8, 1.6, 0.6, 0.75, 1.6, 1.4)
+    """how far each of them comes,"""
+    best = 5
     """and the round whose network is kept: of those that are equally good, the last."""
 
-    def measure(self, size: int) -> Results:
-        results = super().measure(size)
+    def measure(self, size: int, count: int | None = None) -> Results:
+        results = super().measure(size, count)
         half_way, far = self.shares[self.updates // 2 - 1]
-        share = {6: half_way, 7: far}.get(size, 1.0)
-        ends = np.where(np.arange(5) < 5 * share, Outcome.SOLVED, Outcome.LOOP)
+        if count == 20 and self.updates // 2 == self.lucky:
+            half_way = 0.75
+        lists = np.arange(len(results.steps))
+        ends = np.where(lists < len(lists) * {6: half_way, 7: far}.get(size, 1.0), Outcome.SOLVED, Outcome.LOOP)
         return replace(results, outcomes=ends)
 
 
 def test_the_network_that_did_best_beyond_what_it_learned_on_is_kept() -> None:
-    config = FullViewGradientConfig(task="sort-full", **{**FULL, "updates": 10, "kept_at": 7})  # type: ignore[arg-type]
-    learner, plain = Rehearsed(SORT_FULL, config), learner_of(updates=10)
+    config = FullViewGradientConfig(task="sort-full", **{**FULL, "updates": 12, "kept_at": 7})  # type: ignore[arg-type]
+    learner, plain = Rehearsed(SORT_FULL, config), learner_of(updates=12)
     networks = []
     curves = []
     while not learner.done:

@@ -29,7 +29,9 @@ def fill_network(network: torch.nn.Module, tensors: Tensors, source: object, pre
     given = {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
     wanted = network.state_dict()
     if not given:
-        raise SavedFileError(f"{source} holds no network; if it is of a run that was stopped, resume the run to its end")
+        raise SavedFileError(
+            f"{source} holds no network; if it is of a run that was stopped, resume the run to its end"
+        )
     if set(given) != set(wanted):
         odd = sorted(set(given) ^ set(wanted))[0]
         raise SavedFileError(f"{source} does not hold the parameters of this network: {odd!r} is on one side only")

@@ -238,9 +238,10 @@ class GradientLearner(UpdateLearner):
         """What the teacher does on the instances of `measured_on`."""
         return Yardstick(self.task, self.teacher, self.measured_on, self.limit)
 
-    def measure(self, size: int) -> Results:
-        """Return what becomes of fresh instances of a size by the greedy policy."""
-        return run(self.agent(), self.task.draw(self.measured_on(size)), limit=self.limit)
+    def measure(self, size: int, count: int | None = None) -> Results:
+        """Return what becomes of fresh instances of a size by the greedy policy: of `checked` ones, or of more."""
+        request = self.measured_on(size)
+        return run(self.agent(), self.task.draw(replace(request, count=count or request.count)), limit=self.limit)
 
     def measured_on(self, size: int) -> Request:
         """Return the fresh instances of a size that the greedy policy is measured on."""
