@@ -52,9 +52,9 @@ class UnknownNameError(SurpassError):
     """A name that is not in a registry; the message lists the known ones."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], why: str = "") -> None:
-        """Name what is not known and what is; `why` is put between them."""
-        self.kind, self.name = kind, name
-        listing, shown = ", ".join(known) or "none", repr(name)
+        """Name what is not known and what is; `why` is put between them, or the known names that are near."""
+        self.kind, self.name, known = kind, name, list(known)
+        listing, shown, why = ", ".join(known) or "none", repr(name), why or perhaps(name, known)
         super().__init__(f"unknown {kind} {shown if len(shown) < 80 else shown[:77] + '...'}{why}; known: {listing}")
 
 

@@ -55,8 +55,10 @@ def teacher_of(task: Task, name: str) -> Agent:
 
 def teacher_of_kind(task: Task, name: str, kind: type[Kind]) -> Kind:
     """Return the teacher of a name, which must teach `task` and be of a kind."""
+    names = [t.name.partition(":")[2] for t in known_teachers(task)]
+    if name not in declared_teachers():
+        raise UnknownNameError(f"teacher of {task.name}", name, names)
     found = find_teacher(name)
     if found.task is not task or not isinstance(found, kind):
-        names = ", ".join(t.name.partition(":")[2] for t in known_teachers(task))
-        raise SettingError(f"teacher {name!r} does not teach {task.name}; its teachers: {names}")
+        raise SettingError(f"teacher {name!r} does not teach {task.name}; its teachers: {', '.join(names)}")
     return found

@@ -95,4 +95,6 @@ def show_command(
         print(comparison or usage, end="")
     if out is not None:
         file.write_text(usage.program.text)
+        if not is_quiet:
+            print(f"\nthe program is in {file}")
     output.write_json(record)

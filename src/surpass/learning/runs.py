@@ -144,7 +144,10 @@ class RunFolder:
                 raise SettingError(self._refusal(found, wanted, other))
             if other is not None:
                 known, asked = show(found.get(other)), show(wanted.get(other))
-                raise SettingError(f"{self.path} is a run with {show(other)[1:-1]} {known}, not {asked}")
+                raise SettingError(
+                    f"{self.path} is a run with {show(other)[1:-1]} {known}, not {asked};"
+                    f" to go on as it began, leave everything else out: surpass learn --out {self.path} --resume"
+                )
             return
         try:
             if foreign := self._foreign():

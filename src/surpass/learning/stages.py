@@ -316,7 +316,8 @@ class StagedLearner(ABC):
         share, is_last = self.config.updates_per_round, not self.is_descending
         if self.mended:
             found = (
-                f"it failed on {int(curve['failing']):,}, which are learned"
+                f"it failed on {int(curve['failing']):,} instances, which it learns now,"
+                f" {self.mended} of at most {self.config.mending} times"
                 if curve.get("failing")
                 else "nothing failed"
             )

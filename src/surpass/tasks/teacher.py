@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from surpass.arrays import Ints
-from surpass.errors import DeclarationError, UnknownNameError, perhaps
+from surpass.errors import DeclarationError, UnknownNameError
 from surpass.machine.features import PreviousAction
 from surpass.machine.fields import check_function, check_kind
 from surpass.machine.instructions import Action
@@ -34,7 +34,7 @@ class See:
             feature, true = self._interface.conditions[condition]
         except KeyError:
             known = [text for text in self._interface.conditions if not text.startswith("previous")]
-            raise UnknownNameError("condition", condition, known, perhaps(str(condition), known)) from None
+            raise UnknownNameError("condition", condition, known) from None
         return self._digits[feature] in true
 
     @property
@@ -56,7 +56,7 @@ class Do:
 
     def __getattr__(self, name: str) -> Callable[..., Action]:
         if name not in self._names:
-            raise UnknownNameError("instruction", name, self._names, perhaps(name, self._names))
+            raise UnknownNameError("instruction", name, self._names)
 
         def make(*operands: Hashable) -> Action:
             action = Action(name, operands)

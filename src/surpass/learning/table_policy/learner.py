@@ -69,6 +69,8 @@ class TablePolicyConfig(StagedConfig):
     """The share of steps at which another action is tried as well, on a copy, and judged by the critic."""
     trace: Share = 1.0
     """How far back a surprise of the critic is traced: 1 is to the start of the episode, 0 is to the step alone."""
+    mending_updates: Whole = 0
+    """How many updates are made each time to learn what it fails on; as many as in a stage if 0."""
     doubt: Weight = 3.0
     """How many visits of the usual kind each observation is taken to have had: the more, the less the critic trusts
     what it knows of an observation, and the more its hints."""
@@ -121,6 +123,10 @@ class TablePolicyGradient(StagedLearner):
             self.policy.soften(self.config.restart)
         self._set_temperature()
         self.policy.refresh()
+
+    @property
+    def _mending_updates(self) -> int:
+        return self.config.mending_updates or self.config.updates
 
     def _measures(self) -> dict[str, float]:
         """Return what else a round shows."""
