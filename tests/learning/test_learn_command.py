@@ -219,12 +219,12 @@ def check_refused(result: tuple[int, str, str], message: str) -> None:
     [
         (("nope",), "unknown task 'nope'; known: sort-full"),
         (("search", "--method", "magic"), "unknown method 'magic'; known: imitation"),
-        (("search", "--teacher", "nobody"), "unknown teacher 'nobody'; known: "),
+        (("search", "--teacher", "nobody"), "unknown teacher of search 'nobody'; known: linear_search"),
         (("search", "--teacher", "quick_sort"), "its teachers: linear_search"),
         (("search", "--seed", "-1"), "seed is -1"),
         (("search", "--minutes", "0"), "minutes is 0"),
         (("search", "--minutes", "-3"), "minutes is -3"),
-        (("search", "--set", "bunch=3"), "unknown setting 'bunch'; known: sizes"),
+        (("search", "--set", "bunch=3"), "unknown setting 'bunch', perhaps batch; known: sizes"),
         (
             ("search", "--data", "good.csv"),
             "imitation draws its own lists and takes no data; --data is for --method imp",
