@@ -58,6 +58,8 @@ SORT_FULL = Task(
             "imitation_weight": 0.3,
             "imitation_updates": 400,
             "growth": 15,
+            "checked": 20,
+            "kept_at": 0,
         },
     },
     default_teacher="selection_sort",
