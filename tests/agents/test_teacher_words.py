@@ -68,7 +68,9 @@ def test_every_paper_task_has_a_teacher_and_every_teacher_a_summary() -> None:
 
 
 def test_an_unknown_teacher_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(UnknownNameError, match="unknown teacher 'bogo_sort', perhaps hoare_sort or bubble_sort; known: ") as refused:
+    with pytest.raises(
+        UnknownNameError, match="unknown teacher 'bogo_sort', perhaps hoare_sort or bubble_sort; known: "
+    ) as refused:
         find_teacher("bogo_sort")
     assert "quick_sort" in str(refused.value)
 

@@ -17,7 +17,7 @@ NOTE = (
     f" {AGREEMENT:g}; differs, marked !: by more. saves, gains: what an agent does"
     " better than its teacher; the paper's is the difference of two printed means, ours the mean difference on the same"
     " instances. better, worse, even: our saving against the paper's, beyond or within 95 % noise and rounding. filled:"
-    " the paper prints no number. no agent: no agent of the zoo learned this by gradients."
+    " the paper prints no number. no agent: no agent of the zoo learned this by gradients. -: nothing to compare."
 )
 
 

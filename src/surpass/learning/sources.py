@@ -177,7 +177,7 @@ def _compare(task: Task, before: AnyAgent | None, after: AnyAgent, instances: In
     saved = first - own if by_steps else own - first
     error = float(saved.std() / np.sqrt(len(saved)))
     return (
-        f"{saved.mean():,.2f} +- {1.96 * error:.2f} of {first.mean():,.2f} {task.measure} "
+        f"{saved.mean():,.2f} ± {1.96 * error:.2f} of {first.mean():,.2f} {task.measure} "
         f"{'saved' if by_steps else 'gained'}, {results.solved.mean():.1%} solved"
     )
 
