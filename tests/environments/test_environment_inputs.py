@@ -71,7 +71,12 @@ def test_ones_own_instance_may_be_larger_than_the_drawn_ones(name: str) -> None:
         ),
         ("search", {"instance": [1, 2]}, InstanceError, "'1,2' is no instance of search: it takes an ordered list"),
         ("sort-full", {"instance": "3,1"}, InstanceError, "'3,1' has size 2, but this environment is for size 20"),
-        ("sort-full", {"instances": "3,1"}, UnknownNameError, "unknown option of reset 'instances'; known: instance"),
+        (
+            "sort-full",
+            {"instances": "3,1"},
+            UnknownNameError,
+            "unknown option of reset 'instances', perhaps instance; known: instance",
+        ),
     ],
 )
 def test_instances_that_do_not_fit_are_refused(

@@ -98,5 +98,8 @@ def test_another_task_of_a_known_name_is_refused(pile: Task, monkeypatch: pytest
 
 
 def test_an_unknown_task_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(UnknownNameError, match="unknown task 'sort-bogus'; known: sort-full, sort-bubble"):
+    with pytest.raises(
+        UnknownNameError,
+        match="unknown task 'sort-bogus', perhaps sort-bubble or sort-full or sort-quick; known: sort-full, ",
+    ):
         SurpassEnv("sort-bogus")

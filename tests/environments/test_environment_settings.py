@@ -45,7 +45,7 @@ def test_impossible_sizes_are_refused(size: Any) -> None:
         (
             "sort-bubble",
             {"data": "sortd"},
-            "unknown distribution for sort-bubble 'sortd'; known: uniform, ",
+            "unknown distribution for sort-bubble 'sortd', perhaps sorted; known: uniform, ",
         ),
         ("search", {"queries": "some"}, "unknown kind of query for search 'some'; known: mixed, present, absent"),
         ("sort-bubble", {"queries": "mixed"}, "unknown kind of query for sort-bubble 'mixed'; known: none"),

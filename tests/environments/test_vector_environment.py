@@ -214,7 +214,9 @@ def test_impossible_uses_are_refused() -> None:
         vector.step(np.zeros(2, np.int64))
     with pytest.raises(SettingError, match="1 instances were given for 2 environments"):
         vector.reset(options={"instances": ["2,1"]})
-    with pytest.raises(UnknownNameError, match="unknown option of reset 'instance'; known: instances"):
+    with pytest.raises(
+        UnknownNameError, match="unknown option of reset 'instance', perhaps instances; known: instances"
+    ):
         vector.reset(options={"instance": "2,1"})
     vector.reset(seed=0)
     with pytest.raises(SettingError, match=r"whole numbers of shape \(2,\), not int64 of shape \(3,\)"):

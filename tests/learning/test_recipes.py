@@ -125,7 +125,9 @@ def test_the_recipe_of_an_agent_of_the_zoo_makes_a_learner_with_that_recipe(resi
 
 def test_a_recipe_with_a_setting_that_is_gone_is_refused_by_the_setting() -> None:
     recipe = Recipe(name="old", task="search", method="improvement", settings={"generations_per_round": 10})
-    with pytest.raises(UnknownNameError, match="unknown setting 'generations_per_round'; known: sizes"):
+    with pytest.raises(
+        UnknownNameError, match="unknown setting 'generations_per_round', perhaps generations; known: sizes"
+    ):
         learner_of(recipe)
 
 
@@ -144,7 +146,7 @@ def test_the_folder_of_a_run_and_its_file_are_recipes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("about =", "abaut =", "unknown key in recipe mine: 'abaut'; known: about, task"),
+        ("about =", "abaut =", "unknown key in recipe mine: 'abaut', perhaps about; known: about, task"),
         ('task = "search"', "", "recipe mine does not say its task"),
         ('method = "rl+imitation"', "", "recipe mine does not say its method"),
         ('task = "search"', "task = 3", "task is 3; it must be a text"),
@@ -184,9 +186,9 @@ def test_a_grid_that_varies_nothing_is_refused(tmp_path: Path) -> None:
     [
         ('task = "search"', 'task = "fly"', "unknown task 'fly'; known: sort-full"),
         ('method = "rl+imitation"', 'method = "magic"', "unknown method 'magic'; known: imitation"),
-        ('teacher = "binary_search"', 'teacher = "nobody"', "unknown teacher 'nobody'"),
+        ('teacher = "binary_search"', 'teacher = "nobody"', "unknown teacher of search 'nobody'"),
         ('teacher = "binary_search"', 'teacher = "quick_sort"', "'quick_sort' does not teach search"),
-        ("updates = 7", "apdates = 7", "unknown setting 'apdates'; known: "),
+        ("updates = 7", "apdates = 7", "unknown setting 'apdates', perhaps updates; known: "),
         ("updates = 7", "updates = 0", "updates is 0"),
         ("updates = 7", 'updates = "many"', "updates is 'many'"),
         ("unroll = [5, 10, 20]", "unroll = [5, 2.5]", "unroll is '2.5'"),

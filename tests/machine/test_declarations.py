@@ -136,6 +136,8 @@ def test_a_second_task_of_a_known_name_is_refused() -> None:
 
 
 def test_an_unknown_task_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(SurpassError, match="unknown task 'sort-bubbel'; known: ") as refused:
+    with pytest.raises(
+        SurpassError, match="unknown task 'sort-bubbel', perhaps sort-bubble or sort-full; known: "
+    ) as refused:
         find_task("sort-bubbel")
     assert all(task.name in str(refused.value) for task in known_tasks())
