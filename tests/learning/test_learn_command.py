@@ -298,6 +298,19 @@ def test_a_run_of_another_task_is_not_resumed(run_folder: Path, surpass) -> None
     check_refused(surpass("learn", "knapsack", "--out", run_folder, "--resume"), f"{run_folder} is a run with")
 
 
+def test_a_run_of_another_version_is_not_resumed(run_folder: Path, tmp_path: Path, surpass) -> None:  # type: ignore[no-untyped-def]
+    older = tmp_path / "older"
+    shutil.copytree(run_folder, older)
+    recipe = json.loads((older / "recipe.json").read_text())
+    del recipe["batch"]
+    (older / "recipe.json").write_text(json.dumps(recipe))
+    check_refused(surpass("learn", "--out", older, "--resume"), "another version of surpass, without the setting batch")
+
+
+def test_a_folder_in_the_place_of_the_task_is_not_resumed(run_folder: Path, surpass) -> None:  # type: ignore[no-untyped-def]
+    check_refused(surpass("learn", run_folder, "--resume"), f"to go on: surpass learn --out {run_folder} --resume")
+
+
 @pytest.mark.parametrize("command", ["evaluate", "trace"])
 @pytest.mark.parametrize(
     ("name", "message"),

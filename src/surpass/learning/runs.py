@@ -142,6 +142,11 @@ class RunFolder:
             other = next((name for name in names if found.get(name) != wanted.get(name)), None)
             if not resume:
                 raise SettingError(self._refusal(found, wanted, other))
+            if other is not None and all(found[name] == wanted[name] for name in found.keys() & wanted.keys()):
+                raise SettingError(
+                    f"{self.path} is a run of another version of surpass, {'with' if other in found else 'without'} "
+                    f"the setting {show(other)[1:-1]}, which cannot go on; choose another folder and begin anew"
+                )
             if other is not None:
                 known, asked = show(found.get(other)), show(wanted.get(other))
                 raise SettingError(
