@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,10 @@ def test_the_recipe_of_an_agent_of_the_zoo_makes_a_learner_with_that_recipe(resi
     made = json.loads(json.dumps(learner.recipe))
     recorded = resident.record["recipe"]
     assert {key: made[key] for key in recorded} == recorded
+    # A setting that is newer than the agent must leave what made it as it was, whatever the task sets it to by now.
+    usual = {field.name: field.default for field in fields(learner.config)}
+    newer = made.keys() - recorded.keys()
+    assert {key: made[key] for key in newer} == {key: usual[key] for key in newer}
 
 
 def test_a_recipe_with_a_setting_that_is_gone_is_refused_by_the_setting() -> None:

@@ -8,6 +8,7 @@ import pytest
 from surpass.engine.run import run
 from surpass.errors import DivergedError, SavedFileError, SettingError, UnknownNameError
 from surpass.learning.methods import new_learner
+from surpass.learning.stages import StagedLearner
 from surpass.learning.table_policy.learner import TablePolicyConfig, TablePolicyGradient
 from surpass.machine.interface import NO_ACTION
 from surpass.machine.state import Outcome
@@ -191,9 +192,10 @@ def test_the_number_of_threads_makes_no_difference(task: str, monkeypatch: pytes
     np.testing.assert_array_equal(found[0].logits[: found[0].count], found[1].logits[: found[0].count])
 
 
-def test_a_restored_learner_goes_on_exactly_as_the_first() -> None:
+@pytest.mark.parametrize("attempts", [1, 2])
+def test_a_restored_learner_goes_on_exactly_as_the_first(attempts: int) -> None:
     settings = {"updates_per_round": 2, "updates": 4, "stages": "2-3 2-4", "solved": 0.0, "straying": 0.3, "tried": 0.3}
-    first, second = (learner_of("search", mending=2, **settings) for _ in range(2))
+    first, second = (learner_of("search", mending=2, attempts=attempts, **settings) for _ in range(2))
     for _ in range(3):
         first.advance()
     second.load_state(*first.save_state())
@@ -206,6 +208,65 @@ def test_a_restored_learner_goes_on_exactly_as_the_first() -> None:
     assert "pupil.slots.0.0.weight" in states[0][0] or first.is_descending is False
     for name, array in states[0][0].items():
         np.testing.assert_array_equal(array, states[1][0][name], err_msg=name)
+
+
+def test_the_best_attempt_is_taught() -> None:
+    settings = {
+        "stages": "2-3 2-4",
+        "updates": 20,
+        "updates_per_round": 20,
+        "solved": 0.0,
+        "checked": 100,
+        "episodes": 256,
+    }
+    learner = learner_of("sort-bubble", attempts=3, **settings)
+    assert learner.ranges == [(2, 3), (2, 4)] * 3
+    instances, merits = learner.task.draw(learner.measured_on(4)), []
+    while learner.is_descending:
+        assert learner._is_last_stage == bool(learner.stage % 2)
+        is_last, attempt = learner._is_last_stage, learner.most_likely
+        learner.advance()
+        if is_last:
+            merits.append(merit_of(attempt, instances))
+    assert len(set(merits)) > 1, "the attempts do not differ"
+    assert merits[-1] < max(merits), "the last attempt is the best: another seed shows more"
+    assert merit_of(learner.most_likely, instances) == max(merits)
+
+
+def merit_of(agent, instances):  # type: ignore[no-untyped-def]
+    results = run(agent, instances, find_loops=True)
+    return float(results.solved.mean()), float(results.rewards.mean())
+
+
+def test_an_attempt_that_diverges_is_passed_over_unless_all_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = {"stages": "2-3 2-4", "updates": 1, "updates_per_round": 5, "solved": 1.0}
+    plain = StagedLearner._end_stage
+    monkeypatch.setattr(StagedLearner, "_end_stage", lambda self, solved: plain(self, 1.0 if self.stage > 1 else 0.0))
+    learner = learner_of("search", attempts=2, **settings)
+    learner.advance()
+    assert learner.stage == 2, "the second attempt begins with its first stage"
+    for _ in range(2):
+        learner.advance()
+    assert not learner.is_descending
+    assert learner.policy.count
+    monkeypatch.setattr(StagedLearner, "_end_stage", lambda self, solved: plain(self, 0.0))
+    hopeless = learner_of("search", attempts=2, **settings)
+    hopeless.advance()
+    with pytest.raises(DivergedError, match=r"on sizes 2 to 3 only .* are solved"):
+        hopeless.advance()
+
+
+def test_hard_instances_take_no_more_steps_than_the_others_may() -> None:
+    learner = learner_of("sort-bubble", episodes=64)
+    learner.hard = ["2,1,2"]
+    small = learner._draw()
+    assert (small.count, (small.sizes[48:] == 3).all()) == (64, True)
+    learner.hard = [",".join(map(str, range(40, 0, -1)))]
+    large = learner._draw()
+    usual, hard = large.sizes <= 5, large.sizes == 40
+    assert (usual.sum(), usual.sum() + hard.sum()) == (48, large.count)
+    limits = learner._limits_of(large.sizes)
+    assert hard.sum() == max(1, limits[usual].sum() // limits[hard][0]) < 16
 
 
 def test_a_damaged_state_is_refused() -> None:

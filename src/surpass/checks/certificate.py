@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from surpass.machine.trace import Trace, write_trace
-from surpass.printing import Printed, cut, show_number, text_table, wrap
+from surpass.printing import Printed, count, cut, show_number, text_table, wrap
 from surpass.table import Table
 
 FORMAT = "surpass certificate 1"
@@ -73,7 +73,7 @@ class CounterExample(Printed):
                 f"(what is left of one of size {self.shrunk_from:,} {how}; all smaller ones that were enumerated are"
                 " solved)",
             ]
-        lines = [wrap(line, "  ") for line in (*found, f"{self.outcome} after {self.steps:,} steps: {self.why}")]
+        lines = [wrap(line, "  ") for line in (*found, f"{self.outcome} after {count(self.steps, 'step')}: {self.why}")]
         if self.trace is None:
             return "\n".join(lines) + "\n"
         shown = str(self.trace).splitlines()

@@ -332,9 +332,13 @@ class StagedLearner(ABC):
             # The round that ends a stage still belongs to it.
             stage = max(0, self.stage - 1) if curve and not self.stage_updates else self.stage
             low, high = self.ranges[stage]
-            doing = f"part 1, stage {stage + 1} of {len(self.ranges)}, sizes {low} to {high}"
+            doing = f"part 1, {self._describe_stage(stage)}, sizes {low} to {high}"
             done, expected = self.updates // share, -(-(self.updates + left) // share)
         return Outlook(measure=measure, doing=doing, done=done, expected=expected, work=self.work, compared=compared)
+
+    def _describe_stage(self, stage: int) -> str:
+        """Return which stage it is, in words."""
+        return f"stage {stage + 1} of {len(self.ranges)}"
 
     @cached_property
     def yardstick(self) -> Yardstick:
@@ -390,9 +394,12 @@ class StagedLearner(ABC):
         """How many updates are made after a check that found something that fails."""
         return int(self.config.updates)
 
+    @property
+    def _is_last_stage(self) -> bool:
+        return self.stage >= len(self.ranges) - 1
+
     def _stage_length(self) -> int:
-        is_last = self.stage >= len(self.ranges) - 1
-        return int((is_last and self.config.last_updates) or self.config.updates)
+        return int((self._is_last_stage and self.config.last_updates) or self.config.updates)
 
     def _end_stage(self, solved: float) -> None:
         """Go on to the next stage once this one has had its updates and its sizes are solved."""
@@ -435,7 +442,11 @@ class StagedLearner(ABC):
             return drawn
         few = round(HARD_SHARE * drawn.count)
         chosen = np.random.default_rng([self.config.seed, 4, self._draw_number, again]).integers(0, len(self.hard), few)
-        return join_instances(self.task, [drawn.part(0, drawn.count - few), self._hard_instances().rows(chosen)])
+        usual, hard = drawn.part(0, drawn.count - few), self._hard_instances().rows(chosen)
+        # Those that failed may be large and go round in circles: together they take no more steps than the others may.
+        steps = np.cumsum(self._limits_of(hard.sizes))
+        affordable = int(np.searchsorted(steps, self._limits_of(usual.sizes).sum(), side="right"))
+        return join_instances(self.task, [usual, hard.part(0, max(1, affordable))])
 
     def _draw_usual(self, again: bool = False) -> Instances:
         """Return instances of the sizes of the stage.

@@ -74,6 +74,10 @@ class TablePolicyConfig(StagedConfig):
     doubt: Weight = 3.0
     """How many visits of the usual kind each observation is taken to have had: the more, the less the critic trusts
     what it knows of an observation, and the more its hints."""
+    attempts: Many = 1
+    """How many times it goes through the stages, each time from the start. The network learns the best: the most likely
+    actions that solve most at the largest size and, of these, take the fewest steps, or bring the most where the score
+    counts."""
     watched: Whole = 0
     """The first updates, in which only the critic learns."""
     furthest: Weight = 30.0
@@ -81,6 +85,10 @@ class TablePolicyConfig(StagedConfig):
     logits should be able to outweigh those of all views."""
     shared_furthest: Weight = 30.0
     """How far a shared logit may lie below the largest of its decision."""
+
+    def ranges(self, usual: tuple[int, int]) -> list[tuple[int, int]]:
+        """Return the smallest and the largest size of each stage, those of all attempts in turn."""
+        return super().ranges(usual) * self.attempts
 
 
 class MostLikely:
@@ -102,6 +110,13 @@ class TablePolicyGradient(StagedLearner):
     config: TablePolicyConfig
 
     def _begin(self) -> None:
+        self._begin_policy()
+        self._best: Tensors = {}
+        """The best policy that an attempt has left, and its merit."""
+        self._pupil: Imitation | None = None
+
+    def _begin_policy(self) -> None:
+        """Begin with a policy that has learned nothing, in place."""
         config = self.config
         answers = Table.of(self.teacher) if self.teacher else None
         self.policy = TablePolicy(self.task, answers, config.softness, config.views)
@@ -110,16 +125,64 @@ class TablePolicyGradient(StagedLearner):
         self._advantages: Reals = np.zeros((0, self.policy.width))
         self._counts: Reals = np.zeros((0, self.policy.width))
         """[R, C] the advantages of late, and how often each choice was made."""
-        self._pupil: Imitation | None = None
 
     @property
     def most_likely(self) -> MostLikely:
         """What the network learns."""
         return MostLikely(self.policy, self.critic)
 
+    # Attempts
+
+    @property
+    def _stages_of_an_attempt(self) -> int:
+        return len(self.ranges) // self.config.attempts
+
+    @property
+    def _is_last_stage(self) -> bool:
+        return (self.stage + 1) % self._stages_of_an_attempt == 0 or not self.is_descending
+
+    def _end_stage(self, solved: float) -> None:
+        """Go on to the next stage; where an attempt ends, keep it if it is the best, or pass over it if it diverged."""
+        if self.config.attempts == 1:
+            super()._end_stage(solved)
+            return
+        size, each = self.sizes[1], self._stages_of_an_attempt
+        end = self.stage - self.stage % each + each
+        try:
+            super()._end_stage(solved)
+        except DivergedError:
+            if end == len(self.ranges) and not self._best:
+                raise
+            self.stage, self.stage_updates = end, 0
+        else:
+            if self.stage == end:
+                self._keep_if_best(size)
+        if not self.is_descending:
+            self._begin_policy()
+            self._load_rows(self._best)
+            self._best = {}
+
+    def _keep_if_best(self, size: int) -> None:
+        """Keep the policy if no attempt so far has left one that does better at a size."""
+        found = self._measured(size)
+        merit = np.array([found["solved"], found["mean_reward"]])
+        if not self._best or tuple(merit) > tuple(self._best["merit"]):
+            self._best = {**{name: array.copy() for name, array in self._save_rows().items()}, "merit": merit}
+
+    def _describe_stage(self, stage: int) -> str:
+        if self.config.attempts == 1:
+            return super()._describe_stage(stage)
+        attempt, number = divmod(stage, self._stages_of_an_attempt)
+        return f"attempt {attempt + 1} of {self.config.attempts}, stage {number + 1} of {self._stages_of_an_attempt}"
+
+    # A round
+
     def _begin_round(self) -> None:
         """Get the policy ready for a round, in place."""
-        if self.config.restart and not self.stage_updates and self.is_descending:
+        begins = self.is_descending and not self.stage_updates
+        if begins and self.stage and self.stage % self._stages_of_an_attempt == 0:
+            self._begin_policy()
+        if begins and self.config.restart:
             self.policy.soften(self.config.restart)
         self._set_temperature()
         self.policy.refresh()
@@ -147,7 +210,7 @@ class TablePolicyGradient(StagedLearner):
         limits = self._limits_of(instances.sizes)
         random = np.random.default_rng([config.seed, 2, self.updates])
         generators = random.integers(1, 2**32, (instances.count, 2), dtype=np.int64)
-        straying = config.straying if self.stage < len(self.ranges) - 1 else 0.0
+        straying = 0.0 if self._is_last_stage else config.straying
         strays = random.integers(1, config.strays + 1, instances.count)
         strays *= random.random(instances.count) < straying
         strays = np.minimum(strays, limits - 1)
@@ -216,12 +279,23 @@ class TablePolicyGradient(StagedLearner):
     # State
 
     def _save_policy(self) -> Tensors:
+        return self._save_rows() | {f"best.{name}": array for name, array in self._best.items()}
+
+    def _load_policy(self, tensors: Tensors) -> None:
+        self._load_rows(tensors)
+        self._best = tensors_under("best.", tensors)
+        if self._best:
+            take(self._best, "merit", np.zeros(2), SOURCE)
+
+    def _save_rows(self) -> Tensors:
+        """Return the policy, what is known of its choices, and the critic."""
         count = self.policy.count
         tensors = {f"table.{name}": array for name, array in self.policy.save().items()}
         tensors |= self.critic.save(count) if len(self.critic.critic.visits) else {}
         return tensors | {"kept.advantages": self._advantages[:count], "kept.counts": self._counts[:count]}
 
-    def _load_policy(self, tensors: Tensors) -> None:
+    def _load_rows(self, tensors: Tensors) -> None:
+        """Go back to what `_save_rows` returned, in place."""
         self.policy.load(tensors_under("table.", tensors))
         count = self.policy.count
         if count:
