@@ -443,10 +443,11 @@ class StagedLearner(ABC):
         few = round(HARD_SHARE * drawn.count)
         chosen = np.random.default_rng([self.config.seed, 4, self._draw_number, again]).integers(0, len(self.hard), few)
         usual, hard = drawn.part(0, drawn.count - few), self._hard_instances().rows(chosen)
-        # Those that failed may be large and go round in circles: together they take no more steps than the others may.
-        steps = np.cumsum(self._limits_of(hard.sizes))
-        affordable = int(np.searchsorted(steps, self._limits_of(usual.sizes).sum(), side="right"))
-        return join_instances(self.task, [usual, hard.part(0, max(1, affordable))])
+        return join_instances(self.task, [usual, hard.part(0, self._affordable(hard, usual))])
+
+    def _affordable(self, hard: Instances, usual: Instances) -> int:
+        """Return how many of the hard instances of an update are played beside the usual ones."""
+        return hard.count
 
     def _draw_usual(self, again: bool = False) -> Instances:
         """Return instances of the sizes of the stage.

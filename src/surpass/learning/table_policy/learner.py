@@ -33,6 +33,7 @@ from surpass.learning.updates import SOURCE, tensors_under
 from surpass.machine.interface import NO_ACTION
 from surpass.reading import Batch, Fraction, Many, OneOf, Share, Weight, Whole
 from surpass.table import Table
+from surpass.tasks.task import Instances
 
 FEW = 3.0
 """How often an observation must have come up of late for the table to have an answer of its own."""
@@ -190,6 +191,14 @@ class TablePolicyGradient(StagedLearner):
     @property
     def _mending_updates(self) -> int:
         return self.config.mending_updates or self.config.updates
+
+    def _affordable(self, hard: Instances, usual: Instances) -> int:
+        """Return how many of the hard instances of an update are played beside the usual ones.
+
+        They may be large, and it may go round in circles there: they take no more steps than the usual ones may.
+        """
+        steps = np.cumsum(self._limits_of(hard.sizes))
+        return max(1, int(np.searchsorted(steps, self._limits_of(usual.sizes).sum(), side="right")))
 
     def _measures(self) -> dict[str, float]:
         """Return what else a round shows."""
