@@ -197,7 +197,7 @@ def test_exported_python_gives_right_results(example: Example, imitator: Path, t
     for _ in range(200):
         values = example.draw()
         after = list(values)
-        outcome, _, _, *registers = function(len(values) - 1, after, [0.0]) if example.takes_memory else function(after)
+        outcome, _, _, *registers = function(len(values) - 1, after) if example.takes_memory else function(after)
         assert outcome == "solved"
         assert example.is_right(values, after, dict(zip(example.registers, registers, strict=True)))
 
@@ -228,10 +228,9 @@ class Result(ctypes.Structure):
 
 def call_c(function: Any, items: np.ndarray, result: Result, *, takes_memory: bool) -> int:
     """Call an exported C function on a list, or on the memory of an episode, and return what it returns."""
-    array, reals = items.ctypes.data_as(ctypes.c_void_p), np.zeros(1)
+    array = items.ctypes.data_as(ctypes.c_void_p)
     if takes_memory:
-        size = ctypes.c_size_t(len(items) - 1)
-        return int(function(size, array, reals.ctypes.data_as(ctypes.c_void_p), ctypes.byref(result)))
+        return int(function(ctypes.c_size_t(len(items) - 1), array, ctypes.byref(result)))
     return int(function(array, ctypes.c_size_t(len(items)), ctypes.byref(result)))
 
 

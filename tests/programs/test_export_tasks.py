@@ -378,6 +378,7 @@ def check_memory(function: Any, instances: Instances, ends: Batch, k: int) -> No
     assert list(result.registers)[:2] == ends.registers[k, [*W]].tolist()
     assert items.tolist() == ends.items[k].tolist()
     assert reals.tolist() == ends.reals[k].tolist()
+    assert function(int(instances.sizes[k]), items.ctypes.data, None, ctypes.byref(result)) == -6
 
 
 # Items that are more than compared: the ranks of a list are not its values.
@@ -419,17 +420,16 @@ def test_a_task_that_reckons_with_ranks_takes_the_memory(tmp_path: Path) -> None
         find_wrong=nothing_wrong,
     )
     program = write_program("seeker", Table.holding(task, np.array([0, 1]), np.array([0, 1])))
-    found = load_python(export_program(program, "python"))["zero"](3, [2, 1, 0], [0.0])
-    assert found == ("solved", 3, 0.0, 2)
+    written = export_program(program, "python")
+    assert "`items` holds size whole numbers" in " ".join(written.split())
+    zero = load_python(written)["zero"]
+    assert zero(3, [2, 1, 0]) == ("solved", 3, 0.0, 2)
+    with pytest.raises(ValueError, match="there are 2 items; size 3 needs 3"):
+        zero(3, [2, 1])
     if COMPILER:
         library, result = compile_c(export_program(program, "c"), tmp_path), Result()
-        items, reals = np.array([2, 1, 0]), np.zeros(1)
-        assert (
-            library.surpass_zero(
-                3, items.ctypes.data_as(ctypes.c_void_p), reals.ctypes.data_as(ctypes.c_void_p), ctypes.byref(result)
-            )
-            == 3
-        )
+        items = np.array([2, 1, 0])
+        assert library.surpass_zero(3, items.ctypes.data_as(ctypes.c_void_p), ctypes.byref(result)) == 3
 
 
 # What is refused

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from surpass.programs.export import syntax
-from surpass.programs.export.heading import Lines, describe, scaled, show_widths
+from surpass.programs.export.heading import Lines, describe, describe_memory, scaled, show_widths
 from surpass.programs.export.plan import Plan
 from surpass.tasks.task import Limit
 
@@ -112,7 +112,8 @@ def _parameters(plan: Plan, written: WrittenFile, suffix: str) -> dict[str, str]
     const = "" if written.changes_items else "const "
     found = {}
     if signature.items == "memory":
-        found = {"size": "size_t size", "items": f"{const}int64_t *items", "reals": "double *reals"}
+        found = {"size": "size_t size", "items": f"{const}int64_t *items"}
+        found |= {"reals": "double *reals"} if plan.reals is None else {}
     elif signature.items != "own":
         found = {"items": f"{const}{item_type} *items", "count": "size_t count"}
     found |= {given.name: f"const double *{given.name}" for given in signature.reals if given.each}
@@ -143,7 +144,7 @@ def _describe_calls(plan: Plan, written: WrittenFile) -> str:
     first, *others = (_function(plan, suffix) for suffix in written.types)
     also = "".join(f" and {other}" for other in others)
     given = ", ".join(_parameters(plan, written, "i64"))
-    words = [f"{first}({given}){also}: {signature.summary}."]
+    words = [f"{first}({given}){also}: {signature.summary}.{describe_memory(plan)}"]
     if signature.answer is not None:
         words.append(
             f"What comes back is the {plan.outputs[0]}, -1 if there is none, or one of the other negative codes below."
@@ -172,6 +173,8 @@ def _includes(code: str) -> str:
 def _codes(plan: Plan, limit: Limit) -> str:
     signature = plan.signature
     bad = "the array is too large, or holds NaN, which cannot be ordered"
+    if signature.items == "memory":
+        bad = "the array is too large" + (", or there are no reals" if plan.reals is None else "")
     if signature.reals:
         bad = f"a number that is not from 0 to {signature.largest:g}, or a {signature.budget or 'size'} out of range"
     words = {"limit": "the" if signature.budget else str(limit), "input": bad}
@@ -201,6 +204,7 @@ def _body(plan: Plan, suffix: str) -> Lines:
         if signature.reals
         else f"{size} > PTRDIFF_MAX / sizeof *items"
     ]
+    tests += ["reals == NULL"] if signature.items == "memory" and plan.reals is None else []
     tests += [f"!in_range({given.name})" for given in signature.reals if not given.each]
     tests += [f"{signature.query} != {signature.query}"] if signature.query and suffix == "f64" else []
     yield f"if ({' || '.join(tests)}) return SURPASS_BAD_INPUT;"

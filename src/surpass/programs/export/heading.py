@@ -35,6 +35,17 @@ def describe(plan: Plan, calls: list[str], unsolved: str) -> list[str]:
     return lines
 
 
+def describe_memory(plan: Plan) -> str:
+    """Return what the caller lays out, in words, if that is the memory of an episode; else nothing."""
+    if plan.signature.items != "memory":
+        return ""
+    items, reals = show_widths(plan.program.task, "size")
+    words = f" `items` holds {items} whole numbers, in the order in which the task lays out an instance"
+    if plan.reals is None:
+        words += f", and `reals` {reals} real numbers, of which the first is the score"
+    return f"{words}."
+
+
 def indent(lines: Iterable[str]) -> Lines:
     """Yield lines one step further to the right."""
     return (INDENT + line for line in lines)

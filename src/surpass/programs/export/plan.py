@@ -158,7 +158,9 @@ class _Planner:
                 self.registers[FIRST + k] = word
             else:
                 self.real_names.append(word)
-        self.has_real_array = signature.items == "memory" or bool(signature.reals)
+        # If the score is the only real, it is a variable: the caller has no array to bring.
+        has_other_reals = signature.items == "memory" and any(memory.real_width(n) > 1 for n in (0, 1))
+        self.has_real_array = has_other_reals or bool(signature.reals)
         self.translator = Translator(
             self.registers,
             assumed={LOCALS: memory.saved or 0, **signature.assumed},

@@ -8,7 +8,17 @@ import textwrap
 from collections.abc import Sequence
 
 from surpass.programs.export import syntax
-from surpass.programs.export.heading import INDENT, WIDTH, Lines, describe, indent, plain_text, scaled, show_widths
+from surpass.programs.export.heading import (
+    INDENT,
+    WIDTH,
+    Lines,
+    describe,
+    describe_memory,
+    indent,
+    plain_text,
+    scaled,
+    show_widths,
+)
 from surpass.programs.export.plan import Plan
 from surpass.tasks.task import Limit
 
@@ -72,7 +82,8 @@ def _quoted(line: str) -> str:
 
 def _parameters(plan: Plan) -> list[str]:
     signature = plan.signature
-    found = {"own": [], "memory": ["size", "items", "reals"]}.get(signature.items, ["items"])
+    memory = ["size", "items", *(["reals"] if plan.reals is None else [])]
+    found = {"own": [], "memory": memory}.get(signature.items, ["items"])
     found = [*found, *([signature.query] if signature.query else [])]
     found += [given.name for given in signature.reals if not given.share_of]
     found += [f"{signature.budget or 'limit'}=None"]
@@ -84,7 +95,7 @@ def _describe_call(plan: Plan, limit: Limit) -> str:
     steps = f"At most {limit} steps are taken unless `{signature.budget or 'limit'}` says otherwise"
     halves = [f"`{given.name}` is half of the sum of `{given.share_of}`" for given in signature.reals if given.share_of]
     usual = f"{steps}; {' and '.join(halves)} unless it is given." if halves else f"{steps}."
-    what = f"{signature.name}({', '.join(_parameters(plan))}): {signature.summary}."
+    what = f"{signature.name}({', '.join(_parameters(plan))}): {signature.summary}.{describe_memory(plan)}"
     return f"{what} It returns {_describe_result(plan)}. {usual}"
 
 
@@ -123,6 +134,10 @@ def _take_input(plan: Plan) -> Lines:
         yield f"_refuse_unordered([{signature.query}])"
     if signature.items == "memory":
         yield "n = size"
+        laid_out = ("items", "reals") if plan.reals is None else ("items",)
+        for name, wanted in zip(laid_out, show_widths(plan.program.task, "n"), strict=False):
+            yield f"if len({name}) != {wanted}:"
+            yield f'{INDENT}raise ValueError(f"there are {{len({name})}} {name}; size {{n}} needs {{{wanted}}}")'
     elif "list" in signature.items:
         yield "n = len(items)"
     elif arrays:
