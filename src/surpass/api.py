@@ -385,7 +385,9 @@ def learn(
     check_range("the number of instances", score_instances, COUNT)
     for size in score_sizes or ():
         check_range("size", size, SIZE)
-    if task is None and recipe is None and resume and out is not None and (as_path(out) / "recipe.json").exists():
+    if task is None and recipe is None and resume and out is not None:
+        if not (as_path(out) / "recipe.json").exists():
+            raise SettingError(f"{out} holds no run to go on with; name a task to begin one there")
         recipe = out
     chosen = {**(settings or {}), **more_settings}
     learner = new_learner(task, method, teacher=teacher, seed=seed, recipe=recipe, settings=chosen)
@@ -396,6 +398,8 @@ def learn(
     spare = None if minutes is None else max(LEAST_SPARE, (1 - LEARNING_SHARE) * 60 * minutes)
     with open_runner(on) as runner:
         _share_out(learner, runner)
+        if resume and not (folder.path / "recipe.json").exists():
+            log.warning("%s holds no run to go on with; one begins there", folder.path)
         folder.begin(made, resume=resume, overwrite=overwrite)
         write_origin(folder.path, learner.task)
         if resume:

@@ -230,6 +230,13 @@ def check_refused(result: tuple[int, str, str], message: str) -> None:
             "imitation draws its own lists and takes no data; --data is for --method imp",
         ),
         (("search", "--set", "teacher=x"), "unknown setting 'teacher'"),
+        (("search", "--method", "rl", "--set", "teacher=x"), "unknown setting 'teacher'; known"),
+        (
+            ("search", "--method", "rl", "--set", "policy=network", "--set", "attempts=3"),
+            "unknown setting 'attempts', which goes with policy=table; known",
+        ),
+        (("sort-full", "--method", "rl", "--set", "policy=table"), "unknown policy 'table'; known: network"),
+        (("--out", "no-such-run", "--resume"), "no-such-run holds no run to go on with; name a task"),
         (("search", "--set", "batch"), "'batch' is not of the form NAME=VALUE"),
         (("search", "--set", "batch=many"), "batch is 'many'"),
         (("search", "--set", "batch=0"), "batch is 0"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -26,7 +26,7 @@ from surpass.full_view.graph import GraphAgent, GraphPolicy, GraphValue, encode_
 from surpass.full_view.progress import HintReader
 from surpass.learning.policy_gradient.learner import GradientLearner, PolicyGradientConfig
 from surpass.learning.updates import SOURCE, load_random, tensors_under
-from surpass.reading import Count, Weight, Whole, conform
+from surpass.reading import Count, OneOf, Weight, Whole, conform
 from surpass.tasks.task import Request, Task
 
 GRAPH_WORK = 1 << 16
@@ -52,6 +52,8 @@ ATTEMPTS = 100
 class FullViewGradientConfig(PolicyGradientConfig):
     """How `FullViewPolicyGradient` learns. Every field is part of the recipe."""
 
+    policy: Annotated[str, OneOf(("network",))] = "network"
+    """What is optimised: a network. The full view has no table."""
     progress: str = "score"
     """The hint whose gains `shaping` rewards: the score, or another number that the task declares and no agent sees."""
     evenness_weight: Weight = 0.0

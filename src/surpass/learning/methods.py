@@ -101,11 +101,20 @@ def default_teacher(task: Task) -> str:
     return task.default_teacher or teacher.name.partition(":")[2]
 
 
+def _settings_of(config: Any) -> dict[str, Any]:
+    """Return the settings that a configuration has, and their defaults."""
+    return {field.name: field.default for field in fields(config) if field.name not in ("task", "teacher", "seed")}
+
+
 def _parse_setting(config: Any, name: str, text: str) -> Any:
     """Return the value of a field of a configuration, given as text."""
-    defaults = {field.name: field.default for field in fields(config) if field.name not in ("task", "teacher", "seed")}
+    defaults = _settings_of(config)
     if name not in defaults:
-        raise UnknownNameError("setting", name, defaults)
+        policies = {policy: other for policy, (_, other) in POLICIES.items()}
+        is_one = config in policies.values()
+        others = [policy for policy, other in policies.items() if is_one and name in _settings_of(other)]
+        why = f", which goes with policy={' or '.join(others)}" if others else ""
+        raise UnknownNameError("setting", name, defaults, why)
     default = defaults[name]
     try:
         if isinstance(default, tuple):

@@ -57,8 +57,8 @@ class PolicyGradientConfig:
     teacher: str = ""
     """Whose actions the imitation loss asks for; empty to learn from nothing."""
     seed: Seed = 0
-    policy: Annotated[str, OneOf(("network", "table"))] = "network"
-    """What is optimised: a network, or the logits of a table (`table`, which has other settings)."""
+    policy: Annotated[str, OneOf(("network", "table", "forks", "drawn"))] = "network"
+    """What is optimised: a network, or something else that has other settings."""
     imitation_weight: Weight = 0.001
     """Weight of the teacher's action in the loss (the paper's lambda)."""
     imitation_updates: Whole = 0
@@ -114,7 +114,7 @@ class PolicyGradientConfig:
 
     def __post_init__(self) -> None:
         if self.policy != "network":
-            raise UnknownNameError("policy", self.policy, ("network", "table"))
+            raise UnknownNameError("policy", self.policy, ("network",))
         if self.baseline not in BASELINES:
             raise UnknownNameError("baseline", self.baseline, BASELINES)
         check_fields(self)

@@ -44,7 +44,7 @@ class TablePolicyConfig(StagedConfig):
     """How `TablePolicyGradient` learns. Every field is part of the recipe."""
 
     policy: Annotated[str, OneOf(("table", "network", "forks", "drawn"))] = "table"
-    """What is optimised: the logits of a table, or a network (`network`, which has other settings)."""
+    """What is optimised: the logits of a table, or something else that has other settings."""
     updates: Many = 200
     updates_per_round: Many = 20
     episodes: Batch = 8192
@@ -76,9 +76,9 @@ class TablePolicyConfig(StagedConfig):
     """How many visits of the usual kind each observation is taken to have had: the more, the less the critic trusts
     what it knows of an observation, and the more its hints."""
     attempts: Many = 1
-    """How many times it goes through the stages, each time from the start. The network learns the best: the most likely
-    actions that solve most at the largest size and, of these, take the fewest steps, or bring the most where the score
-    counts."""
+    """How many times it goes through all stages, each time from the start. The network learns from the attempt that
+    solves most at the largest size and, if several solve as much, takes the fewest steps, or brings the most where the
+    score counts."""
     watched: Whole = 0
     """The first updates, in which only the critic learns."""
     furthest: Weight = 30.0
