@@ -13,8 +13,9 @@ PEERS_INSTALLED := $(PEERS)/.installed
 demo: $(INSTALLED)  ## learn to search with RL + imitation, and print the result beside the paper's and against the teachers
 	$(BIN)/surpass learn search --method rl+imitation --set updates=300 --out runs/demo --resume
 	$(BIN)/surpass reproduce table3 --quick --stand-in zoo:search/rl+imitation-binary_search=runs/demo
-	$(BIN)/surpass evaluate runs/demo --against teacher:linear_search --sizes 5,10,20,30,50,100,200
-	$(BIN)/surpass evaluate runs/demo --against teacher:binary_search --sizes 5,10,20,30,50,100,200
+	@echo "The table above counts the steps before the answer. Those below count the answer too, and draw other queries."
+	$(BIN)/surpass evaluate runs/demo --against teacher:linear_search --sizes 5,10,20,30,50,100,200,500,1000
+	$(BIN)/surpass evaluate runs/demo --against teacher:binary_search --sizes 5,10,20,30,50,100,200,500,1000
 	@echo "What was learned, as a page for your browser: $(CURDIR)/runs/demo/report.html"
 
 test: $(INSTALLED)  ## every test

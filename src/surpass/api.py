@@ -399,7 +399,7 @@ def learn(
     with open_runner(on) as runner:
         _share_out(learner, runner)
         if resume and not (folder.path / "recipe.json").exists():
-            log.warning("%s holds no run to go on with; one begins there", folder.path)
+            log.warning("a run begins in %s, which holds none to go on with", folder.path)
         folder.begin(made, resume=resume, overwrite=overwrite)
         write_origin(folder.path, learner.task)
         if resume:

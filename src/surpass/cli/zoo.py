@@ -56,7 +56,8 @@ def _list(chosen: tuple[Resident, ...]) -> str:
         for one in chosen
     ]
     columns = ["agent", "", "method", "teacher", "rules", "solved", "on the training sizes", "learned in"]
-    note = "teacher: whom it learned from, or what it was improved from; solved: the least share at any size"
+    note = "best: what zoo:TASK stands for; teacher: whom it learned from, or what it was improved from; solved: the"
+    note += " least share at any size"
     return text_table("The zoo", columns, rows, note, spare=["method"])
 
 
