@@ -385,6 +385,8 @@ def learn(
     check_range("the number of instances", score_instances, COUNT)
     for size in score_sizes or ():
         check_range("size", size, SIZE)
+    if resume and out is None and isinstance(task, str) and (Path(task) / "recipe.json").is_file():
+        raise SettingError(f"{task} is the folder of a run, not a task; to go on: surpass learn --out {task} --resume")
     if task is None and recipe is None and resume and out is not None:
         if not (as_path(out) / "recipe.json").exists():
             raise SettingError(f"{out} holds no run to go on with; name a task to begin one there")

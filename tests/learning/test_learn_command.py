@@ -314,6 +314,11 @@ def test_a_run_of_another_version_is_not_resumed(run_folder: Path, tmp_path: Pat
     check_refused(surpass("learn", "--out", older, "--resume"), "another version of surpass, without the setting batch")
 
 
+def test_a_run_that_is_not_there_to_be_resumed_begins_and_says_so(tmp_path: Path, surpass) -> None:  # type: ignore[no-untyped-def]
+    code, _, errors = surpass(*LEARN, "--out", tmp_path / "new", "--resume", "--no-report")
+    assert (code, f"a run begins in {tmp_path / 'new'}, which holds none to go on with" in errors) == (0, True)
+
+
 def test_a_folder_in_the_place_of_the_task_is_not_resumed(run_folder: Path, surpass) -> None:  # type: ignore[no-untyped-def]
     check_refused(surpass("learn", run_folder, "--resume"), f"to go on: surpass learn --out {run_folder} --resume")
 

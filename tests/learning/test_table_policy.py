@@ -225,7 +225,8 @@ def test_the_best_attempt_is_taught() -> None:
     while learner.is_descending:
         assert learner._is_last_stage == bool(learner.stage % 2)
         is_last, attempt = learner._is_last_stage, learner.most_likely
-        learner.advance()
+        words = f"attempt {learner.stage // 2 + 1} of 3, stage {learner.stage % 2 + 1} of 2, sizes 2 to"
+        assert words in learner.outlook(learner.advance()).doing
         if is_last:
             merits.append(merit_of(attempt, instances))
     assert len(set(merits)) > 1, "the attempts do not differ"

@@ -145,8 +145,6 @@ def learn_command(
     output, scored, settings = OutputFile(json), parse_sizes(sizes), _parse_settings(setting or [])
     if data:
         settings["data"] = ",".join(data)
-    if resume and not out and task and (Path(task) / "recipe.json").is_file():
-        raise SettingError(f"{task} is the folder of a run, not a task; to go on: surpass learn --out {task} --resume")
     if list_settings:
         with show_progress():
             from surpass import api

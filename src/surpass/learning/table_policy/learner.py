@@ -294,7 +294,7 @@ class TablePolicyGradient(StagedLearner):
         self._load_rows(tensors)
         self._best = tensors_under("best.", tensors)
         if self._best:
-            take(self._best, "merit", np.zeros(2), SOURCE)
+            self._best["merit"] = take(self._best, "merit", np.zeros(2), SOURCE)
 
     def _save_rows(self) -> Tensors:
         """Return the policy, what is known of its choices, and the critic."""
