@@ -4,14 +4,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-BENCH_INSTALLED := $(VENV)/.bench-installed
 PEERS := $(VENV)/peers
 PEERS_INSTALLED := $(PEERS)/.installed
 
 .PHONY: demo test check ray bench clean
 
 demo: $(INSTALLED)  ## learn to search with RL + imitation, and print the result beside the paper's and against the teachers
-	$(BIN)/surpass learn search --method rl+imitation --set updates=300 --out runs/demo --resume
+	$(BIN)/surpass learn search --method rl+imitation --set updates=60 --set episodes=1024 --out runs/demo --resume
 	$(BIN)/surpass reproduce table3 --quick --stand-in zoo:search/rl+imitation-binary_search=runs/demo
 	@echo "The table above counts the steps before the answer. Those below count the answer too, and draw other queries."
 	$(BIN)/surpass evaluate runs/demo --against teacher:linear_search --sizes 5,10,20,30,50,100,200,500,1000
@@ -32,7 +31,6 @@ ray: $(INSTALLED)  ## Ray, for --on ray and its tests
 
 bench: $(INSTALLED)  ## speed, as ratios in one run; without its peers if they do not install
 	-$(MAKE) --no-print-directory $(PEERS_INSTALLED)
-	-$(MAKE) --no-print-directory $(BENCH_INSTALLED)
 	$(BIN)/python -m bench
 
 clean:  ## remove the environment
@@ -45,12 +43,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
 	touch $@
 
-# Stable-Baselines3 lives with our versions.
-$(BENCH_INSTALLED): $(INSTALLED)
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[bench]'
-	touch $@
-
-# The other peers need versions that ours exclude, so they have an environment of their own.
+# The peers, but for Stable-Baselines3, need versions that ours exclude, so they have an environment of their own.
 $(PEERS_INSTALLED): bench/peers.txt
 	test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/python -m pip install --quiet -r bench/peers.txt

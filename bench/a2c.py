@@ -13,7 +13,7 @@ from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecEnv
 
 from bench.timing import Timing, Work
-from surpass.agents.networks.structured import HIDDEN
+from surpass.agents.networks.agent import HIDDEN
 from surpass.environments import sb3
 from surpass.errors import WrongAnswerError
 

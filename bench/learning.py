@@ -1,10 +1,10 @@
 """Policy gradient with its updates, one core: our learner against A2C of Stable-Baselines3.
 
-Ours is `surpass learn TASK --method rl --set policy=network --set data=uniform` with the settings that it ships with,
-in rounds of 20 updates; that it measures its greedy policy at the end of a round counts. On `sort-bubble` a table of
-logits is measured as well, which begins with insertion sort and is as sharp as a policy that has learned. A2C chooses
-among whole actions. Both run on one thread, on instances of the same sizes, kind and step limit, with hidden layers of
-the same sizes. Time is the processor's: it changes little with what others do on the machine.
+Ours is `surpass learn --recipe network-TASK-rl --set data=uniform`, in rounds of 20 updates; that it measures its
+greedy policy at the end of a round counts. On `sort-bubble` a table of logits is measured as well, which begins with
+insertion sort and is as sharp as a policy that has learned. A2C chooses among whole actions. Both run on one thread, on
+instances of the same sizes, kind and step limit, with hidden layers of the same sizes. Time is the processor's: it
+changes little with what others do on the machine.
 
 A2C appears twice. "As its users run it" is `make_vec_env` over the registered Gymnasium environment, with the number of
 steps per update that it has by default; what we want to be is said of this one. "At its best" steps our vector
@@ -31,12 +31,14 @@ import torch
 from bench.report import Measurement, PeerMissingError, Ratio, Report
 from bench.timing import Timing, Work, best_of
 from surpass.agents.networks.agent import NetworkAgent
-from surpass.agents.networks.files import load_agent
-from surpass.agents.zoo import find_resident
+from surpass.agents.networks.files import fill_network, load_agent
+from surpass.agents.zoo import find_entry
 from surpass.engine.run import run
+from surpass.learning.curriculum import read_ranges
 from surpass.learning.methods import new_learner
 from surpass.learning.policy_gradient.learner import PolicyGradient, PolicyGradientConfig
-from surpass.learning.table_policy.learner import TablePolicyGradient
+from surpass.learning.recipes import only_run
+from surpass.learning.table.learner import TableLearner
 from surpass.table import Table
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Limit, Request
@@ -63,10 +65,11 @@ DEFAULT = (16, 5)
 """The number of steps per update that A2C has by default, with a usual number of episodes."""
 SETTINGS = (DEFAULT, (64, 5), (512, 5), (2048, 5))
 """How many episodes side by side, and steps of each per update, A2C is tried with."""
-NETWORK = {"policy": "network", "data": "uniform"}
-"""Ours takes several distributions in turn; A2C's environments draw from one."""
-SHARP = {"policy": "table", "stages": "10-20", "softness": "9", "temperature": "0", "explored": "0.0005"}
-"""Settings of a table of logits that is as sharp as a policy that has learned."""
+NETWORK = {"data": "uniform"}
+"""Ours can take several distributions; A2C's environments draw from one."""
+RANGES = {"sort-bubble": "10-20", "sort-quick": "5-20", "search": "30-50", "knapsack": "4-8"}
+"""The largest instances of each learner."""
+TABLE = {"policy": "table", "sizes": "10-20", "starts": "1"}
 LARGE = 8
 """How many times as many episodes as usual ours has in a large batch."""
 TAUGHT_INSTANCES = 20
@@ -125,17 +128,18 @@ def our_learner(task: str, agent: NetworkAgent | None, scale: int = 1) -> Policy
 
     With `scale` times the episodes a round has as many steps as before, in fewer updates.
     """
-    learner = new_learner(find_task(task), "rl", settings=NETWORK)
-    assert isinstance(learner, PolicyGradient)
-    if scale > 1:
-        usual = learner.config
-        larger = {"episodes": usual.episodes * scale, "updates_per_round": -(-usual.updates_per_round // scale)}
-        settings = NETWORK | {name: str(value) for name, value in larger.items()}
-        learner = new_learner(find_task(task), "rl", settings=settings)
-        assert isinstance(learner, PolicyGradient)
+    settings = only_run(f"network-{task}-rl").settings | NETWORK | ({"sizes": RANGES[task]} if agent else {})
+    config = _learner(task, settings).config
+    larger = {"episodes": config.episodes * scale, "updates_per_round": -(-config.updates_per_round // scale)}
+    learner = _learner(task, settings | {name: str(value) for name, value in larger.items()})
     if agent is not None:
-        learner.network.load_state_dict(agent.network.state_dict())
-        learner.grown = learner.config.growth
+        fill_network(learner.network, agent.tensors, agent.name, prefix="")
+    return learner
+
+
+def _learner(task: str, settings: dict[str, str]) -> PolicyGradient:
+    learner = new_learner(find_task(task), "rl", settings=settings)
+    assert isinstance(learner, PolicyGradient)
     return learner
 
 
@@ -148,20 +152,21 @@ def _ours(task: str, agent: NetworkAgent | None, scale: int) -> Work:
         found = learner.advance()
         return Timing(int(found["steps"]), process_time() - begin)
 
-    new_learner(find_task(task), "rl", settings=NETWORK | {"updates": "1"}).advance()
+    our_learner(task, agent, scale)._update()
     return work
 
 
 def _table(task: str) -> Work:
     """Return the work of some updates of a table of logits, which goes on from turn to turn."""
-    learner = new_learner(find_task(task), "rl+imitation", settings=SHARP)
-    assert isinstance(learner, TablePolicyGradient)
+    learner = new_learner(find_task(task), "rl+imitation", settings=TABLE)
+    assert isinstance(learner, TableLearner)
+    learner.phase = "improve"
     learner.advance()
 
     def work() -> Timing:
-        begin = process_time()
-        steps = sum(learner.update()[1] for _ in range(20))
-        return Timing(int(steps), process_time() - begin)
+        begin, before = process_time(), learner.work
+        learner.advance()
+        return Timing(learner.work - before, process_time() - begin)
 
     return work
 
@@ -175,7 +180,7 @@ def _peers(
     """
     from bench.a2c import make_environment, make_learner, make_usual_environment, teach, updating
 
-    sizes = config.sizes(find_task(task), 0 if agent is None else config.growth)
+    sizes = read_ranges(config.sizes, (1, 1))[0]
     options: dict[str, Any] = {"size": sizes, "data": config.data, "limit": config.limit or None}
     has_value_network = config.baseline == "network"
     environments = [(make_usual_environment(task, DEFAULT[0], **options), DEFAULT[1])]
@@ -190,7 +195,7 @@ def _peers(
 
 
 def _load(case: Case) -> NetworkAgent:
-    agent = load_agent(find_resident(f"{case.task}/{case.agent}").stem, case.agent)[0]
+    agent = load_agent(find_entry(f"{case.task}/{case.agent}").stem, case.agent)[0]
     if not isinstance(agent, NetworkAgent):
         raise TypeError(f"{agent.name} has no table")
     return agent
@@ -200,7 +205,7 @@ def _answers(agent: NetworkAgent, config: PolicyGradientConfig) -> tuple[Ints, I
     """Return the observations that an agent meets on some of the largest instances, and its actions."""
     task, table = agent.task, Table.of(agent)
     queries = task.inputs.queries[0] if task.inputs.queries else Request.queries
-    size = config.last_sizes(task)[1]
+    size = read_ranges(config.sizes, (1, 1))[-1][1]
     request = Request(size=size, count=TAUGHT_INSTANCES, data=config.data, queries=queries)
     run(table, task.draw(request), limit=Limit.parse(config.limit or task.limit), threads=1)
     return table.entries()

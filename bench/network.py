@@ -1,8 +1,8 @@
 """Greedy execution of a zoo network, quick sort at n = 100: by its table against the network called at every step.
 
 Both sort the same 100 lists on one thread. The table is a fresh one in every round, so that filling it counts. The
-other way asks PyTorch for the most likely actions of all lists that are not yet sorted, and steps them with the same
-kernels.
+other way asks the network for the most likely actions of all lists that are not yet sorted, and steps them with the
+same kernels.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from __future__ import annotations
 from time import perf_counter
 
 import numpy as np
-import torch
 
 from bench.report import Measurement, Ratio, Report
 from bench.timing import Timing, Work, best_of
 from surpass.agents.networks.agent import NetworkAgent
-from surpass.agents.zoo import load_resident
+from surpass.agents.zoo import load_entry
 from surpass.engine.batch import Batch, allocate, grow_stack
 from surpass.engine.run import run
 from surpass.engine.specialise import specialise
@@ -30,8 +29,7 @@ MOST_ROUNDS = 3
 
 
 def measure(rounds: int) -> Report:
-    torch.set_num_threads(1)
-    agent = load_resident(AGENT)
+    agent = load_entry(AGENT)
     if not isinstance(agent, NetworkAgent):
         raise TypeError(f"{agent.name} has no table")
     lists = agent.task.draw(Request(size=SIZE, count=LISTS))
@@ -64,7 +62,7 @@ def by_table(agent: NetworkAgent, instances: Instances) -> Work:
 
 def by_calls(agent: NetworkAgent, instances: Instances) -> Work:
     """Return the work of asking the network for all running episodes at every step."""
-    kernels, interface, network = specialise(agent.task), agent.task.interface, agent.network
+    kernels, interface = specialise(agent.task), agent.task.interface
     limits = Limit.parse(agent.task.limit).steps(instances.sizes)
 
     def work() -> Timing:
@@ -74,8 +72,7 @@ def by_calls(agent: NetworkAgent, instances: Instances) -> Work:
         actions = np.zeros(instances.count, np.int64)
         while (running := np.flatnonzero(batch.outcomes == Outcome.RUNNING)).size:
             kernels.look(batch, digits)
-            inputs = network.encode(interface.pack_digits(digits[running]))
-            actions[running] = network.most_likely(inputs)[0].numpy()
+            actions[running] = agent.most_likely(interface.pack_digits(digits[running]))[0]
             kernels.step(batch, actions, interface.action_rows[actions], limits)
         seconds = perf_counter() - begin
         if not (batch.outcomes == Outcome.SOLVED).all():

@@ -70,7 +70,7 @@ def done(state: State) -> int:
 def find_wrong(
     before: Instances, registers: NDArray[np.int64], items: NDArray[np.int64], reals: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
-    """Tell which lists are no partitions of the starting ones: the same values, the smaller before the greater."""
+    """Tell which lists are not partitions of the starting ones: the same values, the smaller before the greater."""
     wrong = np.zeros(before.count, np.bool_)
     for n in np.unique(before.sizes):  # all lists of a size at once, since a check runs hundreds of thousands
         rows = before.sizes == n

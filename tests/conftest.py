@@ -2,6 +2,9 @@
 
 import os
 
+# A second thread of NumPy's linear algebra gains nothing at these sizes and costs much on a busy machine.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import pytest
 from hypothesis import settings
 
@@ -18,12 +21,3 @@ settings.load_profile("surpass")
 def small_effort(monkeypatch: pytest.MonkeyPatch) -> None:
     """Write programs from fewer instances, and check what is learned on fewer."""
     lessen_effort(monkeypatch)
-
-
-@pytest.fixture
-def never_brief(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start as many threads as are asked for, however few steps there are."""
-    from surpass.engine.advance import Player
-
-    assert "brief" in Player.__init__.__kwdefaults__
-    monkeypatch.setitem(Player.__init__.__kwdefaults__, "brief", 0)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import pytest
 
+from surpass.checks import Effort
+
+SMALL_EFFORT = Effort(enumerated=500, drawn=10, large=2_000, changed=1_000)
 SMALL = {
-    "surpass.programs.collect.MOST_ENUMERATED": 600,
-    "surpass.programs.collect.MOST_DRAWN": 20,
+    "surpass.programs.collect.EFFORT": Effort(up_to=40, enumerated=600, drawn=20, cost=400_000, large=2_000),
     "surpass.programs.collect.CHANGED_ROUNDS": 1,
-    "surpass.learning.improvement.learner.MOST_CHECKED": 10,
-    "surpass.learning.improvement.learner.MOST_ENUMERATED": 500,
-    "surpass.learning.improvement.learner.CHANGED_ROUNDS": 2,
-    "surpass.learning.improvement.learner.LAST_CHANGED_ROUNDS": 4,
-    "surpass.learning.soundness.MOST_ENUMERATED": 500,
-    "surpass.learning.soundness.MOST_DRAWN": 10,
-    "surpass.learning.soundness.ROUNDS": 2,
-    "surpass.learning.soundness.THOROUGH": 2,
+    "surpass.learning.improvement.learner.EACH_ROUND": SMALL_EFFORT,
+    "surpass.learning.improvement.learner.AT_END": SMALL_EFFORT,
+    "surpass.learning.table.learner.QUICK": SMALL_EFFORT,
+    "surpass.learning.table.learner.THOROUGH": SMALL_EFFORT,
+    "surpass.learning.table.learner.ROUND": 2,
+    "surpass.learning.table.learner.STAGE_UPDATES": 4,
+    "surpass.learning.table.learner.STEPS_PER_UPDATE": 1 << 14,
+    "surpass.learning.table.learner.MIN_EPISODES": 64,
+    "surpass.learning.table.learner.EVALUATED": 60,
     "surpass.visualize.report.PROGRAM_SECONDS": 2.0,
     "surpass.visualize.report.MOST_SMALL": 500,
     "surpass.visualize.report.BRIEF": {"instances": 2, "effort": 300, "minutes": 0.05},

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from surpass.agents.saved import load_saved, save_program
+from surpass.agents.storage import load_saved, save_program
 from surpass.agents.zoo import zoo_folder
 from surpass.bundles import load_bundle, save_bundle
 from surpass.evaluation.scores import evaluate

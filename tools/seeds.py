@@ -16,7 +16,7 @@ from pathlib import Path
 from surpass.agents import find_agent
 from surpass.bundles import load_bundle
 from surpass.errors import SurpassError
-from surpass.evaluation.reproduce import PaperRow, Reproduction, plans_of
+from surpass.evaluation.reproduce import ComparisonRow, Reproduction, plans_of
 from surpass.evaluation.tables import TablePlan
 from surpass.printing import show_number
 
@@ -62,7 +62,7 @@ def _plan_of(plans: Sequence[TablePlan], zoo: str, runs: list[str]) -> TablePlan
     raise SystemExit(f"there is no row of {zoo} in that table")
 
 
-def _told(row: PaperRow) -> str:
+def _told(row: ComparisonRow) -> str:
     """Return what a row says at each size, against its teacher if it has one; cells that are worse are marked."""
     found = []
     for cell in row.cells:

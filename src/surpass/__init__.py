@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from surpass import environments
     from surpass.agents import find_agent
+    from surpass.agents.adapters import agent
     from surpass.agents.teachers import find_teacher, known_teachers
-    from surpass.agents.wrapped import agent
-    from surpass.api import Run, check, compare_programs, export, learn, program, show, trace, watch
+    from surpass.api import Run, check, export, learn, program, show, trace, watch
     from surpass.checks.certificate import Certificate
     from surpass.engine.record import record, replay
     from surpass.engine.run import Results, run
@@ -53,9 +53,9 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "surpass.agents": "find_agent",
-    "surpass.agents.wrapped": "agent",
+    "surpass.agents.adapters": "agent",
     "surpass.agents.teachers": "find_teacher known_teachers",
-    "surpass.api": "Run check compare_programs export learn program show trace watch",
+    "surpass.api": "Run check export learn program show trace watch",
     "surpass.checks.certificate": "Certificate",
     "surpass.engine.record": "record replay",
     "surpass.engine.run": "Results run",
@@ -128,7 +128,6 @@ __all__ = [
     "binary",
     "check",
     "compare",
-    "compare_programs",
     "comparison",
     "enter",
     "environments",
@@ -165,16 +164,18 @@ __all__ = [
 ]
 
 
-def _meet_gymnasium() -> None:
-    """Make the tasks known to Gymnasium if the program has loaded it: whoever has not need not wait for it."""
-    if "gymnasium" in sys.modules and "surpass.environments" not in sys.modules:
+def _register_envs() -> None:
+    """Register the tasks with Gymnasium once the program has loaded it; others need not wait for it."""
+    if sys.modules.get("gymnasium") and "surpass.environments" not in sys.modules:
         import_module("surpass.environments")
 
 
 def __getattr__(name: str) -> Any:
-    _meet_gymnasium()
+    _register_envs()
     if name == "environments":  # a folder, which makes the tasks known to Gymnasium when it is loaded
-        return import_module("surpass.environments")
+        from surpass.extras import load
+
+        return load("surpass.environments")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'surpass' has no attribute {name!r}")
     value = getattr(import_module(_HOME_OF[name]), name)
@@ -186,4 +187,4 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-_meet_gymnasium()
+_register_envs()

@@ -16,18 +16,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surpass.agents import AgentLike, Progress, TaskLike, as_agent, as_task, task_of_run
-from surpass.agents.remembered import write_origin
+from surpass.agents import AgentLike, TaskLike, as_agent, as_task, task_of_run
+from surpass.agents.run_task import write_task_record
 from surpass.checks.certificate import Certificate
 from surpass.checks.check import check as check_agent
 from surpass.engine.record import TRACED, record
 from surpass.engine.run import AnyAgent
-from surpass.errors import ADVICE, DivergedError, SettingError
+from surpass.errors import ADVICE, DivergedError, RecipeError, SettingError, UnknownNameError
 from surpass.evaluation.application import apply as apply
-from surpass.evaluation.comparison import ProgramComparison
 from surpass.evaluation.scores import Evaluation, evaluate
 from surpass.machine.trace import Trace
-from surpass.printing import Printed, count, wrap
+from surpass.printing import Printed, Progress, count, wrap
 from surpass.programs.export import export_program
 from surpass.programs.extract import extract
 from surpass.programs.program import Program
@@ -95,12 +94,12 @@ def watch(
     listing: bool = True,
     progress: Progress | None = None,
 ) -> Watched:
-    """Return a film of an agent on one instance, or of two in step; it shows itself in a notebook.
+    """Return a recording of an agent on one instance, or of two in step; it shows itself in a notebook.
 
     `write` makes a page, a GIF or an SVG of it, `play` shows it in the terminal. An instance is a text such as
     `5,2,9,1`, a list of numbers, or drawn; with `listing` the agent's program stands beside its run.
     """
-    from surpass.visualize.film import MOST_SIZE, make_film
+    from surpass.visualize.recording import MOST_SIZE, record_run
     from surpass.visualize.watched import Watched
 
     first = as_agent(agent, task)
@@ -126,8 +125,8 @@ def watch(
         instance = first.task.write_instance(first.task.draw(asked))
     elif not isinstance(instance, str):
         instance = ",".join(map(str, instance))
-    films = [make_film(one, instance, limit=most, listing=listing, progress=progress) for one in agents]
-    return Watched(tuple(replace(film, notices=(*notices, *film.notices)) for film in films))
+    recordings = [record_run(one, instance, limit=most, listing=listing, progress=progress) for one in agents]
+    return Watched(tuple(replace(recording, notices=(*notices, *recording.notices)) for recording in recordings))
 
 
 def check(
@@ -204,16 +203,6 @@ def show(
     return measure_use(
         extraction, drawn, lambda done: report(f"{found.name}: counting the use of its rules, runs", done, instances)
     )
-
-
-def compare_programs(
-    agent: AgentLike, other: AgentLike, *, task: TaskLike | None = None, **options: Any
-) -> ProgramComparison:
-    """Return where the programs of two agents part and where steps are saved; `options` are those of `show`."""
-    first, second = as_agent(agent, task), as_agent(other)
-    if second.task is not first.task:
-        raise SettingError(f"{second.name} works on {second.task.name}, not on {first.task.name}")
-    return ProgramComparison(show(first, **options), show(second, **options))
 
 
 @dataclass(frozen=True, repr=False)
@@ -295,10 +284,10 @@ class Run(Printed):
     def __str__(self) -> str:
         spent = f"{self.folder} after {count(len(self.curves), 'round')} and {self.seconds:.0f} seconds"
         if self.scores is None:
-            return wrap(f"{spent}: the time is up before there is an agent; {self._resuming} goes on") + "\n"
+            return wrap(f"{spent}: the time is up before there is an agent; {self._resuming} continues") + "\n"
         going_on = ""
         if not self.is_finished:
-            going_on = wrap(f"The learning is not finished: {self._resuming} goes on.") + "\n"
+            going_on = wrap(f"The run is not finished: {self._resuming} continues it.") + "\n"
         if all(row.solved == 0 for row in self.scores.rows):
             going_on += f"Nothing is solved. {ADVICE}\n"
         return f"{spent}\n{self.scores}{going_on}{self.notes}"
@@ -333,7 +322,16 @@ def new_learner(
         seed, chosen = variant.seed, {**variant.settings, **chosen}
     if task is None:
         raise SettingError("no task is given; name one, such as search, or a recipe")
-    return methods.new_learner(as_task(task), method or "imitation", teacher=name, seed=seed or 0, settings=chosen)
+    try:
+        return methods.new_learner(as_task(task), method or "imitation", teacher=name, seed=seed or 0, settings=chosen)
+    except UnknownNameError as error:
+        is_record = recipe is not None and (str(recipe).startswith("zoo:") or _run_of(recipe) is not None)
+        if not is_record or error.name in (settings or {}) or error.kind not in ("setting", "policy"):
+            raise
+        raise RecipeError(
+            f"recipe {recipe} was made by an earlier version of surpass: it has the {error.kind} {error.name!r}, which"
+            " this version does not know, so it cannot be repeated; what it made still loads"
+        ) from error
 
 
 def _run_of(recipe: str | Path) -> Path | None:
@@ -369,7 +367,7 @@ def learn(
 
     `method` is `imitation` (if not given), `rl`, `rl+imitation` or `improvement`; the method's settings are keywords,
     or stand in `settings`. `report(round, curve)` is called after each round, and once with no curve when a run is
-    resumed. With `resume` the run in the folder goes on, with `overwrite` it is replaced. `watch` is shown how far it
+    resumed. With `resume` the run in the folder continues, with `overwrite` it is replaced. `watch` is shown how far it
     has come: at first, after each round, and while what was learned is scored. With `tensorboard` the curves are
     written as event files too. `surpass.report(run)` makes a page of it. `on` is who samples or tries candidates:
     `local`, or `ray` or `ray=ADDRESS` for a cluster; what is learned does not depend on it.
@@ -386,10 +384,10 @@ def learn(
     for size in score_sizes or ():
         check_range("size", size, SIZE)
     if resume and out is None and isinstance(task, str) and (Path(task) / "recipe.json").is_file():
-        raise SettingError(f"{task} is the folder of a run, not a task; to go on: surpass learn --out {task} --resume")
+        raise SettingError(f"{task} is the folder of a run, not a task; to resume: surpass learn --out {task} --resume")
     if task is None and recipe is None and resume and out is not None:
         if not (as_path(out) / "recipe.json").exists():
-            raise SettingError(f"{out} holds no run to go on with; name a task to begin one there")
+            raise SettingError(f"{out} holds no run to resume; name a task to begin one there")
         recipe = out
     chosen = {**(settings or {}), **more_settings}
     learner = new_learner(task, method, teacher=teacher, seed=seed, recipe=recipe, settings=chosen)
@@ -401,9 +399,9 @@ def learn(
     with open_runner(on) as runner:
         _share_out(learner, runner)
         if resume and not (folder.path / "recipe.json").exists():
-            log.warning("a run begins in %s, which holds none to go on with", folder.path)
+            log.warning("a run begins in %s, which holds none to resume", folder.path)
         folder.begin(made, resume=resume, overwrite=overwrite)
-        write_origin(folder.path, learner.task)
+        write_task_record(folder.path, learner.task)
         if resume:
             folder.restore(learner)
             for warning in folder.warnings:
@@ -428,7 +426,7 @@ def learn(
         try:
             runs.train(learner, folder, minutes=minutes and LEARNING_SHARE * minutes, report=end_round)
         except KeyboardInterrupt:
-            log.warning("interrupted: surpass learn --out %s --resume goes on from the last checkpoint", folder.path)
+            log.warning("interrupted: surpass learn --out %s --resume continues from the last checkpoint", folder.path)
             raise
         except DivergedError as error:
             if _finish(learner, folder, sizes, score_instances, show, spare or LEAST_SPARE).agent is None:
@@ -448,11 +446,8 @@ def _share_out(learner: AnyLearner, runner: Runner) -> None:
         return
     if not hasattr(learner, "runner"):
         raise SettingError(
-            "only rl and rl+imitation with --set policy=network, and improvement, can be shared out, on tasks with a"
-            " table; use --on local"
+            "a cluster can share out improvement only; use --on local, or surpass sweep --on ray for many runs"
         )
-    if getattr(learner.config, "actors", 0) == 1:
-        raise SettingError("actors is 1, which leaves nothing to share out: set more, such as --set actors=8")
 
 
 def _finish(
@@ -468,19 +463,16 @@ def _finish(
     With `seconds` no scores are begun that would take longer.
     """
     from surpass.agents.networks.files import network_tensors, save_agent
-    from surpass.agents.saved import save_program
+    from surpass.agents.storage import save_program
     from surpass.learning import runs
-    from surpass.learning.improvement.learner import Improvement
     from surpass.learning.outlook import rival_of
-    from surpass.learning.policy_gradient.learner import PolicyGradient
-    from surpass.learning.stages import StagedLearner
 
     agent: AnyAgent | None = None
     scores: Evaluation | None = None
     found = getattr(learner, "program", None)
-    sketch = learner.sketch(seconds or LEAST_SPARE) if isinstance(learner, StagedLearner) else None
-    taught = sketch or learner
-    if learner.has_network or found is not None or sketch is not None:
+    preview = learner.preview(seconds or LEAST_SPARE) if hasattr(learner, "preview") else None
+    taught = preview or learner
+    if learner.has_network or found is not None or preview is not None:
         name, stem = str(folder.path), folder.path / "agent"
         about = {"recipe": learner.recipe, "rounds": len(folder.curves), "finished": learner.finished}
         about["seconds"] = round(folder.seconds, 1)
@@ -502,7 +494,7 @@ def _finish(
             save_agent(stem, learner.task, taught.network, about)
         runs.write_json(folder.path / "scores.json", scores.as_json())
     notes = ""
-    if agent is not None and isinstance(learner, Improvement | PolicyGradient | StagedLearner):
+    if agent is not None and hasattr(learner, "describe"):
         progress("finding what was saved", 0, None)
         notes = learner.describe(agent)
     if notes:

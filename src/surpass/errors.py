@@ -6,11 +6,12 @@ SurpassError
 ├── DivergedError           learning whose loss is no longer a number
 ├── ExportError             an agent or a kernel that cannot be written as a source file
 ├── UnknownNameError        a name that is not in a registry
+├── MissingExtraError       a package that an extra of surpass brings is not installed
 ├── InstanceError           an input that does not fit its task
 ├── DataFileError           a file of lists that cannot be read
 ├── TraceError              a text that is not a trace, or a trace that does not replay
 ├── ProgramError            a program file that cannot be read, or a program that cannot be written to one
-├── RecipeError             a recipe that cannot be read, or asks for what cannot be
+├── RecipeError             a recipe that cannot be read, or is not valid
 ├── SavedFileError          a checkpoint or saved agent that is damaged, foreign or of another task
 ├── SettingError            an option with an impossible value
 └── WrongAnswerError        a checked result is not the right one
@@ -52,16 +53,20 @@ class UnknownNameError(SurpassError):
     """A name that is not in a registry; the message lists the known ones."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], why: str = "") -> None:
-        """Name what is not known and what is; `why` is put between them, or the known names that are near."""
+        """Name the unknown word and the known ones; between them stands `why`, or similar known names."""
         self.kind, self.name, known = kind, name, list(known)
-        listing, shown, why = ", ".join(known) or "none", repr(name), why or perhaps(name, known)
+        listing, shown, why = ", ".join(known) or "none", repr(name), why or did_you_mean(name, known)
         super().__init__(f"unknown {kind} {shown if len(shown) < 80 else shown[:77] + '...'}{why}; known: {listing}")
 
 
-def perhaps(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return the known names that are near to one, in words with a comma before; nothing if none is."""
     near = get_close_matches(name[:100], list(known), 3)
     return f", perhaps {' or '.join(near)}" if near else ""
+
+
+class MissingExtraError(SurpassError, ImportError):
+    """A package that an extra of surpass brings is not installed."""
 
 
 class InstanceError(SurpassError):
@@ -81,7 +86,7 @@ class ProgramError(SurpassError):
 
 
 class RecipeError(SurpassError):
-    """A recipe that cannot be read, or asks for what cannot be."""
+    """A recipe that cannot be read, or is not valid."""
 
 
 class SavedFileError(SurpassError):

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from surpass.errors import SavedFileError, SettingError, SurpassError
-from surpass.printing import cut
+from surpass.printing import truncate
 
 MOST_BYTES = 1 << 26
 """How large a file may be that is read whole, unless its reader allows more: 64 MB."""
@@ -96,7 +96,7 @@ def check_range(name: str, value: float, allowed: Range) -> None:
 def show(value: object) -> str:
     """Return a value for a message, cut if it is long."""
     try:
-        return cut(repr(value), 80)
+        return truncate(repr(value), 80)
     except ValueError:
         return "a number of too many digits"
 
@@ -117,7 +117,7 @@ def as_path(text: str | Path) -> Path:
     except OSError as error:
         raise SettingError(f"{path} cannot be used: {error.strerror}") from None
     except ValueError:
-        raise SettingError(f"{show(str(path))} is no path: it is not UTF-8, or there is a NUL in it") from None
+        raise SettingError(f"{show(str(path))} is not a path: it is not UTF-8, or contains a NUL") from None
     return path
 
 
@@ -149,7 +149,7 @@ def parse_json(content: bytes, source: object, error: type[SurpassError] = Saved
     except RecursionError:
         value = None
     if value is None or is_deep(value):
-        raise error(f"{source} is no record: it is empty, or nested too deep")
+        raise error(f"{source} is not a record: it is empty, or nested too deep")
     return value
 
 

@@ -1,7 +1,7 @@
 """The one value that every agent comes down to: a table from observations to actions.
 
-A table is filled on demand: what it lacks it asks its source (a teacher, a network, a program), once for each
-observation. It lies in memory as the compiled loops read it, in open addressing: `keys` and `values`, with a free place
+A table is filled on demand: it asks its source (a teacher, a network, a program) once for each observation that it
+lacks. It lies in memory as the compiled loops read it, in open addressing: `keys` and `values`, with a free place
 marked `EMPTY`.
 """
 
@@ -176,7 +176,7 @@ def put(keys: Ints, values: Ints, observations: Ints, actions: Ints) -> None:
     while len(observations):
         is_free = keys[places] == EMPTY
         keys[places[is_free]] = observations[is_free]
-        # Of several that came to the same free place one has got it; the others go on to the next.
+        # One of several that found the same free place has it; the others try the next.
         is_there = keys[places] == observations
         values[places[is_there]] = actions[is_there]
         observations, actions = observations[~is_there], actions[~is_there]

@@ -9,8 +9,8 @@ from surpass.agents import find_agent
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.files import network_tensors
 from surpass.agents.networks.structured import StructuredPolicy
-from surpass.agents.saved import load_saved, save_program
-from surpass.agents.zoo import find_resident, load_resident
+from surpass.agents.storage import load_saved, save_program
+from surpass.agents.zoo import find_entry, load_entry
 from surpass.bundles import load_bundle
 from surpass.errors import SavedFileError
 from surpass.programs.program import Program
@@ -56,7 +56,7 @@ def test_a_changed_missing_or_foreign_program_is_refused(tmp_path):
 
 
 def test_rules_beside_a_record_that_does_not_know_them_are_refused(tmp_path):
-    resident = find_resident("sort-bubble/imitation-insertion_sort")
+    resident = find_entry("sort-bubble/imitation-insertion_sort")
     for suffix in (".json", ".safetensors"):
         (tmp_path / f"agent{suffix}").write_bytes(resident.stem.with_name(resident.stem.name + suffix).read_bytes())
     assert isinstance(load_saved(tmp_path / "agent", "x"), NetworkAgent)
@@ -72,6 +72,6 @@ def test_the_zoo_may_hold_programs(tmp_path, monkeypatch):
     about["scores"] = [{"size": size, **score} for size in (10, 20)]
     save_program(tmp_path / "sort-bubble" / "improvement", PROGRAM, about)
     monkeypatch.setattr("surpass.agents.zoo.zoo_folder", lambda: tmp_path)
-    agent = load_resident("sort-bubble")
+    agent = load_entry("sort-bubble")
     assert agent == PROGRAM
     assert agent.name == "zoo:sort-bubble/improvement"

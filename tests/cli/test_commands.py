@@ -9,7 +9,6 @@ import pytest
 
 import surpass
 from surpass.machine.trace import read_trace
-from tests.cli.here import call_here
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "minimum.py"
 
@@ -61,14 +60,6 @@ def test_tasks_shows_the_search_space():
     assert len(json.loads(call("tasks", "--json", "-").stdout)) == 5
 
 
-def test_tasks_shows_what_operands_may_be_and_teachers_without_a_summary(tmp_path):
-    assert "MoveVar(i, direction)   i: 1, 2, 3, 4; direction: -1, +1\n" in call("tasks", "sort-quick").stdout
-    docstring = '    """Walk to the end and keep each value that is smaller than the kept one."""\n'
-    assert docstring in EXAMPLE.read_text()
-    (tmp_path / "mute.py").write_text(EXAMPLE.read_text().replace(docstring, ""))
-    assert call("tasks", tmp_path / "mute.py").stdout.endswith("teachers\n  teacher:scan\n")
-
-
 def test_a_users_file_brings_its_own_task_and_teacher():
     shown = call("evaluate", "teacher:scan", "--task", EXAMPLE, "--sizes", "1,10", "--json", "-")
     assert [row["solved"] for row in json.loads(shown.stdout)["rows"]] == [1.0, 1.0]
@@ -101,41 +92,6 @@ def test_a_trace_goes_to_a_file(tmp_path):
     assert path.read_text().startswith("surpass trace 1\n")
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("evaluate", "teacher:nope"), "known: depth_first"),
-        (("evaluate", "nope"), "known: teacher:"),
-        (("evaluate", "teacher:bubble_sort", "--task", "nope"), "known: sort-full"),
-        (("evaluate", "teacher:bubble_sort", "--task", "search"), "works on sort-bubble"),
-        (("evaluate", "teacher:bubble_sort", "--data", "nope"), "known: uniform"),
-        (("evaluate", "teacher:bubble_sort", "--sizes", "0"), "size is 0"),
-        (("evaluate", "teacher:bubble_sort", "--sizes", "-5"), "size is -5"),
-        (("evaluate", "teacher:bubble_sort", "--sizes", "five"), "'five'"),
-        (("evaluate", "teacher:bubble_sort", "--sizes", ","), "no sizes"),
-        (("evaluate", "teacher:bubble_sort", "--data", "missing.csv"), "no file missing.csv"),
-        (("evaluate", "teacher:bubble_sort", "--sizes", "5", "--json", "/nowhere/x.json"), "cannot be written"),
-        (("evaluate", "teacher:bubble_sort", "--limit", "n^3"), "'n^3'"),
-        (("evaluate", "teacher:bubble_sort", "--instances", "0"), "it must be from 1 to"),
-        (("evaluate", "teacher:scan", "--task", "missing.py"), "no file missing.py"),
-        (("trace", "teacher:binary_search", "--instance", "5,2"), "no instance of search"),
-        (("trace", "teacher:depth_first", "--instance", "5,2"), "no instance of knapsack"),
-        (("trace", "teacher:bubble_sort", "--instance", "5,2:3"), "no instance of sort-bubble"),
-        (("trace", "teacher:bubble_sort", "--size", "0"), "size is 0"),
-        (("tasks", "nope"), "unknown task"),
-        (("reproduce", "teachers", "--instances", "1"), "it must be from 2 to"),
-        (("reproduce", "table9"), "known: teachers"),
-    ],
-)
-def test_bad_input_gets_one_sentence_and_exit_code_2(words, message, tmp_path):
-    shown = call_here(*words, cwd=tmp_path)
-    assert shown.returncode == 2
-    assert message in shown.stderr
-    assert "Traceback" not in shown.stderr
-    assert shown.stdout == ""
-    assert len(shown.stderr.strip().splitlines()) == 1
-
-
 def test_what_does_not_fit_into_memory_is_told_in_one_sentence():
     def have_little() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
@@ -145,17 +101,6 @@ def test_what_does_not_fit_into_memory_is_told_in_one_sentence():
     assert shown.returncode == 2
     assert shown.stderr.startswith("surpass: not enough memory: ")
     assert len(shown.stderr.strip().splitlines()) == 1
-
-
-def test_a_file_that_is_no_agent_is_refused_by_its_own_name(tmp_path):
-    (tmp_path / "x.txt").write_text("x")
-    shown = call("evaluate", tmp_path / "x.txt")
-    assert shown.returncode == 2
-    assert "x.txt is no agent" in shown.stderr
-
-
-def test_zoo_takes_the_name_that_it_prints():
-    assert call("zoo", "zoo:search/rl").stdout == call("zoo", "search/rl").stdout != ""
 
 
 def test_compiling_is_told_once_and_not_again(tmp_path):

@@ -39,23 +39,3 @@ def test_a_file_can_go_to_the_output() -> None:
     assert shown.returncode == 0, shown.stderr
     assert shown.stdout.startswith("/* To pack the most valuable items")
     assert shown.stdout.endswith("}\n")
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("teacher:bubble_sort", "--to", "java", "--out", "x.java"), "unknown language 'java'; known: python, c"),
-        (("teacher:bubble_sort", "--out", "x.txt"), "give --to python or c"),
-        (("teacher:bubble_sort", "--to", "c", "--out", "nowhere/x.c"), "cannot be written"),
-        (("teacher:bubble_sort", "--to", "c", "--out", "-", "--json", "-"), "cannot both go to the output"),
-        (("teacher:selection_sort", "--to", "c", "--out", "x.c"), "sees whole lists, so it has no table"),
-        (("teacher:nope", "--to", "c", "--out", "x.c"), "unknown teacher 'nope'"),
-    ],
-)
-def test_what_cannot_be_exported_gets_one_sentence(words: tuple[str, ...], message: str, tmp_path: Path) -> None:
-    shown = call_here("export", *words, cwd=tmp_path)
-    assert shown.returncode == 2
-    assert message in shown.stderr
-    assert len(shown.stderr.strip().splitlines()) == 1
-    assert shown.stdout == ""
-    assert not list(tmp_path.iterdir())

@@ -65,20 +65,9 @@ def test_no_word_stands_for_the_value_of_a_flag(helps: dict[str, str]) -> None:
         assert "<bool>" not in shown
 
 
-def test_defaults_in_square_brackets_are_shown(helps: dict[str, str]) -> None:
-    for default in ("[default: imitation]", "[default: runs/TASK-METHOD-TEACHER-SEED]", "[default: 0]"):
-        assert squeeze(default) in squeeze(helps["learn"])
-    assert squeeze("[default: the task's]") in squeeze(helps["evaluate"])
-
-
 def test_options_are_grouped_and_examples_stand_on_lines_of_their_own(helps: dict[str, str]) -> None:
     assert {"How it learns", "The scores at the end", "Files"} <= set(re.findall(r"╭─ (.+?) ─", helps["learn"]))
     lines = [line.strip() for line in helps["learn"].splitlines()]
     assert "surpass learn knapsack --method rl --minutes 2" in lines
     for name, shown in helps.items():
         assert f"surpass {name} " in shown, f"{name} has no example"
-
-
-def test_paragraphs_are_unfolded_and_indented_lines_are_not() -> None:
-    text = unfold("One\nline.\n\nA [thing]\nwith brackets.\n\nExamples:\n  surpass a\n  surpass b")
-    assert text == "One line.\n\n\n\nA [thing] with brackets.\n\nExamples:\n  surpass a\n  surpass b"

@@ -192,7 +192,6 @@ MOUNTAIN = surpass.register_task(
         reward=surpass.Reward(step_cost=1.0, wrong_cost=100.0),
         sizes=(5, 10),
         training_sizes=(3, 6),
-        learning={"rl": {"updates": 2}},
         default_teacher="climb",
     )
 )

@@ -43,7 +43,6 @@ def test_the_observations_that_all_episodes_lack_are_asked_about_together_and_on
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.usefixtures("never_brief")
 def test_a_stack_that_is_full_grows_and_the_episode_goes_on_as_if_it_had_been_large(threads: int) -> None:
     endless = SORT_QUICK.interface.parse_action("FunctionCall(1,1,2,1,2,1)")
 
@@ -82,13 +81,6 @@ def test_other_things_are_served_with_the_episodes_that_wait_for_them() -> None:
     others = {Outcome.TABLE_FULL: lambda episodes: served.append(episodes.tolist())}
     advance(SORT_QUICK, batch, lambda _: [(kernel, (len(rounds),))], waits=waits, others=others)
     assert (rounds, served) == ([0, 1], [[1, 3]])
-
-
-@pytest.mark.parametrize("outcome", [Outcome.UNKNOWN_OBSERVATION, Outcome.TABLE_FULL, Outcome.NEEDS_INSTANCE])
-def test_what_nobody_serves_is_an_error_and_not_an_endless_loop(outcome: Outcome) -> None:
-    batch = allocate(SORT_QUICK, 2, 2)
-    with pytest.raises(KeyError):
-        advance(SORT_QUICK, batch, lambda batch: [(batch.outcomes.fill, (int(outcome),))])
 
 
 def test_a_table_keeps_what_a_recorded_run_asked() -> None:

@@ -22,8 +22,8 @@ import surpass
 from surpass.engine import specialise as specialise_module
 from surpass.engine.specialise import Kernels, Template, _load_general, cache_folder, specialise
 from surpass.learning.improvement import trials
-from surpass.learning.policy_gradient import compiled as policy_gradient
-from surpass.learning.table_policy import compiled as mirror_descent
+from surpass.learning.policy_gradient import sampler as policy_gradient
+from surpass.learning.table import critic
 from surpass.tasks.search import SEARCH
 from surpass.tasks.sort_bubble import SORT_BUBBLE
 
@@ -195,37 +195,10 @@ def folder_of(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> Callable[[
     return find
 
 
-def test_the_same_task_keeps_its_folder(folder_of: Callable[[], str]) -> None:
-    assert folder_of()
-    assert not folder_of()
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [("x * FACTOR", "x + FACTOR"), ("FACTOR, SEVEN, ONE = 10", "FACTOR, SEVEN, ONE = 11")],
-    ids=["a helper's text", "a helper's constant"],
-)
-def test_a_change_that_the_code_depends_on_gets_another_folder(
-    workshop: Workshop, folder_of: Callable[[], str], old: str, new: str
-) -> None:
-    assert folder_of()
-    workshop.edit_helper(old, new)
-    assert folder_of()
-
-
-def test_a_change_that_the_code_does_not_depend_on_keeps_the_folder(
-    workshop: Workshop, folder_of: Callable[[], str]
-) -> None:
-    assert folder_of()
-    workshop.edit_helper("7, 1", "8, 1")
-    assert not folder_of()
-
-
-def replace_helper(body: str) -> str:
-    return f"import enum\nimport numpy as np\nfrom surpass import kernel\n{body}"
-
-
-STALE: dict[str, tuple[str, str, str]] = {
+IMPORTS = "import enum\nimport numpy as np\nfrom surpass import kernel\n"
+CHANGES: dict[str, tuple[str, str, str]] = {
+    "a helper's text": (HELPER, "x * FACTOR", "x + FACTOR"),
+    "a helper's constant": (HELPER, "FACTOR, SEVEN, ONE = 10", "FACTOR, SEVEN, ONE = 11"),
     "a constant that takes the value of another": (
         "A, B, C = 1, 2, 1\n\n\n@kernel\ndef worth(x):\n    return x * A + B + C * 10\n",
         "A, B, C = 1, 2, 1",
@@ -246,28 +219,32 @@ STALE: dict[str, tuple[str, str, str]] = {
         "X = 7",
         "X = 8",
     ),
+    "a name in a kernel that was typed in at a prompt": (
+        "exec('@kernel\\ndef worth(x):\\n    return (x + 1.5j).real\\n')\n",
+        ".real",
+        ".imag",
+    ),
 }
 
 
-@pytest.mark.parametrize("case", STALE)
-def test_a_change_of_what_a_kernel_reads_gets_another_folder(
+@pytest.mark.parametrize("case", CHANGES)
+def test_a_change_that_the_code_depends_on_gets_another_folder(
     workshop: Workshop, folder_of: Callable[[], str], case: str
 ) -> None:
-    body, old, new = STALE[case]
-    workshop.write_helper(replace_helper(body))
+    body, old, new = CHANGES[case]
+    workshop.write_helper(IMPORTS + body)
     assert folder_of()
     workshop.edit_helper(old, new)
     assert folder_of()
 
 
-def test_kernels_typed_in_at_a_prompt_are_told_apart_by_the_names_in_them(
+def test_without_a_change_that_the_code_depends_on_the_folder_is_the_same(
     workshop: Workshop, folder_of: Callable[[], str]
 ) -> None:
-    text = "from surpass import kernel\nexec('@kernel\\ndef worth(x):\\n    return (x + 1.5j).real\\n')\n"
-    workshop.write_helper(text)
     assert folder_of()
-    workshop.edit_helper(".real", ".imag")
-    assert folder_of()
+    assert not folder_of()
+    workshop.edit_helper("7, 1", "8, 1")
+    assert not folder_of()
 
 
 ENGINE = "specialise(task.TOY)"
@@ -276,7 +253,7 @@ SAMPLER = "specialise(task.TOY, TEMPLATE)"
 
 def load_loops(workshop: Workshop, loops: str) -> None:
     """Load loops of the task in a process of its own, with the version of the package in the workshop."""
-    template = "from surpass.learning.policy_gradient.compiled import TEMPLATE; " * (loops == SAMPLER)
+    template = "from surpass.learning.policy_gradient.sampler import TEMPLATE; " * (loops == SAMPLER)
     load = f"import task; from surpass.engine.specialise import specialise; {template}{loops}"
     places = {"PYTHONPATH": f"{workshop.folder / 'src'}:{workshop.folder}", "SURPASS_CACHE_DIR": str(workshop.cache)}
     environment = {**os.environ, **places, "PYTHONDONTWRITEBYTECODE": "1"}
@@ -331,7 +308,7 @@ def test_another_version_of_the_package_gets_another_folder(
         assert len(list(workshop.cache.rglob("general.py"))) == 1 + another
 
 
-@pytest.mark.parametrize("template", [mirror_descent.TEMPLATE, policy_gradient.TEMPLATE, trials.TEMPLATE])
+@pytest.mark.parametrize("template", [critic.TEMPLATE, policy_gradient.TEMPLATE, trials.TEMPLATE])
 def test_loops_that_use_nothing_of_a_task_are_the_same_for_all(template: Template) -> None:
     first, second = (specialise(task, template) for task in (SORT_BUBBLE, SEARCH))
     assert template.general
@@ -378,8 +355,8 @@ def test_a_truncated_cache_of_what_all_tasks_use_is_compiled_afresh(
         monkeypatch.setattr(specialise_module, "_load_general", cache(_load_general.__wrapped__))
         for path in tmp_path.rglob("general.*.nb[ci]"):
             path.write_bytes(path.read_bytes()[:size])
-        assert Kernels(SORT_BUBBLE, policy_gradient.TEMPLATE).lose is not None
-        kept = list(tmp_path.rglob("general.lose-*.nb[ci]"))
+        assert Kernels(SORT_BUBBLE, policy_gradient.TEMPLATE).tabulate is not None
+        kept = list(tmp_path.rglob("general.tabulate-*.nb[ci]"))
         assert len(kept) == 2
         assert all(path.stat().st_size > 10 for path in kept)
 

@@ -94,7 +94,6 @@ def test_the_comparison_notices_a_run_that_goes_another_way() -> None:
 
 
 @pytest.mark.parametrize("name", [*TABLE_TEACHERS, "selection_sort"])
-@pytest.mark.usefixtures("never_brief")
 def test_results_do_not_depend_on_the_number_of_threads(name: str) -> None:
     teacher = find_teacher(name)
     instances = mixed(teacher.task)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import logging
-import re
 from pathlib import Path
 
 import numpy as np
@@ -75,38 +73,6 @@ def test_a_bad_line_is_refused_with_its_place(line: str, said: str, tmp_path: Pa
 def test_what_is_no_list_of_numbers_is_refused(one: object) -> None:
     with pytest.raises(InstanceError, match="list 0"):
         surpass.apply("teacher:bubble_sort", [one])
-
-
-def test_a_column_of_numbers_is_pointed_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = tmp_path / "column.csv"
-    path.write_text("3\n1\n2\n")
-    with caplog.at_level(logging.WARNING, "surpass"):
-        assert len(surpass.apply("teacher:bubble_sort", path).rows) == 3
-    assert "one number on each of its 3 lines" in caplog.text
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("5;2;9;1\n3;1;2\n", "line 1: '5;2;9;1' is not a number: numbers are separated by semicolons; use commas"),
-        ("5,2;9,1\n", "line 1: '2;9' is not a number: numbers are separated by semicolons; use commas"),
-        (
-            '"5","2"\n',
-            "line 1: '\"5\"' is not a number: it is in quotation marks; write plain numbers, such as 5,2,9,1",
-        ),
-        ("a,b\n5,2\n", "line 1: 'a' is not a number; if it is a heading, remove it: every line is a list"),
-        ('"price","cost"\n5,2\n', "if it is a heading, remove it"),
-        ("5,2\na,b\n", "line 2: 'a' is not a number"),
-    ],
-)
-def test_what_spreadsheets_write_gets_a_hint(
-    text: str, message: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    path = tmp_path / "lists.csv"
-    path.write_text(text)
-    with pytest.raises(DataFileError, match=re.escape(message)):
-        surpass.apply("teacher:hoare_sort", path)
-    assert caplog.text == ""
 
 
 def test_the_command_writes_a_file_and_ends_with_1_if_something_is_unsolved(tmp_path: Path) -> None:

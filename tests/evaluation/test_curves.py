@@ -61,11 +61,6 @@ def test_what_is_no_file_of_curves_is_refused(text: str, tmp_path: Path) -> None
         read_curves(tmp_path / "bad.csv")
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataFileError, match=r"none\.csv cannot be read: No such file"):
-        read_curves(tmp_path / "none.csv")
-
-
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_the_data_that_ship_are_the_runs_of_the_recipe(name: str) -> None:
     recipe = find_recipe(f"curves-{name}")

@@ -1,4 +1,4 @@
-"""The reading of the paper's table 3 fits its teachers, and the earlier one does not (docs/decisions/0021)."""
+"""The reading of the paper's table 3 fits its teachers, and the earlier one does not (docs/decisions/0002)."""
 
 from __future__ import annotations
 

@@ -11,37 +11,17 @@ import pytest
 import surpass
 from surpass.agents import as_task
 from surpass.evaluation.scores import evaluate
-from surpass.learning.derived import derived_settings, usual_policy
-from surpass.learning.methods import new_learner
 from surpass.programs.export import find_obstacle
-from surpass.tasks.registry import PAPER_TASKS, find_task
 from surpass.tasks.user_file import forget_task_file
 
 FOLDER = Path(__file__).parents[2] / "examples"
 NAMES = ("minimum", "pair_sum", "partition", "reverse", "last_position", "dutch_flag")
 
 
-def test_sizes_begin_small_and_double() -> None:
-    task = as_task(FOLDER / "dutch_flag.py")
-    assert usual_policy(task) == "table"
-    assert derived_settings(task, "table")["stages"] == "2-4 2-8 2-20"
-    assert derived_settings(task, "network")["wrong_cost"] == 2.0
-    recipe = new_learner(task, "rl").recipe
-    assert recipe["policy"] == "table"
-    assert recipe["stages"] == "2-4 2-8 2-20"
-
-
-@pytest.mark.parametrize("name", [task.name for task in PAPER_TASKS if not task.interface.is_full_view])
-def test_the_packages_own_tasks_say_themselves_how_they_are_learned(name: str) -> None:
-    task = find_task(name)
-    recipe = new_learner(task, "rl").recipe
-    assert {key: recipe[key] for key in task.learning["rl"]} == dict(task.learning["rl"])
-    assert recipe["policy"] == task.learning["rl"].get("policy", "network")
-
-
-def test_derived_settings_solve_an_example(tmp_path: Path) -> None:
-    small = {"episodes": 1024, "updates": 40, "mending": 1}
-    run = surpass.learn(FOLDER / "dutch_flag.py", "rl", out=tmp_path / "run", score_sizes=[5, 30], settings=small)
+@pytest.mark.parametrize("method", ["rl", "rl+imitation"])
+def test_defaults_solve_an_example(method: str, tmp_path: Path) -> None:
+    small = {"episodes": 256, "updates": 20, "starts": 1, "checks": 2}
+    run = surpass.learn(FOLDER / "dutch_flag.py", method, out=tmp_path / "run", score_sizes=[5, 30], settings=small)
     assert run.scores is not None
     assert [row.solved for row in run.scores.rows] == [1.0, 1.0]
 
@@ -70,9 +50,8 @@ def test_a_function_is_shown_checked_and_exported_as_any_agent() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_example_declares_no_settings_and_can_be_exported(name: str) -> None:
+def test_every_example_can_be_exported(name: str) -> None:
     task = as_task(FOLDER / f"{name}.py")
-    assert not task.learning
     assert find_obstacle(task) == ""
 
 

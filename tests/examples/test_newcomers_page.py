@@ -65,8 +65,9 @@ def test_a_mistake_looks_as_the_page_says(case: str, tmp_path: Path) -> None:
         (quoted,) = (
             line
             for line in ran.stderr.splitlines()
-            if line.startswith("surpass: ") and "compiling" not in line and "trying" not in line
+            if line.startswith("surpass: ") and "compiling" not in line and "checking" not in line
         )
         printed = PAGE
-    assert quoted in printed, ran.stderr
+    # Python versions differ in the line of a loop that they show.
+    assert re.sub(r"line 6\d", "line 6", quoted) in re.sub(r"line 6\d", "line 6", printed), ran.stderr
     assert ran.returncode != 0

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from surpass.agents.networks.agent import new_agent
 from surpass.full_view.graph import GraphAgent, GraphPolicy, encode_lists
 from surpass.full_view.messages import HIDDEN, hear
 from surpass.tasks.sort_full import SORT_FULL
@@ -203,7 +202,7 @@ def test_an_agent_answers_lists_in_their_order_beyond_one_batch() -> None:
 
 
 def test_equal_seeds_give_equal_networks() -> None:
-    first, second, other = (new_agent("fresh", SORT_FULL, seed=seed).network for seed in (1, 1, 2))
+    first, second, other = (GraphPolicy(seed=seed) for seed in (1, 1, 2))
     assert isinstance(first, GraphPolicy)
     for a, b in zip(first.parameters(), second.parameters(), strict=True):
         assert torch.equal(a, b)

@@ -7,6 +7,7 @@ import pytest
 
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.errors import SettingError
+from surpass.full_view import imitation
 from surpass.full_view.graph import GraphAgent
 from surpass.full_view.imitation import FullViewImitation, FullViewImitationConfig
 from surpass.learning.runs import train
@@ -56,8 +57,9 @@ class Watched:
         return getattr(self.generator, name)
 
 
-def test_full_view_imitation_draws_again_if_all_lists_are_sorted_already() -> None:
-    config = FullViewImitationConfig(task="sort-full", teacher="selection_sort", smallest=2, largest=2, lists=1)
+def test_full_view_imitation_draws_again_if_all_lists_are_sorted_already(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(imitation, "LISTS", 1)
+    config = FullViewImitationConfig(task="sort-full", teacher="selection_sort", sizes="2-2")
     learner = FullViewImitation(SORT_FULL, config)
     watched = Watched(learner.random)
     learner.random = watched  # type: ignore[assignment]
@@ -73,25 +75,15 @@ def test_full_view_imitation_draws_again_if_all_lists_are_sorted_already() -> No
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"smallest": 1}, "sizes"),
-        ({"smallest": 9, "largest": 8}, "sizes"),
-        ({"lists": 0}, "lists"),
+        ({"sizes": "9-8"}, "sizes"),
         ({"updates": 0}, "updates"),
         ({"updates_per_round": 0}, "updates_per_round"),
-        ({"checked": 0}, "checked"),
-        ({"own": 1.5}, "own"),
-        ({"own": float("nan")}, "own"),
+        ({"learning_rate": -1.0}, "learning_rate"),
+        ({"learning_rate": float("nan")}, "learning_rate"),
+        ({"final_learning_rate": -1.0}, "learning_rate"),
     ],
     ids=str,
 )
 def test_impossible_settings_of_the_full_view_are_refused(settings: dict[str, object], message: str) -> None:
     with pytest.raises(SettingError, match=message):
-        FullViewImitationConfig(task="sort-full", teacher="selection_sort", **settings)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    "settings", [{"learning_rate": -1.0}, {"learning_rate": float("nan")}, {"final_learning_rate": -1.0}]
-)
-def test_impossible_learning_rates_of_the_full_view_are_refused(settings: dict[str, float]) -> None:
-    with pytest.raises(SettingError, match="learning_rate"):
         FullViewImitationConfig(task="sort-full", teacher="selection_sort", **settings)  # type: ignore[arg-type]

@@ -15,10 +15,10 @@ import pytest
 
 from surpass import api
 from surpass.agents import find_agent
-from surpass.agents.networks.agent import new_agent
 from surpass.agents.networks.files import save_agent
-from surpass.agents.saved import save_program
-from surpass.agents.zoo import find_resident
+from surpass.agents.networks.structured import StructuredPolicy
+from surpass.agents.storage import save_program
+from surpass.agents.zoo import find_entry
 from surpass.errors import SavedFileError
 from surpass.evaluation.curves import read_curves
 from surpass.learning.methods import AnyLearner, new_learner
@@ -58,23 +58,17 @@ SETTINGS: dict[str, dict[str, str]] = {
         "unroll": "5",
         "updates": "4",
         "updates_per_round": "1",
-        "checked": "3",
     },
-    "improvement": {"sizes": "3", "large_sizes": "5", "rounds": "1", "generations": "1", "candidates": "4"},
-    "table": {"policy": "table", "episodes": "16"},
-    "forks": {"policy": "forks", "episodes": "16", "mending_updates": "1"},
-    "drawn": {"policy": "drawn", "episodes": "4", "tables": "3", "levelled": "0"},
+    "improvement": {"sizes": "3", "rounds": "1", "generations": "1", "candidates": "4"},
+    "table": {"policy": "table", "episodes": "16", "starts": "1", "sizes": "2-3", "updates": "1", "checks": "1"},
 }
-STAGED = {"stages": "2-3", "solved": "0", "updates": "1", "updates_per_round": "1", "checked": "3", "mending": "1"}
-"""One round of updates; in the next a network learns, so that a checkpoint has something of both."""
 MADE_UP, RANDOM = (600, 150) if LONG else (15, 6)
 """How many attacks of each kind are made on each file."""
-LEARNERS = [("knapsack", "imitation"), ("knapsack", "rl"), ("knapsack", "rl table"), ("knapsack", "rl+imitation forks")]
-LEARNERS += [("knapsack", "rl drawn")]
+LEARNERS = [("knapsack", "imitation"), ("knapsack", "rl"), ("knapsack", "rl table"), ("search", "rl+imitation table")]
 if LONG:
     LEARNERS += [("search", "rl+imitation"), ("search", "improvement"), ("sort-full", "imitation"), ("sort-full", "rl")]
-"""Tasks and methods, the latter with the policy if it is no network."""
-FULL_VIEW = {"smallest": "3", "largest": "4", "updates": "3", "updates_per_round": "1", "checked": "3"}
+"""Tasks and methods, the latter with the policy if that is a table."""
+FULL_VIEW = {"sizes": "3-4", "updates": "3", "updates_per_round": "1"}
 
 
 @dataclass
@@ -92,14 +86,12 @@ class Case:
 def tiny_learner(task: str, way: str) -> AnyLearner:
     method, _, policy = way.partition(" ")
     if policy:
-        return new_learner(find_task(task), method, settings={**STAGED, **SETTINGS[policy]})
+        return new_learner(find_task(task), method, settings=SETTINGS[policy])
     settings = {**FULL_VIEW} if task == "sort-full" else {**SETTINGS[method.partition("+")[0]]}
-    if task == "sort-full" and method == "imitation":
-        settings["lists"] = "3"
-    elif task == "sort-full":
-        settings |= {"episodes": "3", "unroll": "4", "first_smallest": "2", "first_largest": "3", "growth": "1"}
-    elif method == "improvement":
-        settings |= {"screened": "2", "tested": "3", "confirmed": "4"}
+    if task == "sort-full" and method != "imitation":
+        settings |= {"episodes": "3", "unroll": "4", "sizes": "2-3 3-4"}
+    if method == "improvement":
+        settings["instances"] = "4"
     return new_learner(find_task(task), method, settings=settings)
 
 
@@ -161,7 +153,7 @@ def sweep_cases(folder: Path) -> Iterator[Case]:
         if variant.seed == 2:
             (own / "failure.json").write_text('{"reason": "the loss is nan", "final": true}')
             continue
-        save_agent(own / "agent", task, new_agent("fresh", task, seed=variant.seed).network, {})
+        save_agent(own / "agent", task, StructuredPolicy(task.interface, seed=variant.seed), {})
         (own / "scores.json").write_text(json.dumps({"rows": rows}))
     (folder / "sweep" / "sweep.json").write_text(json.dumps(recipe.as_json()))
 
@@ -187,7 +179,7 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> list[Case]:
         return agent.actions(np.arange(50, dtype=np.int64)).tolist()
 
     network = folder / "network"
-    save_agent(network, knapsack, new_agent("fresh", knapsack).network, {"seconds": 1.0, "recipe": {"seed": 0}})
+    save_agent(network, knapsack, StructuredPolicy(knapsack.interface), {"seconds": 1.0, "recipe": {"seed": 0}})
     record = network.with_suffix(".json")
     found.append(Case("network", record, lambda: answers(record), sealed=True))
     tensors = network.with_suffix(".safetensors")
@@ -202,7 +194,7 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> list[Case]:
     rules.write_text(RULES)
     found.append(Case("program", rules, lambda: read_program(rules).text))
     quick = folder / "quick.rules"
-    shutil.copy(find_resident("sort-quick/improvement-hoare_sort").stem.with_suffix(".rules"), quick)
+    shutil.copy(find_entry("sort-quick/improvement-hoare_sort").stem.with_suffix(".rules"), quick)
     found.append(Case("program with places", quick, lambda: read_program(quick).text))
 
     recipe = folder / "mine.toml"

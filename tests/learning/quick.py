@@ -36,55 +36,26 @@ def knapsack_learner(rounds: int, *, seed: int = 0) -> AnyLearner:
 
 def full_view_learner(updates: int, *, seed: int = 0) -> AnyLearner:
     """Return a learner of the full view that makes a few updates on small lists, two in a round."""
-    settings = {
-        "smallest": "3",
-        "largest": "5",
-        "lists": "6",
-        "updates": str(updates),
-        "updates_per_round": "2",
-        "checked": "5",
-    }
+    settings = {"sizes": "3-5", "updates": str(updates), "updates_per_round": "2"}
     return new_learner(find_task("sort-full"), "imitation", seed=seed, settings=settings)
 
 
 def gradient_learner(updates: int, *, task: str = "knapsack", method: str = "rl") -> AnyLearner:
     """Return a learner that makes one small update in a round."""
-    small = {"policy": "network", "episodes": "16", "unroll": "10", "updates_per_round": "1", "checked": "5"}
+    small = {"policy": "network", "episodes": "16", "unroll": "10", "updates_per_round": "1"}
     return new_learner(find_task(task), method, settings={**small, "updates": str(updates)})
 
 
-def table_learner(updates: int) -> AnyLearner:
-    """Return a learner of a table of logits that makes one small update in a round, and then teaches a network."""
-    small = {"policy": "table", "episodes": "64", "updates_per_round": "1", "checked": "5", "mending": "1"}
-    stages = {"stages": "2-3 2-4", "solved": "0", "updates": str(-(-updates // 2))}
-    return new_learner(find_task("search"), "rl", settings={**small, **stages})
-
-
-def fork_learner(updates: int) -> AnyLearner:
-    """Return a learner by forks that makes one small update in a round, and then teaches a network."""
-    small = {"policy": "forks", "episodes": "32", "updates_per_round": "1", "checked": "5", "mending": "1"}
-    stages = {"stages": "2-4", "solved": "0", "updates": str(updates), "mending_updates": "1", "settled_every": "1"}
-    return new_learner(find_task("search"), "rl+imitation", settings={**small, **stages})
-
-
-def drawn_learner(updates: int) -> AnyLearner:
-    """Return a learner that draws a few tables in a round, and then teaches a network."""
-    small = {
-        "policy": "drawn",
-        "episodes": "8",
-        "tables": "4",
-        "updates_per_round": "1",
-        "checked": "5",
-        "mending": "1",
-    }
-    stages = {"stages": "2-4", "levelled": "0", "step_cost": "0", "updates": str(updates), "last_updates": "0"}
-    return new_learner(find_task("knapsack"), "rl", settings={**small, **stages})
+def table_learner(updates: int, *, task: str = "search", method: str = "rl") -> AnyLearner:
+    """Return a learner of a table of logits that makes a few small updates, and then teaches a network."""
+    small = {"policy": "table", "starts": "1", "episodes": "32", "sizes": "3-6", "checks": "2"}
+    return new_learner(find_task(task), method, settings={**small, "updates": str(updates)})
 
 
 def improvement_learner(rounds: int) -> AnyLearner:
     """Return a learner that tries few edits in a round, and then teaches the program to a network."""
-    small = {"sizes": "3,5", "large_sizes": "8", "generations": "2", "candidates": "8"}
-    few = {"screened": "2", "tested": "4", "confirmed": "8", "rounds": str(rounds)}
+    small = {"sizes": "3,5", "generations": "2", "candidates": "8"}
+    few = {"instances": "8", "rounds": str(rounds)}
     return new_learner(find_task("search"), "improvement", settings={**small, **few})
 
 
@@ -93,8 +64,8 @@ LEARNERS: dict[str, Callable[[int], AnyLearner]] = {
     "rl": gradient_learner,
     "rl+imitation": partial(gradient_learner, task="search", method="rl+imitation"),
     "rl of a table": table_learner,
-    "rl by forks": fork_learner,
-    "rl by drawn tables": drawn_learner,
+    "rl+imitation of a table": partial(table_learner, method="rl+imitation"),
+    "rl by sampled tables": partial(table_learner, task="knapsack"),
     "improvement": improvement_learner,
 }
 """A quick learner by each method, given how many rounds it takes at least."""

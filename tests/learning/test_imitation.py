@@ -10,7 +10,8 @@ import pytest
 import torch
 
 import surpass
-from surpass.agents.networks.structured import HIDDEN, StructuredPolicy
+from surpass.agents.networks.agent import HIDDEN
+from surpass.agents.networks.structured import StructuredPolicy
 from surpass.agents.teachers import find_teacher
 from surpass.engine.run import run
 from surpass.errors import SettingError, SurpassError, UnknownNameError

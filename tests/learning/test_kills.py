@@ -25,8 +25,8 @@ ROUNDS = {
     "rl": 150,
     "rl+imitation": 150,
     "rl of a table": 100,
-    "rl by forks": 100,
-    "rl by drawn tables": 100,
+    "rl+imitation of a table": 100,
+    "rl by sampled tables": 100,
     "improvement": 100,
 }
 SWEEP = """

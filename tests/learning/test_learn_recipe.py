@@ -60,7 +60,7 @@ def test_other_options_come_before_the_recipe_and_a_run_is_a_recipe(surpass, tmp
 
 
 def test_an_agent_of_the_zoo_begins_again_from_its_recipe(surpass, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    words = ("--recipe", "zoo:knapsack/rl-network", "--seed", "3", "--set", "updates=1", "--sizes", "2", "--out", "run")
+    words = ("--recipe", "network-knapsack-rl", "--seed", "3", "--set", "updates=1", "--sizes", "2", "--out", "run")
     assert surpass("learn", *words)[0] == 0
     made = recipe_of(tmp_path / "run")
     assert (made["method"], made["seed"], made["updates"], made["unroll"]) == ("rl", 3, 1, 50)
@@ -97,6 +97,7 @@ def test_a_sweep_of_a_users_own_task_takes_its_file(surpass) -> None:  # type: i
     [
         ((), "no task is given"),
         (("--recipe", "nope"), "unknown recipe 'nope'"),
+        (("--recipe", "zoo:sort-bubble/improvement-insertion_sort"), "earlier version"),
         (("--recipe", "quick-search"), "has a grid of 4 runs; surpass sweep quick-search does them"),
         (("--recipe", "two.toml"), "has 2 seeds; choose one of them, or use surpass sweep"),
         (("search", "--recipe", "one.toml"), "recipe one.toml is for knapsack, not for search"),

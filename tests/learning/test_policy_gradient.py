@@ -8,9 +8,9 @@ import torch
 
 from surpass.errors import DivergedError, SettingError, UnknownNameError
 from surpass.learning import methods
-from surpass.learning.policy_gradient.arrays import Record
-from surpass.learning.policy_gradient.gradient import parameter_rows
-from surpass.learning.policy_gradient.learner import PolicyGradient, PolicyGradientConfig
+from surpass.learning.policy_gradient.learner import PolicyGradient, PolicyGradientConfig, n_step_returns
+from surpass.learning.policy_gradient.losses import parameter_rows
+from surpass.learning.policy_gradient.sampler import Sampled
 from surpass.learning.runs import train
 from surpass.learning.updates import UpdateLearner
 from surpass.machine.state import Outcome
@@ -18,10 +18,10 @@ from surpass.tasks.registry import find_task
 from tests.networks.plain import enumerate_log_probabilities
 
 SETTINGS = {
-    "sort-bubble": {"teacher": "insertion_sort", "limit": "30", "smallest": 2, "largest": 6, "shaping": 0.5},
-    "sort-quick": {"teacher": "quick_sort", "limit": "30", "smallest": 2, "largest": 5, "shaping": 0.5},
-    "search": {"teacher": "binary_search", "limit": "20", "smallest": 3, "largest": 9},
-    "knapsack": {"teacher": "depth_first", "limit": "30", "smallest": 2, "largest": 5},
+    "sort-bubble": {"teacher": "insertion_sort", "limit": "30", "sizes": "2-6", "shaping": 0.5},
+    "sort-quick": {"teacher": "quick_sort", "limit": "30", "sizes": "2-5", "shaping": 0.5},
+    "search": {"teacher": "binary_search", "limit": "20", "sizes": "3-9"},
+    "knapsack": {"teacher": "depth_first", "limit": "30", "sizes": "2-5"},
 }
 
 
@@ -37,32 +37,34 @@ def new_learner(task: str, **settings: object) -> PolicyGradient:
     return PolicyGradient(find_task(task), PolicyGradientConfig(task=task, **chosen))  # type: ignore[arg-type]
 
 
-def step_by_step_loss(learner: PolicyGradient, record: Record) -> torch.Tensor:
+def sample(learner: PolicyGradient) -> Sampled:
+    return learner.sampler.sample(parameter_rows(learner.network), learner.curriculum.sizes)
+
+
+def step_by_step_loss(learner: PolicyGradient, batch: Sampled) -> torch.Tensor:
     """Return the loss of the paper, one step after the other, from the recorded observations, actions and rewards."""
     config, interface, network = learner.config, learner.task.interface, learner.network
-    observations = learner.sampler.plan.observations
-    final = learner.sampler.final_observations()
-    discount, step_cost, wrong_cost, progress = learner.settings().tolist()
+    record, progress = batch.record, learner.task.reward.progress + learner.config.shaping
 
     def value(observation: int) -> torch.Tensor:
         if config.baseline == "scalar":
-            return learner.scalar
+            return torch.tensor(learner.scalar)
         return learner.value(network.encode(np.array([observation])))[0, 0]
 
     total = torch.zeros(())
     for b in range(record.rows.shape[0]):
-        following = value(final[b]).detach()
+        following = value(int(batch.last[b])).detach()
         for t in reversed(range(record.rows.shape[1])):
-            seen, action = int(observations[record.rows[b, t]]), int(record.actions[b, t])
-            reward = progress * record.gains[b, t] - step_cost
+            seen, action = int(batch.observations[batch.which[b, t]]), int(record.actions[b, t])
+            reward = progress * record.gains[b, t] - config.step_cost
             if record.ends[b, t] == Outcome.WRONG_ANSWER:
-                reward -= wrong_cost
+                reward -= config.wrong_cost
             if record.ends[b, t] != Outcome.RUNNING:
                 target = torch.tensor(reward)
             elif record.cut[b, t]:
-                target = reward + discount * value(int(record.after[b, t])).detach()
+                target = reward + config.discount * value(int(record.after[b, t])).detach()
             else:
-                target = reward + discount * following
+                target = reward + config.discount * following
             following = target
             inputs = network.encode(np.array([seen]))
             score = network.action_log_probabilities(inputs, torch.tensor([action]))[0]
@@ -96,22 +98,21 @@ def gradient_of(learner: PolicyGradient, loss: torch.Tensor) -> torch.Tensor:
 @pytest.mark.parametrize("task", SETTINGS)
 def test_the_gradient_over_distinct_decisions_is_the_one_over_all_steps(task: str, baseline: str) -> None:
     learner = new_learner(task, baseline=baseline)
-    with torch.no_grad():
-        learner.scalar += 0.3
-    learner.sampler.sample(parameter_rows(learner.network))  # so that the record starts in the middle of episodes
-    record = learner.sampler.sample(parameter_rows(learner.network))
-    assert (record.cut == 1).any() or (record.ends != 0).any()
-    summed = torch.stack(list(learner.loss_terms(record)[0].values())).sum()
-    stepwise = step_by_step_loss(learner, record)
+    learner.scalar = 0.3
+    sample(learner)  # so that the record starts in the middle of episodes
+    batch = sample(learner)
+    assert (batch.record.cut == 1).any() or (batch.record.ends != 0).any()
+    summed = torch.stack(list(learner.loss_terms(batch, learner.returns(batch)).values())).sum()
+    stepwise = step_by_step_loss(learner, batch)
     torch.testing.assert_close(gradient_of(learner, summed), gradient_of(learner, stepwise), rtol=1e-3, atol=2e-6)
 
 
 @pytest.mark.parametrize("task", SETTINGS)
 def test_actions_are_drawn_with_the_probabilities_of_the_network(task: str) -> None:
     learner = new_learner(task, episodes=400, unroll=20)
-    record = learner.sampler.sample(parameter_rows(learner.network))
-    first = record.actions[:, 0]
-    seen = learner.sampler.plan.observations[record.rows[:, 0]]
+    batch = sample(learner)
+    first = batch.record.actions[:, 0]
+    seen = batch.observations[batch.which[:, 0]]
     known = {one: np.exp(enumerate_log_probabilities(learner.network, one)) for one in np.unique(seen).tolist()}
     options = np.array([known[one] for one in seen.tolist()])
     kinds = learner.task.interface.action_rows[:, 0]
@@ -125,7 +126,7 @@ def test_equal_seeds_give_equal_networks_whatever_the_threads(monkeypatch: pytes
     networks = []
     for threads in ("1", "2"):
         monkeypatch.setenv("SURPASS_THREADS", threads)
-        learner = new_learner("search", updates=6, updates_per_round=3, checked=5)
+        learner = new_learner("search", updates=6, updates_per_round=3)
         train(learner)
         networks.append(learner.network.state_dict())
     for name, tensor in networks[0].items():
@@ -133,13 +134,13 @@ def test_equal_seeds_give_equal_networks_whatever_the_threads(monkeypatch: pytes
 
 
 def test_a_saved_state_goes_on_to_the_same_network() -> None:
-    whole = new_learner("sort-bubble", updates=8, updates_per_round=2, checked=5)
+    whole = new_learner("sort-bubble", updates=8, updates_per_round=2)
     train(whole)
-    half = new_learner("sort-bubble", updates=8, updates_per_round=2, checked=5)
+    half = new_learner("sort-bubble", updates=8, updates_per_round=2)
     half.advance()
     half.advance()
     tensors, record = half.save_state()
-    again = new_learner("sort-bubble", updates=8, updates_per_round=2, checked=5)
+    again = new_learner("sort-bubble", updates=8, updates_per_round=2)
     again.load_state({name: array.copy() for name, array in tensors.items()}, record)
     train(again)
     for name, tensor in whole.network.state_dict().items():
@@ -149,16 +150,13 @@ def test_a_saved_state_goes_on_to_the_same_network() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"unroll": 0}, "unroll is 0"),
-        ({"discount": 1.5}, "discount is 1.5"),
-        ({"learning_rate": 0.0}, "learning_rate is 0.0"),
-        ({"final_learning_rate": 1.0}, "final_learning_rate is 1.0"),
-        ({"smallest": 5, "largest": 3}, "from 5 to 3"),
-        ({"smallest": 60, "largest": 0}, "from 60 to 50"),
-        ({"smallest": 0, "largest": 20}, "from 30 to 20"),
-        ({"smallest": -1, "largest": 0}, "smallest is -1"),
-        ({"teacher": "bubble_sort"}, "does not teach search"),
-        ({"imitation_weight": -1.0}, "imitation_weight is -1.0"),
+        ({"unroll": 0}, "unroll"),
+        ({"discount": 1.5}, "discount"),
+        ({"learning_rate": 0.0}, "learning_rate"),
+        ({"final_learning_rate": 1.0}, "final_learning_rate"),
+        ({"sizes": "5-3"}, "sizes"),
+        ({"teacher": "bubble_sort"}, "bubble_sort"),
+        ({"imitation_weight": -1.0}, "imitation_weight"),
     ],
 )
 def test_impossible_settings_are_refused(settings: dict[str, object], message: str) -> None:
@@ -168,19 +166,21 @@ def test_impossible_settings_are_refused(settings: dict[str, object], message: s
         new_learner("search", baseline="none")
 
 
-def test_a_size_that_is_not_set_is_the_tasks() -> None:
-    task = find_task("search")
-    assert new_learner("search", smallest=2, largest=0).config.last_sizes(task) == (2, 50)
-    assert new_learner("search", smallest=0, largest=70).config.last_sizes(task) == (30, 70)
+def test_returns_stop_where_an_episode_ends_and_are_bootstrapped_where_it_is_cut() -> None:
+    rewards = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
+    ended = np.array([[False, False], [True, False], [False, False]])
+    cut = np.array([[False, True], [False, False], [False, False]])
+    after = np.array([[0.0, 50.0], [0.0, 0.0], [10.0, 20.0]])
+    found = n_step_returns(rewards, ended, cut, after, 0.5)
+    np.testing.assert_allclose(found, [[2.0, 26.0], [2.0, 8.5], [8.0, 13.0]])
 
 
-def test_a_loss_that_is_no_number_stops_with_the_update() -> None:
+def test_a_loss_that_is_not_a_number_stops_the_run() -> None:
     learner = new_learner("search")
-    learner.advance = learner._update  # type: ignore[assignment, method-assign]
     with torch.no_grad():
         learner.network.slots[0][-1].bias += torch.inf  # type: ignore[index, union-attr]
-    with pytest.raises(DivergedError, match="update 1"):
-        learner._update()
+    with pytest.raises(DivergedError, match="learning_rate"):
+        learner.advance()
 
 
 def rates_of(learner: UpdateLearner) -> list[float]:

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from surpass.agents.teachers import find_teacher
-from surpass.learning.methods import new_learner
 from surpass.learning.renamings import renamings_of
+from surpass.learning.table.deviations import Deviations
+from surpass.learning.table.episodes import Costs
+from surpass.learning.table.logits import LogitTable
 from surpass.machine.interface import NO_ACTION
 from surpass.programs.words import show_action
 from surpass.tasks.registry import find_task
@@ -58,12 +60,12 @@ def test_an_observation_shows_of_one_variable_what_it_showed_of_the_other() -> N
             assert str(new["previous"]) == str(old["previous"]).translate(str.maketrans("12", "21"))
 
 
-def test_forks_try_what_is_best_for_another_variable_in_the_same_role() -> None:
-    """Before anything is learned that is the teacher's action under other names."""
+def test_deviations_try_what_is_best_for_another_variable_in_the_same_role() -> None:
+    """Before anything is learned that is the base agent's action under other names."""
     task, teacher = find_task("search"), find_teacher("binary_search")
-    learner = new_learner(task, "rl+imitation")
+    deviations = Deviations(LogitTable(task, [[0]], teacher, 2.0), Costs(1.0, 1.0), 1)
     seen = np.random.default_rng(1).integers(0, task.interface.observation_count, 500)
-    (tried,) = learner._rename(seen, np.random.default_rng(2))
+    (tried,) = deviations._rename(seen, np.random.default_rng(2))
     which = np.random.default_rng(2).integers(0, len(renamings_of(task).actions), len(seen))
     best = teacher.actions(renamings_of(task).of(seen, which, task.interface))
     has_one = best != NO_ACTION
@@ -71,6 +73,5 @@ def test_forks_try_what_is_best_for_another_variable_in_the_same_role() -> None:
     assert (tried[has_one] == renamings_of(task).actions[which, best][has_one]).all()
 
 
-def test_where_nothing_can_change_its_name_nothing_is_renamed() -> None:
-    learner = new_learner(find_task("knapsack"), "rl+imitation", settings={"policy": "forks"})
-    assert learner._rename(np.arange(10), np.random.default_rng(0)) == []
+def test_where_no_variables_can_swap_names_none_do() -> None:
+    assert not len(renamings_of(find_task("knapsack")).actions)

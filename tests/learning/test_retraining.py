@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
-from surpass.agents.zoo import find_resident
+import pytest
+
+from surpass.agents.zoo import find_entry
+from surpass.errors import RecipeError
 from surpass.learning.jobs import retrain
-from surpass.learning.recipes import setting_text
+from surpass.learning.recipes import find_recipe, setting_text
 from surpass.workers.runner import Ended, Job, Watch
 
-NAMES = ["zoo:knapsack/rl", "zoo:search/imitation-binary_search"]
+NAMES = ["zoo:knapsack/imitation-depth_first", "zoo:search/imitation-binary_search"]
+OLD = "zoo:knapsack/rl-network"
 
 
 class PretendRunner:
@@ -37,13 +41,13 @@ def test_a_job_holds_every_setting_of_the_recipe(tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
     done = retrain(NAMES, tmp_path, runner, lambda ended, count: seen.append((ended, count)))
     assert done.folders == {
-        "zoo:knapsack/rl": str(tmp_path / "knapsack-rl"),
+        "zoo:knapsack/imitation-depth_first": str(tmp_path / "knapsack-imitation-depth_first"),
         "zoo:search/imitation-binary_search": str(tmp_path / "search-imitation-binary_search"),
     }
     assert done.failures == {}
     assert seen == [(0, 2), (1, 2)]
     for name, job in zip(NAMES, runner.jobs, strict=True):
-        recipe = find_resident(name.removeprefix("zoo:")).record["recipe"]
+        recipe = find_entry(name.removeprefix("zoo:")).record["recipe"]
         assert job.words[:2] == ("learn", recipe["task"])
         assert job.words[job.words.index("--seed") + 1] == str(recipe["seed"])
         for key, value in recipe.items():
@@ -60,5 +64,13 @@ def test_what_is_trained_already_is_kept(tmp_path: Path) -> None:
 
 def test_a_failure_is_reported_and_tried_again(tmp_path: Path) -> None:
     done = retrain(NAMES[:1], tmp_path, PretendRunner(code=2))
-    assert (done.folders, done.failures) == ({}, {"zoo:knapsack/rl": "the loss is nan"})
+    assert (done.folders, done.failures) == ({}, {NAMES[0]: "the loss is nan"})
     assert retrain(NAMES[:1], tmp_path, PretendRunner()).failures == {}
+
+
+def test_an_agent_of_an_earlier_version_is_named_with_the_settings_that_are_gone(tmp_path: Path) -> None:
+    done = retrain([OLD, NAMES[0]], tmp_path, PretendRunner())
+    assert [*done.folders] == NAMES[:1]
+    assert "smallest" in done.failures[OLD]
+    with pytest.raises(RecipeError, match="earlier version"):
+        find_recipe(OLD)

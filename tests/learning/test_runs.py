@@ -278,7 +278,7 @@ def test_what_is_not_recognisably_a_run_is_not_replaced(name: str, text: str, me
 
 def test_a_folder_without_a_recipe_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(SettingError, match="no run"):
+    with pytest.raises(SettingError, match="recipe"):
         RunFolder(tmp_path).begin(knapsack_learner(2).recipe, resume=False, overwrite=True)
     assert (tmp_path / "notes.txt").read_text() == "mine"
 

@@ -15,9 +15,10 @@ import pytest
 
 from surpass import Instruction, Interface, binary, flag, integer
 from surpass.agents import find_agent
-from surpass.agents.networks.agent import NetworkAgent, new_agent
+from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.files import load_agent, save_agent
-from surpass.agents.zoo import find_resident
+from surpass.agents.networks.structured import StructuredPolicy
+from surpass.agents.zoo import find_entry
 from surpass.bundles import interface_fingerprint, load_bundle, save_bundle
 from surpass.errors import SavedFileError
 from surpass.learning.runs import RunFolder
@@ -220,7 +221,7 @@ def test_a_checkpoint_of_another_task_is_refused(run_folder: Path) -> None:
 
 
 def test_a_run_does_not_go_on_from_a_checkpoint_of_another_task(run_folder: Path) -> None:
-    foreign = find_resident("search/imitation-binary_search").stem
+    foreign = find_entry("search/imitation-binary_search").stem
     for suffix in SUFFIXES:
         shutil.copy(file_of(foreign, suffix), file_of(newest(run_folder), suffix))
     learner, folder = knapsack_learner(ROUNDS), RunFolder(run_folder)
@@ -234,7 +235,7 @@ def test_a_run_does_not_go_on_from_a_checkpoint_of_another_task(run_folder: Path
 
 
 def test_a_run_passes_over_a_checkpoint_of_another_task(run_folder: Path) -> None:
-    foreign = find_resident("search/imitation-binary_search").stem
+    foreign = find_entry("search/imitation-binary_search").stem
     for suffix in SUFFIXES:
         shutil.copy(file_of(foreign, suffix), file_of(newest(run_folder), suffix))
     learner = knapsack_learner(ROUNDS)
@@ -243,7 +244,7 @@ def test_a_run_passes_over_a_checkpoint_of_another_task(run_folder: Path) -> Non
 
 
 def test_a_run_passes_over_a_saved_agent_in_the_place_of_a_checkpoint(run_folder: Path) -> None:
-    agent = find_resident("knapsack/imitation-depth_first").stem
+    agent = find_entry("knapsack/imitation-depth_first").stem
     for suffix in SUFFIXES:
         shutil.copy(file_of(agent, suffix), file_of(newest(run_folder), suffix))
     learner = knapsack_learner(ROUNDS)
@@ -274,7 +275,7 @@ def test_a_run_does_not_go_on_from_a_checkpoint_of_another_version_of_the_interf
     ids=["interface", "task"],
 )
 def test_an_agent_of_another_interface_is_refused(change: dict[str, str], message: str, tmp_path: Path) -> None:
-    save_agent(tmp_path / "agent", KNAPSACK, new_agent("fresh", KNAPSACK).network, {})
+    save_agent(tmp_path / "agent", KNAPSACK, StructuredPolicy(KNAPSACK.interface), {})
     tensors, record = load_bundle(tmp_path / "agent")
     save_bundle(tmp_path / "agent", tensors, {**record, **change})
     with pytest.raises(SavedFileError, match=message) as refusal:
@@ -283,7 +284,7 @@ def test_an_agent_of_another_interface_is_refused(change: dict[str, str], messag
 
 
 def test_an_agent_with_a_missing_an_additional_or_a_misshapen_tensor_is_refused(tmp_path: Path) -> None:
-    save_agent(tmp_path / "agent", KNAPSACK, new_agent("fresh", KNAPSACK).network, {})
+    save_agent(tmp_path / "agent", KNAPSACK, StructuredPolicy(KNAPSACK.interface), {})
     tensors, record = load_bundle(tmp_path / "agent")
     name = "network.slots.0.0.weight"
     broken = [
@@ -358,7 +359,7 @@ def test_equal_content_makes_equal_files(tmp_path: Path) -> None:
 
 
 def test_a_saved_agent_answers_as_before(tmp_path: Path) -> None:
-    network = new_agent("fresh", KNAPSACK, seed=3).network
+    network = StructuredPolicy(KNAPSACK.interface, seed=3)
     save_agent(tmp_path / "agent", KNAPSACK, network, {"note": "fresh"})
     loaded, record = load_agent(tmp_path / "agent", "again")
     observations = np.random.default_rng(0).integers(0, KNAPSACK.interface.observation_count, 200)

@@ -11,13 +11,13 @@ from surpass.errors import DataFileError, SettingError
 from surpass.learning.methods import new_learner
 from surpass.learning.policy_gradient.learner import PolicyGradient
 from surpass.learning.sources import Sources
-from surpass.learning.table_policy.learner import TablePolicyGradient
+from surpass.learning.table.learner import TableLearner
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import join_instances
 
 POLICIES = {
-    "network": {"episodes": "24", "unroll": "8", "updates": "2", "updates_per_round": "1", "checked": "5"},
-    "table": {"episodes": "64", "updates": "2", "updates_per_round": "1", "checked": "5", "mending": "0"},
+    "network": {"episodes": "24", "unroll": "8", "updates": "2", "updates_per_round": "1"},
+    "table": {"episodes": "64", "updates": "2", "starts": "1", "checks": "0"},
 }
 
 
@@ -27,17 +27,20 @@ def reversed_lists(path: Path, sizes: tuple[int, ...] = (4, 4, 6, 6, 6)) -> str:
     return str(path)
 
 
-def gradient(policy: str, data: str, **settings: str) -> PolicyGradient | TablePolicyGradient:
+def gradient(policy: str, data: str, **settings: str) -> PolicyGradient | TableLearner:
     """Return a small learner by policy gradient from insertion sort."""
     chosen = {"policy": policy, "data": data, **POLICIES[policy], **settings}
     one = new_learner(find_task("sort-bubble"), "rl+imitation", teacher="insertion_sort", settings=chosen)
-    assert isinstance(one, PolicyGradient | TablePolicyGradient)
+    assert isinstance(one, PolicyGradient | TableLearner)
     return one
 
 
-def drawn_by(one: PolicyGradient | TablePolicyGradient) -> tuple[np.ndarray, np.ndarray]:
+def drawn_by(one: PolicyGradient | TableLearner) -> tuple[np.ndarray, np.ndarray]:
     """Return the sizes and the items of the instances of an update."""
-    drawn = one._draw() if isinstance(one, TablePolicyGradient) else one.sampler._draw()
+    if isinstance(one, TableLearner):
+        drawn, _ = one._draw(one._reachable_sizes(), one.config.episodes, 3)
+    else:
+        drawn = one.sampler._draw(one.curriculum.sizes)
     return drawn.sizes, drawn.items
 
 
@@ -79,14 +82,14 @@ def test_the_network_goes_on_as_if_it_had_not_been_stopped(tmp_path: Path) -> No
 
 def test_a_stage_without_fitting_lists_uses_usual_ones(tmp_path: Path) -> None:
     data = reversed_lists(tmp_path / "mine.csv")
-    one = gradient("table", data, stages="2-3 4-6")
-    assert set(drawn_by(one)[0].tolist()) == {2, 3}
-    one.stage = 1
+    one = gradient("table", data)
+    assert isinstance(one, TableLearner)
+    assert set(one._draw((2, 3), 64, 3)[0].sizes.tolist()) == {2, 3}
     assert set(drawn_by(one)[0].tolist()) == {4, 6}
-    with pytest.raises(SettingError, match="the sizes to learn on are 8 to 9, the lists of the data are 4 to 6"):
-        gradient("table", data, stages="2-3 8-9")
-    with pytest.raises(SettingError, match="the sizes to learn on are 8 to 9"):
-        gradient("network", data, smallest="8", largest="9")
+    with pytest.raises(SettingError, match="sizes"):
+        gradient("table", data, sizes="8-9")
+    with pytest.raises(SettingError, match="sizes"):
+        gradient("network", data, sizes="8-9")
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -90,12 +90,12 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         "task 'dry' needs at least one way to draw instances",
     ),
     "queries to measure by that are none": (
-        lambda: dataclasses.replace(SEARCH.inputs, only_measured=("papers",)),
-        "only_measured of inputs is .'papers',.; it must be some of `queries` after the first",
+        lambda: dataclasses.replace(SEARCH.inputs, eval_only_queries=("papers",)),
+        "eval_only_queries of inputs is .'papers',.; it must be some of `queries` after the first",
     ),
     "usual queries that are for measuring alone": (
-        lambda: dataclasses.replace(SEARCH.inputs, only_measured=("mixed",)),
-        "only_measured of inputs is .'mixed',.; it must be some of `queries` after the first",
+        lambda: dataclasses.replace(SEARCH.inputs, eval_only_queries=("mixed",)),
+        "eval_only_queries of inputs is .'mixed',.; it must be some of `queries` after the first",
     ),
 }
 

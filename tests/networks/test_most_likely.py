@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
 from surpass import Instruction, Interface, binary, flag, integer
-from surpass.agents.networks.agent import SAFE_MARGIN, NetworkAgent
-from surpass.agents.networks.structured import PRUNE, StructuredPolicy
+from surpass.agents.networks.agent import PRUNE, SAFE_MARGIN, NetworkAgent
+from surpass.agents.networks.structured import StructuredPolicy
 from surpass.tasks.sort_bubble import SORT_BUBBLE
 from tests.networks.plain import PAPER, SMALL, draw_observations, enumerate_log_probabilities, sharp_network
 
@@ -18,12 +19,19 @@ CLOSE = 2e-5
 SEEDS = 60
 
 
-def check_is_the_mode(network: StructuredPolicy, observations: np.ndarray) -> np.ndarray:
+def agent_of(network: StructuredPolicy, kind: type[NetworkAgent] = NetworkAgent) -> NetworkAgent:
+    """Return a network as an agent; nothing but the interface of its task counts."""
+    return kind("any", SimpleNamespace(interface=network.interface), network)  # type: ignore[arg-type]
+
+
+def check_is_the_mode(
+    network: StructuredPolicy, observations: np.ndarray, kind: type[NetworkAgent] = NetworkAgent
+) -> np.ndarray:
     """Raise AssertionError unless each answer is a most likely action and leads at least by its margin.
 
     Returns whether each observation is a trap: the likeliest instruction is not that of the most likely action.
     """
-    actions, margins = network.most_likely(network.encode(observations))
+    actions, margins = agent_of(network, kind).most_likely(observations)
     traps = []
     for observation, action, margin in zip(observations.tolist(), actions.tolist(), margins.tolist(), strict=True):
         scores = enumerate_log_probabilities(network, observation)
@@ -126,14 +134,13 @@ def logit(probability: float) -> float:
 )
 def test_a_likely_beginning_does_not_mislead(network: StructuredPolicy, expected: str) -> None:
     check_is_the_mode(network, np.arange(2))
-    actions, _ = network.most_likely(network.encode(np.arange(2)))
+    actions, _ = agent_of(network).most_likely(np.arange(2))
     assert [str(TREE.unpack_action(action)) for action in actions.tolist()] == [expected] * 2
 
 
 def test_choosing_decision_by_decision_would_fall_into_the_trap() -> None:
     network = written_network((0.5, 0.2, 0.3), (0.25, 0.25, 0.25, 0.25))
-    inputs = network.encode(np.arange(2))
-    rows, _, _ = network._descend(inputs)
+    rows, _ = agent_of(network)._descend(TREE.encode(np.arange(2)))
     assert rows[:, 0].tolist() == [0, 0]
 
 
@@ -142,44 +149,48 @@ def test_actions_behind_by_less_than_the_pruned_lead_are_told_apart() -> None:
         # Many(1) and Plain() are close, and Many is the likelier instruction.
         many, plain = 0.3, 0.3 * math.exp(lead)
         network = written_network((0.4, 0.6 - plain, plain), (many / 0.4, *[(1 - many / 0.4) / 3] * 3))
-        actions, margins = network.most_likely(network.encode(np.arange(1)))
+        actions, margins = agent_of(network).most_likely(np.arange(1))
         assert str(TREE.unpack_action(int(actions[0]))) == "Plain()"
         assert margins[0].item() == pytest.approx(lead, abs=CLOSE)
 
 
 def test_the_answer_is_the_same_in_a_batch_and_alone() -> None:
     for interface in (SMALL["mixed"], PAPER["search"], PAPER["sort-quick"]):
-        network = sharp_network(interface, sharpness=5)
-        inputs = network.encode(draw_observations(interface, 60))
-        together, margins = network.most_likely(inputs)
-        alone = torch.cat([network.most_likely(inputs[k : k + 1])[0] for k in range(len(inputs))])
-        assert torch.equal(together[margins > SAFE_MARGIN], alone[margins > SAFE_MARGIN])
-        assert (margins > SAFE_MARGIN).float().mean() > 0.9
+        agent, observations = agent_of(sharp_network(interface, sharpness=5)), draw_observations(interface, 60)
+        together, margins = agent.most_likely(observations)
+        alone = np.concatenate([agent.most_likely(observations[k : k + 1])[0] for k in range(len(observations))])
+        np.testing.assert_array_equal(together[margins > SAFE_MARGIN], alone[margins > SAFE_MARGIN])
+        assert (margins > SAFE_MARGIN).mean() > 0.9
 
 
-class FirstOfTheBest(StructuredPolicy):
-    """A network that is content with the likeliest choice at each decision."""
+class FirstOfTheBest(NetworkAgent):
+    """An agent that is content with the likeliest choice at each decision."""
 
-    def _search(
-        self, inputs: torch.Tensor, rows: torch.Tensor, best: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        return rows, torch.zeros(len(rows))
+    def _descend(self, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        rows, margins = super()._descend(inputs)
+        return rows, np.maximum(margins, 0)
 
 
-class BoastsOfItsLead(StructuredPolicy):
-    """A network that takes the lead of its last decision for that of the action."""
+class BoastsOfItsLead(NetworkAgent):
+    """An agent that takes the lead of its last decision for that of the action."""
 
-    def most_likely(self, inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        actions, margins = super().most_likely(inputs)
-        return actions, margins + 0.5
+    def most_likely(self, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        actions, margins = super().most_likely(observations)
+        return actions, margins + 1
 
 
 @pytest.mark.parametrize("wrong", [FirstOfTheBest, BoastsOfItsLead], ids=lambda c: c.__name__)
-def test_a_wrong_mode_or_margin_is_noticed(wrong: type[StructuredPolicy]) -> None:
-    network = wrong(TREE)
-    network.load_state_dict(written_network((0.5, 0.2, 0.3), (0.25, 0.25, 0.25, 0.25)).state_dict())
+def test_a_wrong_mode_or_margin_is_noticed(wrong: type[NetworkAgent]) -> None:
+    network = written_network((0.5, 0.2, 0.3), (0.25, 0.25, 0.25, 0.25))
     with pytest.raises(AssertionError):
-        check_is_the_mode(network, np.arange(2))
+        check_is_the_mode(network, np.arange(2), wrong)
+
+
+def test_an_agent_follows_the_training_of_its_network() -> None:
+    network = written_network((0.5, 0.2, 0.3), (0.1, 0.7, 0.1, 0.1))
+    agent = agent_of(network)
+    network.load_state_dict(written_network((0.5, 0.2, 0.3), (0.25, 0.25, 0.25, 0.25)).state_dict())
+    assert str(TREE.unpack_action(int(agent.most_likely(np.arange(1))[0][0]))) == "Plain()"
 
 
 # Ties
@@ -202,7 +213,7 @@ def test_a_tie_is_answered_with_one_of_the_best_and_recorded_as_narrow() -> None
 def test_a_clear_choice_is_not_recorded_as_narrow() -> None:
     agent = NetworkAgent("sharp", SORT_BUBBLE, sharp_network(SORT_BUBBLE.interface))
     observations = draw_observations(SORT_BUBBLE.interface, 300)
-    margins = agent.network.most_likely(agent.network.encode(observations))[1].numpy()
+    margins = agent.most_likely(observations)[1]
     agent.actions(observations)
     assert set(agent.narrow) == set(observations[margins < SAFE_MARGIN].tolist())
 

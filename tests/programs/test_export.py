@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from surpass.agents.teachers import known_teachers
-from surpass.agents.zoo import residents
+from surpass.agents.zoo import zoo_entries
 from surpass.engine.batch import Batch
 from surpass.engine.record import Episode
 from surpass.machine.state import SCORE, Outcome
@@ -47,7 +47,7 @@ from tests.programs.exported import (
 )
 
 TEACHERS = tuple(t.name for t in known_teachers() if isinstance(t, Teacher) and t.task.name != "minimum")
-RESIDENTS = tuple(f"zoo:{r.name}" for r in residents() if not r.name.startswith("sort-full/"))
+RESIDENTS = tuple(f"zoo:{r.name}" for r in zoo_entries() if not r.name.startswith("sort-full/"))
 MODEST = (
     "zoo:search/imitation-bracket_search",
     "zoo:sort-bubble/improvement-insertion_sort",

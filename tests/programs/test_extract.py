@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from surpass.agents.teachers import find_teacher
+from surpass.engine.probes import Effort
 from surpass.engine.run import run
 from surpass.errors import SettingError, WrongAnswerError
 from surpass.machine.interface import NO_ACTION
@@ -169,7 +170,7 @@ def test_places_that_never_occurred_have_no_action():
 
 
 def test_changed_instances_show_what_drawn_ones_did_not(monkeypatch):
-    monkeypatch.setattr("surpass.programs.collect.MOST_DRAWN", 3)
+    monkeypatch.setattr("surpass.programs.collect.EFFORT", Effort(drawn=3, large=0))
     monkeypatch.setattr("surpass.programs.collect.SMALL_SIZES", (4, 6))
     collector = Collector(find_teacher("bubble_sort"))
     collector.collect()
@@ -239,8 +240,7 @@ def test_rules_that_fresh_instances_refute_are_written_again(monkeypatch):
     odd = interface.parse_action("AssignVar(3, 3)")
     agent = Scripted(SORT_BUBBLE, lambda seen: np.where(np.isin(seen, rare), odd, teacher.actions(seen)))
     monkeypatch.setattr(Collector, "collect_small", lambda self, progress: None)
-    monkeypatch.setattr("surpass.programs.collect.MOST_DRAWN", 3)
-    monkeypatch.setattr("surpass.programs.collect.MOST_ITEMS", 20)
+    monkeypatch.setattr("surpass.programs.collect.EFFORT", Effort(drawn=3, cost=20, large=0))
     program, table, evidence = extract(agent)
     assert any(one.wrong for one in evidence.rounds)
     assert (program.actions(table.observations) == agent.actions(table.observations)).all()

@@ -1,4 +1,4 @@
-"""How often rules fire, and where two programs part: against runs that are recorded step by step."""
+"""How often rules fire, against runs that are recorded step by step."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from surpass.engine.record import record
-from surpass.evaluation.comparison import ProgramComparison, find_partings, match_rules
 from surpass.programs.extract import Extraction
 from surpass.programs.program import Function, Place, Program
 from surpass.programs.usage import measure_use, steps_by_instruction
@@ -64,49 +63,6 @@ def test_steps_without_a_rule_belong_to_no_rule():
     assert usage.fired.tolist() == [usage.counted.counts[usage.counted.actions >= 0].sum()]
 
 
-def test_a_program_does_not_part_from_itself():
-    extraction = extraction_of("teacher:quick_sort")
-    usage = measure_use(extraction, extraction.program.task.draw(Request(size=20, count=10)))
-    partings = find_partings(usage, usage)
-    assert (partings.agreed, partings.unseen, partings.ways) == (usage.steps, 0, ())
-    assert all(one.steps[0] == one.steps[1] for one in match_rules(usage, usage))
-
-
-def test_partings_are_the_steps_at_which_the_other_does_something_else():
-    first, second = (program_of(f"teacher:{name}") for name in ("binary_search", "linear_search"))
-    instances = first.task.draw(Request(size=30, count=20, seed=2))
-    usages = [measure_use(extraction_of(f"teacher:{name}"), instances) for name in ("binary_search", "linear_search")]
-    occurs = table_of("teacher:linear_search")
-    agreed = unseen = parted = 0
-    for k in range(instances.count):
-        for step in record(first, first.task.write_instance(instances.part(k, k + 1))).steps:
-            seen = np.array([step.observation])
-            if not occurs.holds(seen)[0]:
-                unseen += 1
-            elif second.actions(seen)[0] == first.actions(seen)[0]:
-                agreed += 1
-            else:
-                parted += 1
-    partings = find_partings(*usages)
-    assert (partings.agreed, partings.unseen) == (agreed, unseen)
-    assert sum(way.steps for way in partings.ways) == parted > 0
-    assert [way.steps for way in partings.ways] == sorted((way.steps for way in partings.ways), reverse=True)
-    for way in partings.ways:
-        assert first.rules[way.rule].action != way.instead
-
-
-def test_equal_rules_are_matched_and_their_steps_set_side_by_side():
-    first, second = (extraction_of(f"teacher:{name}") for name in ("bubble_sort", "insertion_sort"))
-    instances = first.program.task.draw(Request(size=15, count=10))
-    usages = [measure_use(one, instances) for one in (first, second)]
-    shared = match_rules(*usages)
-    for k, usage in enumerate(usages):
-        assert sum(one.steps[k] for one in shared) == usage.steps
-        assert sorted(one.rules[k] for one in shared if one.rules[k] is not None) == list(range(len(usage.fired)))
-    saved = [abs(one.steps[1] - one.steps[0]) for one in shared]
-    assert saved == sorted(saved, reverse=True)
-
-
 def test_plain_data_says_what_the_program_is():
     extraction = extraction_of("teacher:depth_first")
     program, table, _ = extraction
@@ -125,5 +81,3 @@ def test_plain_data_says_what_the_program_is():
     assert sum(row["steps"] for row in rows) == usage.steps
     for row in rows:
         assert shown["listing"][row["rule"] - 1]["action"] == row["action"]
-    comparison = ProgramComparison(usage, usage).as_json()["comparison"]
-    assert comparison["partings"] == {"agreed_steps": usage.steps, "unseen_steps": 0, "ways": []}

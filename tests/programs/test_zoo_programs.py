@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.files import load_agent
 from surpass.agents.teachers import find_teacher
-from surpass.agents.zoo import find_resident, residents
+from surpass.agents.zoo import find_entry, zoo_entries
 from surpass.engine.run import run
 from surpass.programs import collect as collection
 from surpass.programs.extract import extract, write_program
@@ -21,12 +23,12 @@ from tests.long import LONG, long_test
 
 torch.set_num_threads(1)
 
-NAMES = tuple(one.name for one in residents() if one.task != "sort-full")
+NAMES = tuple(one.name for one in zoo_entries() if one.task != "sort-full")
 IMITATORS = tuple(name for name in NAMES if "/imitation-" in name)
 
 
 def load(name: str) -> NetworkAgent:
-    agent, _ = load_agent(find_resident(name).stem, name)
+    agent, _ = load_agent(find_entry(name).stem, name)
     assert isinstance(agent, NetworkAgent)
     return agent
 
@@ -53,7 +55,7 @@ def check_listing(program: Program) -> None:
 @pytest.mark.skipif(LONG, reason="the long test does more of the same")
 @pytest.mark.parametrize("name", NAMES)
 def test_a_program_from_few_instances_does_what_the_network_does(name, monkeypatch):
-    monkeypatch.setattr(collection, "MOST_ENUMERATED", 600)
+    monkeypatch.setattr(collection, "EFFORT", replace(collection.EFFORT, enumerated=600))
     monkeypatch.setattr("surpass.programs.rules.SEARCH_STEPS", 100)
     agent = load(name)
     collector = collection.Collector(agent)
@@ -66,7 +68,7 @@ def test_a_program_from_few_instances_does_what_the_network_does(name, monkeypat
     assert known.any()
     assert (program.actions(observations[known]) == actions[known]).all()
     if name in IMITATORS:
-        teacher = find_teacher(find_resident(name).record["recipe"]["teacher"])
+        teacher = find_teacher(find_entry(name).record["recipe"]["teacher"])
         taught = Table.holding(program.task, table.observations, teacher.actions(table.observations))
         assert write_program("teacher", taught) == program
 

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import pytest
-
-from surpass.cli.main import main
 from surpass.learning.methods import new_learner
 from surpass.learning.recipes import Recipe
 from surpass.tasks.registry import find_task
@@ -28,7 +24,9 @@ def write_run(
 ) -> Path:
     """Write the folder of a run by policy gradient that measured these means, not yet ended; return it."""
     folder.mkdir(parents=True)
-    recipe = new_learner(find_task(task), method, seed=seed, settings={"policy": "network"}).recipe
+    recipe = new_learner(
+        find_task(task), method, seed=seed, settings={"policy": "network"} if method.startswith("rl") else {}
+    ).recipe
     (folder / "recipe.json").write_text(json.dumps(recipe))
     lines = [GRADIENT[0]]
     for k, (mean, size) in enumerate(zip(means, sizes, strict=True), 1):
@@ -66,12 +64,3 @@ def write_sweep(folder: Path) -> Path:
         means = [30.0 + number, 20.0 + number, 10.0 + number]
         write_run(folder / "runs" / variant.name, means, seed=variant.seed)
     return folder
-
-
-def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
-    """Return exit code, output and errors of a command, run in this process."""
-    monkeypatch.setattr(sys, "argv", ["surpass", *map(str, words)])
-    with pytest.raises(SystemExit) as end:
-        main()
-    shown = capsys.readouterr()
-    return int(end.value.code or 0), shown.out, shown.err

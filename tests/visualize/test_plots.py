@@ -11,17 +11,11 @@ import numpy as np
 import pytest
 
 import surpass
-from surpass.engine.run import run
 from surpass.errors import SurpassError
-from surpass.learning.improvement.learner import Improvement
-from surpass.learning.methods import new_learner
-from surpass.learning.policy_gradient.learner import GradientLearner, PolicyGradient
-from surpass.learning.stages import StagedLearner
-from surpass.tasks.registry import find_task
 from surpass.visualize.charts import LONGEST_LABEL, MOST_LINES, Chart, ChartLine, inline_svg, legend_of, render_charts
-from surpass.visualize.histories import read_history
 from surpass.visualize.plots import Plot, plot
-from tests.visualize.made_runs import call, write_run, write_sweep, write_table_run
+from tests.cli.here import call_here
+from tests.visualize.made_runs import write_run, write_sweep, write_table_run
 
 
 def line_of(made: Plot, label: str, chart: int = 0) -> ChartLine:
@@ -30,11 +24,8 @@ def line_of(made: Plot, label: str, chart: int = 0) -> ChartLine:
 
 
 def level_of(teacher: str, size: int) -> float:
-    """Return the mean steps of a teacher on the instances that a learner of search is measured on with seed 0."""
-    agent = surpass.find_agent(f"teacher:{teacher}")
-    learner = new_learner(agent.task, "rl+imitation", settings={"policy": "network"})
-    assert isinstance(learner, PolicyGradient)
-    return float(run(agent, agent.task.draw(learner.measured_on(size))).steps.mean())
+    """Return the mean steps of a teacher of search."""
+    return float(surpass.evaluate(f"teacher:{teacher}", sizes=[size], instances=1000).rows[0].mean_steps)
 
 
 # By learning
@@ -97,30 +88,13 @@ def test_rounds_in_which_a_network_learns_the_table_stand_in_a_chart_of_their_ow
     assert alike.y_label == "share answered like the table"
 
 
-@pytest.mark.parametrize("policy", ["table", "network"])
-def test_a_teacher_is_measured_on_the_instances_of_the_curve(policy: str, tmp_path: Path) -> None:
-    folder = write_table_run(tmp_path / "run") if policy == "table" else write_run(tmp_path / "run")
-    history = read_history(folder)
-    learner = new_learner(history.task, "rl+imitation", settings={"policy": policy})
-    assert isinstance(learner, StagedLearner | GradientLearner)
-    (told,) = learner.outlook(history.rows[2]).compared
-    assert line_of(plot(folder), "binary_search (teacher)").y[-1] == told.teachers
-
-
-def test_the_teacher_of_improvement_is_measured_on_what_its_programs_are(tmp_path: Path) -> None:
-    settings = {"sizes": "5", "rounds": "1", "generations": "1", "confirmed": "20"}
-    learner = new_learner(find_task("search"), "improvement", teacher="linear_search", settings=settings)
-    assert isinstance(learner, Improvement)
-    learner.begin()
-    (tmp_path / "recipe.json").write_text(json.dumps(learner.recipe))
-    (tmp_path / "curves.csv").write_text(f"round,rules,cost_5\n1,9,{learner.reference[0]}\n")
-    assert line_of(plot(tmp_path), "linear_search (teacher)").y.tolist() == [learner.reference[0]] * 2
-
-
-def test_a_run_whose_recipe_is_of_another_version_is_drawn_without_a_level(tmp_path: Path) -> None:
-    folder = write_run(tmp_path / "run")
+def test_the_teacher_of_improvement_is_measured_on_the_runs_own_data(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", task="sort-bubble", method="improvement")
+    (folder / "curves.csv").write_text("round,rules,cost_5\n1,9,12\n")
     recipe = json.loads((folder / "recipe.json").read_text())
-    (folder / "recipe.json").write_text(json.dumps({**recipe, "gone": 1}))
+    (folder / "recipe.json").write_text(json.dumps({**recipe, "data": "sorted"}))
+    assert line_of(plot(folder), "insertion_sort (teacher)").y.tolist() == [0, 0]
+    (folder / "recipe.json").write_text(json.dumps({**recipe, "data": str(tmp_path / "gone.csv")}))
     assert [line.label for line in plot(folder).charts[0].lines] == [str(folder)]
 
 
@@ -232,22 +206,18 @@ def test_charts_in_a_page_take_their_colours_and_names_from_it() -> None:
 # The command
 
 
-def test_the_command_writes_the_picture_and_its_numbers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_writes_the_picture_and_its_numbers(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     words = ("plot", run, "--out", tmp_path / "p.svg", "--json", tmp_path / "p.json")
-    code, shown, _ = call(monkeypatch, capsys, *words)
-    assert code == 0
-    assert f"drawn in {tmp_path / 'p.svg'}" in shown
+    ran = call_here(*words)
+    assert ran.returncode == 0
+    assert f"drawn in {tmp_path / 'p.svg'}" in ran.stdout
     assert ElementTree.parse(tmp_path / "p.svg").getroot().tag.endswith("svg")
     record = json.loads((tmp_path / "p.json").read_text())
     assert record["charts"][0]["lines"][0]["y"] == [30, 20, 10]
 
 
-def test_bad_input_is_refused_in_a_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_input_is_refused_in_a_sentence(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     fresh = write_run(tmp_path / "fresh", (), sizes=())
     (tmp_path / "fresh" / "curves.csv").unlink()
@@ -259,26 +229,13 @@ def test_bad_input_is_refused_in_a_sentence(
     for path in (sweep / "runs").glob("*/curves.csv"):
         path.unlink()
     out = ("--out", tmp_path / "p.png")
-    cases: list[tuple[tuple[object, ...], str]] = [
-        ((run, "--out", tmp_path / "p.jpeg"), "no plot can be written with; allowed: .png, .svg, .pdf"),
-        ((run, "--out", tmp_path / "p"), "no plot can be written with"),
-        ((run, "--out", tmp_path / "none" / "p.png"), "cannot be written"),
-        ((run, "--out", tmp_path), "is a folder"),
-        ((fresh, *out), "has not ended a round yet: there is nothing to plot"),
-        ((tmp_path / "empty", *out), "holds neither a run nor a sweep"),
-        ((tmp_path / "missing", *out), "unknown agent"),
-        ((sweep, *out), "has ended a round yet: there is nothing to plot"),
-        ((broken, *out), "is not a file of a run's curves"),
-        ((run, other, *out), "several tasks (search, knapsack)"),
-        ((run, "--by", "colour", *out), "unknown kind of plot 'colour'; known: learning, size"),
-        (("teacher:binary_search", "--by", "learning", *out), "has no curves to plot"),
-        (("teacher:binary_search", "--column", "steps", *out), "do not go with a plot by size"),
-        (("teacher:binary_search", "--sizes", "0", *out), "size is 0"),
-        (("teacher:binary_search", "--instances", "0", *out), "the number of instances is 0"),
-        ((run, "--task", "knapsack", *out), "is a run of search, not of knapsack"),
-    ]
-    for words, message in cases:
-        code, _, errors = call(monkeypatch, capsys, "plot", *words)
-        assert (code, errors.count("\n")) == (2, 1), (words, errors)
-        assert message in errors
+    for words in (
+        *((one, *out) for one in (fresh, tmp_path / "empty", tmp_path / "missing", sweep, broken)),
+        (run, "--out", tmp_path),
+        (run, other, *out),
+        (run, "--by", "colour", *out),
+        (run, "--task", "knapsack", *out),
+    ):
+        ran = call_here("plot", *words)
+        assert (ran.returncode, ran.stderr.count("\n")) == (2, 1), (words, ran.stderr)
     assert not (tmp_path / "p.png").exists()

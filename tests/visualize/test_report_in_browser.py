@@ -77,7 +77,7 @@ def test_charts_follow_light_and_dark(browser: Browser, page: Path) -> None:
     browser.resize(1200)
 
 
-def test_the_film_in_a_report_plays_to_its_end(browser: Browser, page: Path) -> None:
+def test_the_recording_in_a_report_plays_to_its_end(browser: Browser, page: Path) -> None:
     browser.resize(1200)
     browser.open(page)
     browser.run("viewer.play.click(); return true")
@@ -90,7 +90,7 @@ def test_the_film_in_a_report_plays_to_its_end(browser: Browser, page: Path) -> 
     assert browser.complaints() == []
 
 
-def test_keys_are_the_pages_until_the_film_has_the_focus(browser: Browser, page: Path) -> None:
+def test_keys_are_the_pages_until_the_recording_has_the_focus(browser: Browser, page: Path) -> None:
     from selenium.webdriver.common.keys import Keys
 
     browser.resize(1200)

@@ -13,7 +13,8 @@ import pytest
 
 import surpass
 from surpass.programs.listing import list_program
-from surpass.visualize.viewer import viewer_assets, viewer_fragment, viewer_page
+from surpass.visualize.page import viewer_assets
+from surpass.visualize.viewer import viewer_fragment, viewer_page
 from surpass.visualize.watched import Watched
 from tests.visualize.conftest import Browser
 
@@ -72,20 +73,20 @@ def test_play_runs_to_the_end_that_evaluate_tells(name: str, browser: Browser, t
     panels = browser.run(
         "return viewer.panels.map((p) => [p.count.innerText, p.badge.innerText, p.canvas.getAttribute('aria-label')])"
     )
-    for agent, film, (count, badge, says) in zip(agents, seen.films, panels, strict=True):
+    for agent, recording, (count, badge, says) in zip(agents, seen.recordings, panels, strict=True):
         (row,) = surpass.evaluate(agent, sizes=[case.size], instances=1, seed=SEED, task=case.task).rows
         assert count == f"step {row.max_steps} of {row.max_steps}"
         assert (badge in ("solved", "budget used")) == (row.solved == 1)
         assert (badge == "budget used") == (name == "knapsack"), "where steps are a budget, to use it up solves nothing"
         if name.startswith("sort"):
             assert f"A = {', '.join(map(str, range(case.size)))}" in says
-        assert film.score == pytest.approx(surpass.run(surpass.find_agent(agent), drawn(film)).scores[0])
+        assert recording.score == pytest.approx(surpass.run(surpass.find_agent(agent), drawn(recording)).scores[0])
     assert browser.complaints() == []
     assert browser.requests() == [(tmp_path / "trace.html").as_uri()]
 
 
-def drawn(film: Any) -> Any:
-    return film.task.parse_instance(film.instance)[0]
+def drawn(recording: Any) -> Any:
+    return recording.task.parse_instance(recording.instance)[0]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -143,11 +144,11 @@ def test_two_agents_stay_in_step_and_the_lit_rule_is_the_one_that_fired(
         " [...p.element.querySelectorAll('.lit code')].map((c) => c.textContent)])); }"
         "return told"
     )
-    longest = max(len(film.moves) for film in seen.films)
+    longest = max(len(recording.moves) for recording in seen.recordings)
     assert len(told) == longest + 1
-    for number, film in enumerate(seen.films):
-        trace = surpass.trace(CASES[name].agent if number == 0 else str(CASES[name].against), film.instance)
-        program = film.listing.program
+    for number, recording in enumerate(seen.recordings):
+        trace = surpass.trace(CASES[name].agent if number == 0 else str(CASES[name].against), recording.instance)
+        program = recording.listing.program
         assert program is not None
         fired = program.rules_for(np.array([step.observation for step in trace.steps]))
         line_of = {rule: line.text for line in list_program(program) for rule in line.rules}
@@ -189,64 +190,14 @@ def test_what_steps_change_is_not_cut(name: str, width: int, browser: Browser, t
     assert cut == []
 
 
-def test_the_first_step_stands_clear_of_the_edge(browser: Browser, tmp_path: Path) -> None:
-    show(browser, tmp_path, watch("sort-bubble"))
-    for moment in (0, 5, 10_000):
-        browser.run("viewer.seek(arguments[0])", moment)
-        gaps = browser.run(
-            "return viewer.panels.map((p) => { const top = p.trace.getBoundingClientRect().top;"
-            " return [...p.trace.querySelectorAll('.step')].map((s) => s.getBoundingClientRect().top - top)"
-            ".filter((gap) => gap > -17)[0]; })"
-        )
-        assert all(gap >= 3 for gap in gaps), gaps
-
-
-def test_numbers_of_gauges_stay_on_one_line_and_bars_fill_the_card(browser: Browser, tmp_path: Path) -> None:
-    show(browser, tmp_path, surpass.watch("teacher:depth_first", "0.0075,0.0065:0.9,0.00757:0.00757"))
-    browser.resize(1280)
-    tall = browser.run(
-        "viewer.seek(viewer.length); return [...viewer.root.querySelectorAll('.gauge .number')].map((n) =>"
-        " n.getBoundingClientRect().height)"
-    )
-    assert max(tall) < 25
-    empty = browser.run("const { stage } = viewer.panels[0]; return stage.behind / stage.width")
-    assert empty < 0.05
-
-
-def test_the_line_of_the_query_does_not_go_through_what_is_written(browser: Browser, tmp_path: Path) -> None:
-    show(browser, tmp_path, surpass.watch("teacher:binary_search", "1,3,5,7,9,11,13,15,17,19:19"))
-    met = browser.run(
-        "const { stage } = viewer.panels[0], pen = stage.context, drawn = [];"
-        "const fillRect = pen.fillRect.bind(pen), fillText = pen.fillText.bind(pen);"
-        "pen.fillRect = (x, y, w, h) => { drawn.push(['box', pen.fillStyle, x, y, w, h]); fillRect(x, y, w, h); };"
-        "pen.fillText = (text, x, y) => { drawn.push(['text', text, x, y]); fillText(text, x, y); };"
-        "stage.draw(); delete pen.fillRect; delete pen.fillText;"
-        "const last = drawn.map((d) => d[0]).lastIndexOf('box');"
-        "const line = drawn.findIndex((d) => d[0] === 'box' && d[5] === 2 && d[4] > 100);"
-        "const texts = drawn.map((d, k) => [d, k]).filter(([d]) => d[0] === 'text' && /^1[79]$/.test(d[1]));"
-        "return [line, ...texts.map(([d, k]) => k)]"
-    )
-    line, *labels = met
-    assert line >= 0
-    assert labels
-    assert all(at > line for at in labels), "labels lie over the line"
-
-
-def test_what_is_saved_is_said(browser: Browser, tmp_path: Path) -> None:
-    seen = watch("sort-bubble")
-    show(browser, tmp_path, seen)
-    first, second = (film.steps for film in seen.films)
-    assert f"{second - first} steps" in browser.run("return viewer.verdict.innerText")
-
-
 def test_what_looks_like_markup_is_shown_as_text(browser: Browser, tmp_path: Path) -> None:
     nasty = "</script><img src=x onerror=\"document.title='broken'\"><b>& --> ]]>"
-    (film,) = watch("minimum").films
-    start = tuple(nasty if slot == 0 else text for slot, text in enumerate(film.start))
-    listing = replace(film.listing, note=nasty)
-    film = replace(film, agent=nasty, instance=nasty, start=start, listing=listing, notices=(nasty,))
+    (recording,) = watch("minimum").recordings
+    start = tuple(nasty if slot == 0 else text for slot, text in enumerate(recording.start))
+    listing = replace(recording.listing, note=nasty)
+    recording = replace(recording, agent=nasty, instance=nasty, start=start, listing=listing, notices=(nasty,))
     path = tmp_path / "nasty.html"
-    path.write_text(viewer_page([film, film], nasty), encoding="utf-8")
+    path.write_text(viewer_page([recording, recording], nasty), encoding="utf-8")
     browser.open(path)
     browser.run("viewer.seek(viewer.length)")
     assert browser.run("return document.querySelectorAll('img, b').length") == 0
@@ -264,11 +215,11 @@ def test_a_long_run_is_cut_with_a_notice_and_only_a_few_of_its_rows_are_in_the_p
     browser: Browser, tmp_path: Path
 ) -> None:
     seen = surpass.watch("teacher:bubble_sort", size=130, seed=1)
-    (film,) = seen.films
-    assert len(film.moves) == 10_000 < film.steps
+    (recording,) = seen.recordings
+    assert len(recording.moves) == 10_000 < recording.steps
     show(browser, tmp_path, seen)
     assert (tmp_path / "trace.html").stat().st_size < 1_500_000
-    assert f"first 10,000 of {film.steps:,} steps" in browser.run("return viewer.root.innerText")
+    assert f"first 10,000 of {recording.steps:,} steps" in browser.run("return viewer.root.innerText")
     for moment in (10_000, 37, 5_000):
         browser.run("viewer.seek(arguments[0])", moment)
         first = picture(browser)
@@ -276,28 +227,6 @@ def test_a_long_run_is_cut_with_a_notice_and_only_a_few_of_its_rows_are_in_the_p
         assert picture(browser) == first
         assert browser.run("return viewer.root.querySelectorAll('.step').length") < 40
     assert browser.complaints() == []
-
-
-def test_playing_draws_only_what_changes(browser: Browser, tmp_path: Path) -> None:
-    show(browser, tmp_path, surpass.watch("teacher:bubble_sort", size=60, seed=1))
-    browser.run("viewer.seek(500)")
-    made, drawn, words = browser.run(
-        "const make = document.createElement.bind(document); let made = 0, drawn = 0;"
-        "document.createElement = (...name) => { made += 1; return make(...name); };"
-        "const { panels: [panel], curves } = viewer, pen = curves.canvas.getContext('2d');"
-        "const lineTo = pen.lineTo.bind(pen);"
-        "pen.lineTo = (...at) => { drawn += 1; lineTo(...at); };"
-        "const words = panel.canvas.getAttribute('aria-label');"
-        "viewer.isPlaying = true;"
-        "for (let t = 0; t < 200; t += 1) { viewer.moment += 3; viewer.show(); }"
-        "viewer.isPlaying = false; delete document.createElement; delete pen.lineTo;"
-        "return [made, drawn, panel.canvas.getAttribute('aria-label') === words]"
-    )
-    assert made == 0, "rows of the trace are filled anew, not made anew"
-    assert drawn == 0, "curves are drawn once for all moments"
-    assert words, "while it plays, the picture is not told in words"
-    browser.run("viewer.show()")
-    assert "Step 1100;" in browser.run("return viewer.panels[0].canvas.getAttribute('aria-label')")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -319,8 +248,8 @@ def test_the_page_fits_narrow_and_wide_screens(
 
 
 def test_two_viewers_stand_on_one_page_and_hear_the_keys_of_their_own(browser: Browser, tmp_path: Path) -> None:
-    films = watch("sort-bubble").films
-    parts = [viewer_fragment(films, element_id=name) for name in ("one", "two")]
+    recordings = watch("sort-bubble").recordings
+    parts = [viewer_fragment(recordings, element_id=name) for name in ("one", "two")]
     path = tmp_path / "both.html"
     path.write_text(f"<!doctype html><meta charset=utf-8>{parts[0]}{viewer_assets()}{parts[1]}", encoding="utf-8")
     browser.open(path)

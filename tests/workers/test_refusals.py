@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import surpass
-from surpass.errors import SettingError
+from surpass.errors import MissingExtraError, SettingError
 from surpass.workers.runner import open_runner
 from tests.engine.test_interrupts import hear_interrupts
 from tests.workers.conftest import LOOPBACK, TwoNodes
@@ -51,7 +51,8 @@ def test_what_is_no_address(cluster: TwoNodes, address: str) -> None:
 
 def test_ray_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    refused("ray", r"Ray cannot be imported .*; install it with: pip install 'surpass\[ray\]', or use --on local")
+    with pytest.raises(MissingExtraError, match="Ray"), open_runner("ray"):
+        pass
 
 
 def test_another_version_of_ray(cluster: TwoNodes, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,20 +97,17 @@ def test_a_full_object_store(cluster: TwoNodes, monkeypatch: pytest.MonkeyPatch)
         raise ray.exceptions.ObjectStoreFullError("Failed to put\n object in the object store")
 
     with open_runner(f"ray={cluster.address}") as runner:
-        actors = runner.gather(dict, [()])
-        monkeypatch.setattr(ray, "put", full)
-        with pytest.raises(SettingError, match="the object store of the Ray cluster is full: start its nodes"):
-            actors.tell("keys")
+        replicas = runner.replicate(dict)
+        monkeypatch.setattr(ray, "get", full)
+        with pytest.raises(SettingError, match="object store"):
+            replicas.ask("keys", [()])
 
 
 def test_what_cannot_be_shared_out(cluster: TwoNodes, tmp_path: Path) -> None:
     with open_runner(f"ray={cluster.address}") as runner:
-        with pytest.raises(SettingError, match=r"only rl and rl\+imitation with --set policy=network, and improvement"):
-            surpass.learn("search", "imitation", out=tmp_path / "a", on=runner)
-        with pytest.raises(SettingError, match=r"only rl and rl\+imitation with --set policy=network, and improvement"):
-            surpass.learn("search", "rl", policy="table", out=tmp_path / "c", on=runner)
-        with pytest.raises(SettingError, match="actors is 1, which leaves nothing to share out"):
-            surpass.learn("knapsack", "rl", policy="network", out=tmp_path / "b", on=runner)
+        for method, policy in (("imitation", {}), ("rl", {"policy": "network"})):
+            with pytest.raises(SettingError, match="improvement"):
+                surpass.learn("search", method, out=tmp_path / "a", on=runner, settings=policy)
     assert not list(tmp_path.iterdir())
 
 
@@ -123,8 +121,8 @@ def test_a_folder_that_workers_do_not_see(cluster: TwoNodes, tmp_path: Path, mon
 
 
 def test_nothing_is_left_running_after_an_interrupt(cluster: TwoNodes, tmp_path: Path) -> None:
-    settings = {"episodes": 64, "unroll": 20, "updates": 1000000, "actors": 2, "policy": "network"}
-    words = ["learn", "search", "--method", "rl", "--out", str(tmp_path / "run"), "--on", "ray"]
+    settings = {"sizes": "3,5", "generations": 2, "candidates": 400, "rounds": 100000}
+    words = ["learn", "search", "--method", "improvement", "--out", str(tmp_path / "run"), "--on", "ray"]
     words += [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
     environment = {**os.environ, **LOOPBACK, "SURPASS_MARK": str(tmp_path)}
     environment.pop("RAY_ADDRESS", None)

@@ -15,7 +15,7 @@ from surpass.agents import as_task, find_agent
 from surpass.agents.teachers import known_teachers
 from surpass.errors import SurpassError, UnknownNameError
 from surpass.tasks.registry import PAPER_TASKS
-from surpass.workers.worker import Remaking, Worker, read_answer, write_call, write_make
+from surpass.workers.worker import Worker, read_answer, write_call
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "minimum.py"
 SEES = """
@@ -26,7 +26,7 @@ print(task.name, agent.name, agent.task is task)
 
 
 class Counter:
-    """An actor that counts."""
+    """An object that counts."""
 
     def __init__(self, first: int) -> None:
         self.count = first
@@ -39,12 +39,6 @@ class Counter:
         if name == "unknown":
             raise UnknownNameError("thing", "this", ["that"])
         raise getattr(errors, name, ValueError)(f"{name} was asked for")
-
-    def save(self) -> int:
-        return self.count
-
-    def load(self, count: int) -> None:
-        self.count = count
 
 
 @pytest.mark.parametrize("task", PAPER_TASKS, ids=lambda task: task.name)
@@ -71,30 +65,29 @@ def test_an_agent_answers_as_before(name: str) -> None:
     np.testing.assert_array_equal(again.actions(observations), agent.actions(observations))  # type: ignore[union-attr]
 
 
-def test_an_actor_that_is_made_again_is_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def worker(monkeypatch: pytest.MonkeyPatch) -> Worker:
     monkeypatch.setenv("SURPASS_THREADS", "1")
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    worker, make = Worker(), write_make(Counter, (5,))
-    assert read_answer(worker.do("a", write_call("add", (2,)), Remaking(make, None, ()))) == 7
-    assert read_answer(worker.do("a", write_call("add", (3,)))) == 10
-    journal = (write_call("add", (30,)), write_call("add", (4,)))
-    assert read_answer(worker.do("a", write_call("add", (1,)), Remaking(make, pickle.dumps(100), journal))) == 135
+    return Worker()
+
+
+def test_a_replica_is_made_and_changed_before_it_answers(worker: Worker) -> None:
+    setup = [write_call(Counter, (5,)), write_call("add", (2,))]
+    assert read_answer(worker.do("a", write_call("add", (3,)), setup)) == 10
+    assert read_answer(worker.do("a", write_call("add", (1,)), [write_call("add", (30,))])) == 41
 
 
 @pytest.mark.parametrize("name", ["SettingError", "SavedFileError", "unknown"])
-def test_what_an_actor_refuses_is_refused_here(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SURPASS_THREADS", "1")
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    answer = Worker().do("a", write_call("fail", (name,)), Remaking(write_make(Counter, (0,)), None, ()))
+def test_what_a_replica_refuses_is_refused_here(name: str, worker: Worker) -> None:
+    answer = worker.do("a", write_call("fail", (name,)), [write_call(Counter, (0,))])
     kind = getattr(errors, name, UnknownNameError)
     with pytest.raises(kind, match=r"was asked for|unknown thing 'this'; known: that") as caught:
         read_answer(answer)
     assert isinstance(caught.value, SurpassError)
 
 
-def test_what_should_not_be_says_where_it_came_from(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SURPASS_THREADS", "1")
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    answer = Worker().do("a", write_call("fail", ("nothing",)), Remaking(write_make(Counter, (0,)), None, ()))
+def test_an_error_that_should_not_be_says_where_it_came_from(worker: Worker) -> None:
+    answer = worker.do("a", write_call("fail", ("nothing",)), [write_call(Counter, (0,))])
     with pytest.raises(RuntimeError, match=r"a worker failed: (.|\n)*in fail(.|\n)*nothing was asked for"):
         read_answer(answer)

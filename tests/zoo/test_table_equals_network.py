@@ -17,7 +17,7 @@ from surpass.machine.state import Outcome
 from surpass.table import Table
 from surpass.tasks.task import Instances, Limit, Request, Task
 from tests.long import LONG
-from tests.zoo.residents import TABLE_IMITATORS, load
+from tests.zoo.zoo_entries import TABLE_IMITATORS, load
 
 STEPS = 1_000_000 if LONG else 20_000
 WIDTH = 500 if LONG else 200
@@ -37,8 +37,7 @@ PLAYED = (
 
 def ask_network(agent: NetworkAgent, observations: np.ndarray) -> np.ndarray:
     """Return the network's action for each observation, called on just these."""
-    actions, _ = agent.network.most_likely(agent.network.encode(observations))
-    return actions.numpy()
+    return agent.most_likely(observations)[0]
 
 
 def draw_pool(task: Task) -> Instances:

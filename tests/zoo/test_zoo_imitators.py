@@ -11,7 +11,7 @@ import pytest
 
 from surpass.agents.networks.agent import SAFE_MARGIN, NetworkAgent
 from surpass.agents.teachers import find_teacher
-from surpass.agents.zoo import load_resident
+from surpass.agents.zoo import load_entry
 from surpass.engine.run import Results, run
 from surpass.machine.interface import NO_ACTION
 from surpass.table import Agent, Table
@@ -20,7 +20,7 @@ from surpass.tasks.search import SEARCH
 from surpass.tasks.sort_full import SORT_FULL
 from surpass.tasks.task import Request, Task
 from tests.long import LONG, long_test
-from tests.zoo.residents import IMITATORS, SORTERS, TABLE_IMITATORS, load, teacher_of
+from tests.zoo.zoo_entries import IMITATORS, SORTERS, TABLE_IMITATORS, load, teacher_of
 
 FUBINI = {1: 1, 2: 3, 3: 13, 4: 75, 5: 541, 6: 4683, 7: 47293}
 """The number of weak orders of n elements."""
@@ -169,7 +169,7 @@ def test_a_sorting_imitator_sorts_every_weak_order(name: str, size: int) -> None
 
 
 def full_view_results(size: int, count: int) -> Results:
-    agent = load_resident("sort-full/imitation-selection_sort")
+    agent = load_entry("sort-full/imitation-selection_sort")
     return run(agent, SORT_FULL.draw(Request(size=size, count=count, seed=5)))
 
 

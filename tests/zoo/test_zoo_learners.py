@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from surpass.agents import find_agent
-from surpass.agents.zoo import find_resident, load_resident
+from surpass.agents.zoo import find_entry, load_entry
 from surpass.engine.run import run
 from surpass.table import Agent, Table
 from surpass.tasks.lists import from_lists
 from surpass.tasks.task import Request
 from tests.long import LONG, long_test
-from tests.zoo.residents import WITH_TABLE
+from tests.zoo.zoo_entries import WITH_TABLE
 
 TEACHERS = {
     "sort-bubble": "teacher:insertion_sort",
@@ -30,14 +30,14 @@ SORTERS = tuple(name for name in LEARNERS if name.startswith("sort-"))
 SURPASSING = tuple(
     name
     for name in LEARNERS
-    if name.startswith("knapsack/") or find_resident(name).record["teacher"].partition(":")[0] not in ("", "zoo")
+    if name.startswith("knapsack/") or find_entry(name).record["teacher"].partition(":")[0] not in ("", "zoo")
 )
 """Those that beat the paper's teacher at all the sizes to learn on: of those from nothing, in the paper too, few do."""
 
 
 @cache
 def load(name: str) -> Agent:
-    found = load_resident(name)
+    found = load_entry(name)
     assert isinstance(found, Agent)
     return found
 
@@ -74,7 +74,7 @@ def test_it_sorts_every_weak_order(name: str, size: int) -> None:
 def test_it_beats_the_teacher_on_the_same_instances(name: str) -> None:
     agent, teacher = load(name), teacher_of(name)
     # Those that learned on many items give up a little on 4, where the teacher finds the best packing nearly always.
-    learned_on_many = find_resident(name).record["recipe"].get("levelled")
+    learned_on_many = find_entry(name).record["recipe"].get("levelled")
     for size in (8, 20, 160) if learned_on_many else agent.task.training_sizes:
         instances = agent.task.draw(Request(size=size, count=300, seed=32))
         ours, theirs = run(agent, instances), run(teacher, instances)
@@ -89,8 +89,8 @@ def test_it_beats_the_teacher_on_the_same_instances(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "sizes"), FULL_VIEW.items())
 def test_in_the_full_view_it_sorts_in_the_fewest_swaps(name: str, sizes: tuple[int, ...]) -> None:
-    agent, teacher = load_resident(name), find_agent("teacher:selection_sort")
-    assert find_resident(name).record["recipe"]["largest"] in (0, 20)
+    agent, teacher = load_entry(name), find_agent("teacher:selection_sort")
+    assert find_entry(name).record["recipe"]["largest"] in (0, 20)
     for size in sizes:
         count = 200 if LONG else 40
         instances = agent.task.draw(Request(size=size, count=count, seed=33))

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 from weakref import WeakSet
 
-from surpass.agents.remembered import compare_origin, origin_hint, recall_task, recall_teacher, remember_task
+from surpass.agents.run_task import RECORD, recorded_file, warn_of_change
 from surpass.agents.teachers import find_teacher, known_teachers
+from surpass.engine.check_task import check_once
 from surpass.engine.run import AnyAgent
-from surpass.engine.trial import try_kernels
 from surpass.errors import ProgramError, SavedFileError, SettingError, UnknownNameError
 from surpass.reading import as_path, show
 from surpass.table import Agent
@@ -40,8 +39,6 @@ AgentLike = AnyAgent | Learned | str | Path
 """An agent, a run that learned one, or a text that names one."""
 TaskLike = Task | str | Path
 """A task, its name, or a Python file that registers it."""
-Progress = Callable[[str, int, int | None], None]
-"""Is called as `progress(what, done, total)` while something takes long; the total may be None."""
 
 
 def as_task(task: TaskLike) -> Task:
@@ -49,12 +46,12 @@ def as_task(task: TaskLike) -> Task:
     if isinstance(task, Task):
         return task
     if not str(task).endswith(".py"):
-        return _known_or_recalled(str(task))
+        return find_task(str(task))
     path = as_path(task)
     tasks = load_task_file(path)
     try:
         for one in tasks:
-            try_kernels(one)
+            check_once(one)
             _point_out_obstacles(one)
     except BaseException:
         forget_task_file(path)  # so that it can be mended and loaded again
@@ -62,38 +59,28 @@ def as_task(task: TaskLike) -> Task:
     if len(tasks) > 1:
         names = ", ".join(one.name for one in tasks)
         raise SettingError(f"{task} registers several tasks ({names}); put each into its own file")
-    remember_task(tasks[0], path)
     return tasks[0]
 
 
 def task_of_run(name: str, folder: Path, give: str = "--task") -> Task:
-    """Return the task that something in the folder of a run names; one of the user's own is recalled.
+    """Return the task of a name; one that is not known is loaded from the file that a run records.
 
-    If its file is not the one that the run was learned with, that is said; `give` says how to name a file.
+    A warning is given if the task's file has changed since the run. `give` says how a user names a task file.
     """
     try:
-        task = _known_or_recalled(name, folder)
+        task = find_task(name)
     except UnknownNameError as error:
-        raise SettingError(f"{error}{origin_hint(folder, give)}") from None
-    compare_origin(folder, task)
+        path = recorded_file(folder, name, give)
+        if path is None:
+            hint = f"if it is a task of your own, give its file with {give} FILE.py"
+            raise SettingError(f"{error}; {hint}") from None
+        return as_task(path)
+    warn_of_change(folder, task)
     return task
 
 
-def _known_or_recalled(name: str, folder: Path | None = None) -> Task:
-    """Return the task of a name; one of the user's own is loaded from the file that the user named last for it."""
-    with suppress(UnknownNameError):
-        return find_task(name)
-    for task in recall_task(name, folder):
-        try_kernels(task)
-    return find_task(name)
-
-
-def _known_or_recalled_teacher(name: str) -> AnyAgent:
-    """Return the teacher of a name; one of the user's own is loaded from the file that the user named last with it."""
-    with suppress(UnknownNameError):
-        return find_teacher(name)
-    for task in recall_teacher(name):
-        try_kernels(task)
+def _teacher(name: str) -> AnyAgent:
+    """Return the teacher of a name."""
     try:
         return find_teacher(name)
     except UnknownNameError as error:
@@ -118,10 +105,10 @@ def as_agent(agent: AgentLike, task: TaskLike | None = None) -> AnyAgent:
     found: Any = find_agent(str(agent)) if isinstance(agent, str | Path) else agent
     if not hasattr(found, "task") and hasattr(found, "folder") and hasattr(found, "agent"):
         if found.agent is None:
-            raise SettingError(f"the run {found.folder} has no agent yet; resume it to go on")
+            raise SettingError(f"the run {found.folder} has no agent yet; resume it first")
         found = found.agent
     if not hasattr(found, "task"):
-        raise SettingError(f"{show(agent)} is no agent; give an agent, a run, or a text that names one")
+        raise SettingError(f"{show(agent)} is not an agent; give an agent, a run, or a text that names one")
     if wanted is not None and found.task is not wanted:
         raise SettingError(f"{found.name} works on {found.task.name}, not on {wanted.name}")
     agent_found: AnyAgent = found
@@ -133,29 +120,29 @@ def agent_of_recipe(task: Task, name: str) -> AnyAgent:
 
     One of a smaller task is carried over.
     """
-    from surpass.agents.carried import CarriedAgent
+    from surpass.agents.adapted import AdaptedAgent
 
     found = find_agent(name if ":" in name or "/" in name or "." in name else f"teacher:{name}")
     if found.task is task:
         return found
     if not isinstance(found, Agent):
         raise SettingError(f"{name} sees whole lists and cannot be carried over to {task.name}")
-    return CarriedAgent(found, task)
+    return AdaptedAgent(found, task)
 
 
 def find_agent(text: str) -> AnyAgent:
     """Return the agent that a text names: `teacher:NAME`, `zoo:NAME`, a run's folder, a checkpoint, a program file."""
     kind, colon, name = text.partition(":")
     if colon and kind == "teacher":
-        return _known_or_recalled_teacher(name)
+        return _teacher(name)
     if colon and kind == "zoo":
-        from surpass.agents.zoo import load_resident
+        from surpass.agents.zoo import load_entry
 
-        return load_resident(name)
+        return load_entry(name)
     if text.endswith(".rules"):
         from surpass.programs.text import read_program
 
-        _recall_task_of_rules(as_path(text))
+        _load_task_of_rules(as_path(text))
         return read_program(text)
     if text.endswith(".safetensors"):
         from surpass.agents.networks.files import load_agent
@@ -171,20 +158,22 @@ def find_agent(text: str) -> AnyAgent:
     )
 
 
-def _recall_task_of_rules(path: Path) -> None:
-    """Recall the task that a program file names in its first line, if it is one of the user's own."""
+def _load_task_of_rules(path: Path) -> None:
+    """Load the task that a program file in a run's folder names in its first line."""
     from surpass.programs.text import read_text
 
-    with suppress(ProgramError, UnknownNameError):
+    with suppress(ProgramError):
         for line in read_text(path).splitlines():
             if line.startswith("task "):
-                _known_or_recalled(line.partition(" ")[2].partition("#")[0].strip(), path.parent)
+                name = line.partition(" ")[2].partition("#")[0].strip()
+                if (path.parent / RECORD).exists():
+                    task_of_run(name, path.parent)
                 return
 
 
 def _find_saved(path: Path, text: str) -> AnyAgent:
-    """Return a saved agent; if its task is one of the user's own that is not loaded, the task is recalled."""
-    from surpass.agents.saved import load_saved
+    """Return a saved agent, whose task may come from the file that its run records."""
+    from surpass.agents.storage import load_saved
 
     stem = _bundle_of(path)
     _task_of_bundle(stem)
@@ -193,7 +182,7 @@ def _find_saved(path: Path, text: str) -> AnyAgent:
 
 def _task_of_bundle(stem: Path) -> Task:
     """Return the task of a saved agent, which may lie in the folder of a run."""
-    from surpass.agents.saved import read_about
+    from surpass.agents.storage import read_about
 
     folder = stem.parent.parent if stem.parent.name == "checkpoints" else stem.parent
     return task_of_run(read_about(stem)["task"], folder)
@@ -204,7 +193,7 @@ def _bundle_of(path: Path) -> Path:
     if not path.is_dir():
         if path.suffix != ".json":
             raise SavedFileError(
-                f"{path} is no agent: it must be a .json, .safetensors or .rules file, or the folder of a run"
+                f"{path} is not an agent: it must be a .json, .safetensors or .rules file, or the folder of a run"
             )
         return path.with_suffix("")
     if (path / "agent.json").exists():

@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from surpass.agents.saved import load_saved
+from surpass.agents.storage import load_saved
 from surpass.bundles import load_bundle
 from surpass.engine.run import AnyAgent
 from surpass.errors import UnknownNameError
@@ -29,7 +29,7 @@ RECORD = {
 
 
 @dataclass(frozen=True)
-class Resident:
+class ZooEntry:
     """An agent of the zoo."""
 
     name: str
@@ -62,28 +62,28 @@ def zoo_folder() -> Path:
     return Path(str(files("surpass.zoo")))
 
 
-def residents() -> tuple[Resident, ...]:
+def zoo_entries() -> tuple[ZooEntry, ...]:
     """Return every agent of the zoo."""
     found = []
     for path in sorted(zoo_folder().glob("*/*.json")):
         stem = path.with_suffix("")
         record = conform(RECORD, load_bundle(stem)[1], f"{stem}.json")
-        found.append(Resident(f"{path.parent.name}/{path.stem}", stem, record))
+        found.append(ZooEntry(f"{path.parent.name}/{path.stem}", stem, record))
     return tuple(found)
 
 
-def find_resident(name: str) -> Resident:
+def find_entry(name: str) -> ZooEntry:
     """Return the agent `TASK/NAME` of the zoo, or the best one of `TASK`."""
-    known = {resident.name: resident for resident in residents()}
+    known = {entry.name: entry for entry in zoo_entries()}
     if name in known:
         return known[name]
-    of_task = [resident for resident in known.values() if resident.task == name]
+    of_task = [entry for entry in known.values() if entry.task == name]
     if not of_task:
         raise UnknownNameError("agent of the zoo", name, known)
-    return max(of_task, key=lambda resident: resident.merit)
+    return max(of_task, key=lambda entry: entry.merit)
 
 
-def load_resident(name: str) -> AnyAgent:
+def load_entry(name: str) -> AnyAgent:
     """Return an agent of the zoo, ready to run."""
-    resident = find_resident(name)
-    return load_saved(resident.stem, f"zoo:{resident.name}")
+    entry = find_entry(name)
+    return load_saved(entry.stem, f"zoo:{entry.name}")

@@ -5,17 +5,15 @@ from __future__ import annotations
 import datetime
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from surpass.engine.probes import SEARCH
 from surpass.machine.trace import Trace, write_trace
-from surpass.printing import Printed, count, cut, show_number, text_table, wrap
+from surpass.printing import Printed, count, show_number, text_table, truncate, wrap
 from surpass.table import Table
 
 FORMAT = "surpass certificate 1"
-
-SEARCH = "search"
-"""What a counter-example names in the place of a distribution if a search among changed instances came to it."""
 
 WIDEST, KEPT = 36, 8
 """Longer instances are cut in tables, and so many of their last characters are kept."""
@@ -40,6 +38,16 @@ class CheckedSize:
     new_observations: int
     """How many observations occurred at this size and in no row before it."""
 
+    def joined(self, other: CheckedSize) -> CheckedSize:
+        """Return what was checked of a size in two batches as one."""
+        count = self.instances + other.instances
+        return replace(
+            self if self.most_steps >= other.most_steps else other,
+            instances=count,
+            mean_steps=(self.instances * self.mean_steps + other.instances * other.mean_steps) / count,
+            new_observations=self.new_observations + other.new_observations,
+        )
+
 
 @dataclass(frozen=True, repr=False)
 class CounterExample(Printed):
@@ -56,21 +64,21 @@ class CounterExample(Printed):
     data: str = ""
     """The distribution from which it was drawn; empty if it was enumerated, and then it is the smallest there is."""
     shrunk_from: int | None = None
-    """The size of the drawn instance of which this is what is left."""
+    """The size of the instance before it was made smaller."""
     limit: str | None = None
     """The step limit that shows the failure, where the task's own does not."""
     trace: Trace | None = None
     """The run, unless it is too long to record."""
 
     def __str__(self) -> str:
-        instance = cut(self.instance, 400) or "the empty one"
+        instance = truncate(self.instance, 400) or "the empty one"
         if self.shrunk_from is None:
             found = [f"the smallest failing instance: {instance}"]
         else:
-            how = "that a search came to" if self.data == SEARCH else f"drawn from {self.data}"
+            how = "found by the search" if self.data == SEARCH else f"drawn from {self.data}"
             found = [
                 f"a failing instance: {instance}",
-                f"(what is left of one of size {self.shrunk_from:,} {how}; all smaller ones that were enumerated are"
+                f"(shrunk from one of size {self.shrunk_from:,} {how}; all smaller ones that were enumerated are"
                 " solved)",
             ]
         lines = [wrap(line, "  ") for line in (*found, f"{self.outcome} after {count(self.steps, 'step')}: {self.why}")]
@@ -91,19 +99,19 @@ class CounterExample(Printed):
 class Unending:
     """For a task whose steps are a budget: instances on which a run does not end by itself, however large the budget.
 
-    That is no failure, since a budget may be spent, unless the check was asked to treat it as one.
+    A budget may be spent, so that is a failure only if the check was asked to treat it as one.
     """
 
     instances: int
     first: str
     """The smallest of them, as text."""
     outcome: str
-    """How the run on it goes on, in words."""
+    """What the run on it does, in words."""
 
 
 @dataclass(frozen=True)
 class Explored:
-    """What a search for instances that lead to new observations came to."""
+    """What a search for instances that lead to new observations found."""
 
     instances: int
     """How many it tried."""
@@ -112,22 +120,22 @@ class Explored:
     since_new: int
     """How many instances it tried after the last one that led to something new."""
     effort: int
-    """How many that had to be for the search to end by itself; if there were fewer, it had gone on for long enough."""
+    """How many there must be for the search to end by itself; if there were fewer, its time was over."""
 
     def __str__(self) -> str:
         found = "one new observation" if self.new_observations == 1 else f"{self.new_observations:,} new observations"
-        tried = f"a search among changed instances tried {self.instances:,} and came to {found}"
+        tried = f"a search among changed instances tried {self.instances:,} and found {found}"
         if self.since_new >= self.effort or not self.instances:
             return f"{tried}, none in the last {self.since_new:,}"
         return (
             f"{tried}, the last one {self.since_new:,} instances before its end: there may well be more"
-            " (--minutes and --effort let it go on)"
+            " (--minutes and --effort make it longer)"
         )
 
 
 @dataclass(frozen=True)
 class Slowest:
-    """The instance of a size that takes the most steps of all that a search came to."""
+    """The instance of a size that takes the most steps of all that a search tried."""
 
     size: int
     steps: int
@@ -216,7 +224,7 @@ class Certificate(Printed):
         if self.narrow_choices:
             parts.append(f"{self.narrow_choices} choices of the network lead by less than 1e-4")
         mark = f"fingerprint {self.fingerprint}, " if self.fingerprint else ""
-        parts.append(f"{mark}{self.date}; this holds for the instances above and is no proof for other sizes")
+        parts.append(f"{mark}{self.date}; this holds for the instances above and does not prove other sizes")
         return "\n".join([f"{about}: passed\n", *tables, *(wrap(part, "  ", first="") for part in parts)]) + "\n"
 
     def _describe_observations(self) -> str:
@@ -236,7 +244,7 @@ class Certificate(Printed):
         - `limit`, `seed`: how runs were bounded and instances drawn
         - `small`: `what` was enumerated, if it is `exhaustive`, `up_to` which size, how many `instances`, and `sizes`
         - `drawn`: the distributions (`data`), how many `instances`, and `sizes`
-        - `explored`: null, or how many `instances` the search tried, the `new_observations` it came to, how many
+        - `explored`: null, or how many `instances` the search tried, the `new_observations` it found, how many
           instances ago the last one was (`since_new`), and the `effort` asked for
         - `slowest`: for some sizes the most steps that a search found: `size`, `steps`, `instance`
         - `worst`: the row of the largest enumerated size
@@ -295,7 +303,7 @@ def _table(title: str, rows: Sequence[CheckedSize]) -> str:
         [
             *(f"{row.size:,}", f"{row.instances:,}", show_number(row.mean_steps, 2), f"{row.most_steps:,}"),
             f"{row.new_observations:,}",
-            cut(row.worst, WIDEST, KEPT) + (f" ({row.data})" if row.data else ""),
+            truncate(row.worst, WIDEST, KEPT) + (f" ({row.data})" if row.data else ""),
         ]
         for row in shown
     ]

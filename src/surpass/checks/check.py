@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
-from surpass.arrays import Flags, Ints
+from surpass.arrays import Flags
 from surpass.checks.certificate import (
-    SEARCH,
     Certificate,
     CheckedSize,
     CounterExample,
@@ -23,31 +20,29 @@ from surpass.checks.certificate import (
 )
 from surpass.checks.diagnosis import diagnose, stretch, write_out
 from surpass.checks.shrink import shrink
-from surpass.engine.batch import FIRST_DEPTH
 from surpass.engine.explore import Explorer, can_explore, find_slowest
+from surpass.engine.probes import SEARCH, THOROUGH, Effort, Probe, changed_probes, drawn_probes, small_instances
 from surpass.engine.run import AnyAgent, Results, run
 from surpass.errors import SettingError
 from surpass.machine.state import Outcome
+from surpass.printing import Progress
 from surpass.reading import ANY_SEED, MINUTES, Range, check_range
 from surpass.table import Agent, Table
 from surpass.tasks.enumeration import enumeration_of
-from surpass.tasks.task import Enumeration, Instances, Limit, Request, Task
+from surpass.tasks.task import Enumeration, Instances, Limit, Request
 from surpass.workers.playing import PlayedElsewhere
 from surpass.workers.runner import Runner
 
-Progress = Callable[[str, int, int | None], None]
 Report = Callable[..., None]
 
 MOST_INSTANCES = 10**10
 """More are not enumerated: it would take many hours."""
 UP_TO, MANY = Range(0, 10**6), Range(0, 10**12)
 """What may be asked for."""
-BATCH_WORDS = 1 << 22
-"""About how many 8-byte words of memory the episodes of one run may take: 32 MB."""
 BETWEEN = tuple(range(9, 17))
 """The sizes that are drawn by default beside the task's own: those that follow on most enumerated ones."""
 QUICK = 10**5
-"""Runs that will take fewer steps in all, going by the size before, are left to one thread."""
+"""Runs that will take fewer steps in all, judging by the size before, use one thread."""
 EFFORT = 200_000
 """How many changed instances in a row must lead to nothing new before the search for such ends."""
 MOST_EFFORTS = 10
@@ -58,8 +53,8 @@ SLOWEST_SIZES = (10, 20, 50)
 """The sizes of which the slowest instance is searched for."""
 SLOWEST_EFFORT = 1000
 """For so much effort there is one round of that search."""
-SHRINKING_STEPS = 10**9
-"""How many steps may be spent on making a failing instance smaller."""
+SHRINKING_STEPS, READING_STEPS = 2 * 10**9, 40
+"""How many steps may be spent on making a failing instance smaller; to read an item takes as long as so many."""
 
 
 def check(
@@ -79,13 +74,16 @@ def check(
 ) -> Certificate:
     """Return a certificate of an agent, with the smallest failing instance if there is one.
 
-    Every instance that the task enumerates is run up to size `up_to`, then `instances` of each named distribution and
-    kind of query at each of `sizes`. Then a search changes instances and keeps those that lead to observations that did
-    not occur before, until `effort` of them in a row have led to nothing new or `minutes` are over; with an effort of 0
-    there is none. Each instance must be solved within `limit`, by the word of the task's kernel and by that of its
-    `find_wrong`. Where steps are a budget, what is claimed must hold at every budget up to the limit; with
-    `must_end` the enumerated runs must also end by themselves. What takes long and is no search is shared out among
-    the `workers` of a cluster, if there are. `progress(what, done, total)` is called as runs end.
+    The check runs every instance that the task enumerates up to size `up_to`, then `instances` of each distribution and
+    kind of query at each of `sizes`. Unless sizes are named, it spends a third of the `minutes` on more instances of
+    large sizes, with ties of every kind. Then a search changes instances, small and large, and keeps those that lead to
+    new observations. It ends after `effort` of them in a row with nothing new, or when the `minutes` are over; with an
+    effort of 0 there is no search and no share for large sizes.
+
+    Each instance must be solved within `limit`, by the task's kernel and by its `find_wrong`. Where steps are a budget,
+    what is claimed must hold at every budget up to the limit; with `must_end` the enumerated runs must also end by
+    themselves. The `workers` of a cluster share all runs but those of the search. `progress(what, done, total)` is
+    called as runs end.
     """
     task = agent.task
     effort, minutes = EFFORT if effort is None else effort, MOST_TIME if minutes is None else minutes
@@ -96,18 +94,28 @@ def check(
     check_range("the size to check up to", largest, UP_TO)
     check_range("minutes", minutes, MINUTES)
     check_range("seed", seed, ANY_SEED)
+    for size in sizes or ():
+        task.draw(Request(size=size, count=1, data=task.inputs.usual_data, queries=task.inputs.usual_queries))
     total = _count(enumeration, largest)
     checker = _Checker(
         agent, Limit.parse(limit or task.limit), must_end, threads, workers, progress or (lambda *_: None)
     )
-    small = checker.check_enumerated(enumeration, largest, total)
-    wanted = sorted({*(sizes or (*BETWEEN, *task.sizes))}) if instances else []
-    drawn = checker.check_drawn(wanted, instances, seed) if checker.failure is None else []
+    small = checker.check_enumerated(largest, total)
+    # The time goes into large instances and changed ones; sizes that are named get what is asked for and no more.
+    plan = Effort(
+        sizes=(sizes or (*BETWEEN, *task.sizes)) if instances else (),
+        drawn=instances,
+        large=THOROUGH.large if sizes is None and instances and effort and checker.table is not None else 0,
+        changed=MOST_EFFORTS * effort,
+        quiet=effort,
+        seconds=60 * minutes,
+    )
+    drawn = checker.check_drawn(plan, seed) if checker.failure is None else []
     explored, slowest = None, []
     if effort and checker.table is not None and can_explore(task):
         occurred = len(checker.table)
         slowest = checker.find_slowest(effort, seed) if checker.failure is None else []
-        explored = checker.explore(effort, 60 * minutes, seed, occurred) if checker.failure is None else None
+        explored = checker.explore(plan, seed, occurred) if checker.failure is None else None
     return Certificate(
         agent=agent.name,
         task=task.name,
@@ -166,56 +174,59 @@ class _Checker:
         self._threads = threads
         self._is_budget = self.task.measure == "reward"
         self._usual_steps = 0.0
+        self._failed_within: Limit | None = None
+        """The budget at which an enumerated instance fails."""
         is_elsewhere = workers is not None and not workers.is_local
         self._elsewhere = PlayedElsewhere(workers, agent, self.table) if workers is not None and is_elsewhere else None
 
-    def check_enumerated(self, enumeration: Enumeration, largest: int, total: int) -> list[CheckedSize]:
+    def check_enumerated(self, largest: int, total: int) -> list[CheckedSize]:
         """Return a row for each size up to `largest`, or for those before the first failure."""
-        rows: list[CheckedSize] = []
-        done, what = 0, f"checking every instance up to n = {largest:,}"
-        for size in range(largest + 1):
-            batches = ((batch, "") for batch in enumeration.instances(size))
-            found = self._check_size(batches, partial(self._report, what, total, done))
-            if isinstance(found, _Failing):
-                self.failure = diagnose(self.agent, found.instance, found.limit, self._run)
-                break
-            rows += [found] if found else []
-            done += enumeration.count(size)
+        what, done = f"checking every instance up to n = {largest:,}", 0
+
+        def tried() -> Iterator[Probe]:
+            nonlocal done
+            for instances in small_instances(self.task, largest):
+                yield Probe(instances, self._run_enumerated(instances, partial(self._report, what, total, done)))
+                done += instances.count
+
+        rows, failing = self._summarise(tried())
+        if failing is not None:
+            self.failure = diagnose(self.agent, failing.instances, self._failed_within or self.limit, self._run)
         return rows
 
-    def check_drawn(self, sizes: Sequence[int], count: int, seed: int) -> list[CheckedSize]:
+    def check_drawn(self, effort: Effort, seed: int) -> list[CheckedSize]:
         """Return a row for each size, with instances of every distribution, or for those before the first failure."""
-        rows: list[CheckedSize] = []
-        for number, size in enumerate(sizes, 1):
-            batches = self._draw(size, count, seed)
-            what = f"checking drawn instances, n = {size:,} (size {number} of {len(sizes)}), checked so far"
-            found = self._check_size(batches, partial(self._report, what, None, 0))
-            if isinstance(found, _Failing):
-                self._fail(found.instance, found.limit, found.data)
-                break
-            rows += [found] if found else []
+        done = 0
+
+        def run_drawn(instances: Instances) -> Results:
+            nonlocal done
+            what = f"checking drawn instances, n = {instances.sizes[0]:,}, checked so far"
+            results = self._run(instances, self.limit, not self._is_budget, partial(self._report, what, None, done))
+            done += instances.count
+            return results
+
+        rows, failing = self._summarise(drawn_probes(self.task, run_drawn, effort, seed))
+        if failing is not None:
+            self._fail(failing)
         return rows
 
-    def explore(self, effort: int, seconds: float, seed: int, before: int) -> Explored | None:
+    def explore(self, effort: Effort, seed: int, before: int) -> Explored | None:
         """Search for instances that lead to new observations; return what was tried, or None if one fails.
 
         New are those beyond the number `before`.
         """
-        started = time.monotonic()
         explorer = Explorer(self.task, lambda batch: self._run(batch, self.limit, not self._is_budget), seed=seed)
-        for batch, results in explorer.rounds():
-            if not results.solved.all():
-                self._fail(_unsolved(self.task, batch, results), self.limit, SEARCH)
+        quiet = effort.quiet or 1
+        for probe in changed_probes(explorer, effort):
+            if not probe.results.solved.all():
+                self._fail(probe)
                 return None
-            quiet = min(explorer.since_new, effort)
-            self.progress("searching for an instance that fails, tried in a row with nothing new", quiet, effort)
-            is_enough = explorer.since_new >= effort or explorer.tried >= MOST_EFFORTS * effort
-            if is_enough or time.monotonic() - started > seconds:
-                break
-        return Explored(explorer.tried, len(self.table or ()) - before, explorer.since_new, effort)
+            what = "searching for an instance that fails, tried in a row with nothing new"
+            self.progress(what, min(explorer.since_new, quiet), quiet)
+        return Explored(explorer.tried, len(self.table or ()) - before, explorer.since_new, quiet)
 
     def find_slowest(self, effort: int, seed: int) -> list[Slowest]:
-        """Return the slowest instance of some sizes that a search comes to, where steps are what counts."""
+        """Return the slowest instance of some sizes that a search finds, where steps count."""
         rows: list[Slowest] = []
         for done, size in enumerate(SLOWEST_SIZES if self.task.measure == "steps" else ()):
             self.progress("searching for the slowest instances, sizes done", done, len(SLOWEST_SIZES))
@@ -224,82 +235,78 @@ class _Checker:
                 self.task, lambda batch: self._run(batch, self.limit, True), size, rounds, seed
             )
             if not results.solved.all():
-                self._fail(_unsolved(self.task, instance, results), self.limit, SEARCH)
+                self._fail(Probe(instance, results, SEARCH))
                 return []
             rows.append(Slowest(size, int(results.steps[0]), write_out(self.task, instance)))
         return rows
 
-    def _fail(self, instance: Instances, limit: Limit, source: str) -> None:
-        """Note an instance that is not solved, made smaller."""
-        failure = diagnose(self.agent, self._shrink(instance), limit, self._run)
-        self.failure = dataclasses.replace(failure, data=source, shrunk_from=int(instance.sizes[0]))
+    def _fail(self, failing: Probe) -> None:
+        """Note the first instance of a batch that is not solved, made smaller."""
+        instance = next(failing.failed())
+        size = int(instance.sizes[0])
+        items, reals = self.task.memory.item_width(size), self.task.memory.real_width(size)
+        # Without the memory that only larger instances of the batch need.
+        instance = Instances(instance.sizes, instance.items[:, :items], instance.reals[:, :reals])
+        failure = diagnose(self.agent, self._shrink(instance), self.limit, self._run)
+        self.failure = dataclasses.replace(failure, data=failing.data, shrunk_from=size)
 
-    def _draw(self, size: int, count: int, seed: int) -> Iterator[tuple[Instances, str]]:
-        """Yield the instances of each distribution and kind of query, each once, and what they were drawn from."""
-        for data, kind in self.task.inputs.kinds:
-            batch = self.task.draw(Request(size=size, count=count, seed=seed, data=data, queries=kind))
-            yield _distinct(batch), f"{data}, {kind}" if kind else data
+    def _summarise(self, tried: Iterator[Probe]) -> tuple[list[CheckedSize], Probe | None]:
+        """Return a row for each size of some batches, in their order, and the first instance that fails."""
+        rows: list[CheckedSize] = []
+        known = len(self.table or ())
+        for probe in tried:
+            if not probe.results.solved.all():
+                first = int(probe.results.solved.argmin())
+                return rows, Probe(probe.instances.part(first, first + 1), probe.results.part(first), probe.data)
+            steps = probe.results.steps
+            k = int(steps.argmax())
+            row = CheckedSize(
+                size=probe.size,
+                instances=probe.instances.count,
+                mean_steps=float(steps.mean()),
+                most_steps=int(steps[k]),
+                worst=write_out(self.task, probe.instances.part(k, k + 1)),
+                data=probe.data,
+                new_observations=len(self.table or ()) - known,
+            )
+            known += row.new_observations
+            if rows and rows[-1].size == row.size:
+                rows[-1] = rows[-1].joined(row)
+            else:
+                rows.append(row)
+            self._usual_steps = rows[-1].mean_steps
+        return rows, None
 
-    def _check_size(self, batches: Iterable[tuple[Instances, str]], report: Report) -> CheckedSize | _Failing | None:
-        """Return what was found on the instances of one size, each with its distribution; None if there are none."""
-        met_before = len(self.table or ())
-        count, total, most, worst, worst_data = 0, 0, -1, None, ""
-        for batch, data in batches:
-            for part in _slices(self.task, batch):
-                steps = self._run_part(part, data, partial(report, count))
-                if isinstance(steps, _Failing):
-                    return steps
-                count, total = count + part.count, total + int(steps.sum())
-                if steps.max() > most:
-                    k = int(steps.argmax())
-                    most, worst, worst_data = int(steps[k]), part.part(k, k + 1), data
-        if worst is None:
-            return None
-        self._usual_steps = total / count
-        return CheckedSize(
-            size=int(worst.sizes[0]),
-            instances=count,
-            mean_steps=total / count,
-            most_steps=most,
-            worst=write_out(self.task, worst),
-            data=worst_data,
-            new_observations=len(self.table or ()) - met_before,
-        )
+    def _run_enumerated(self, part: Instances, report: Report) -> Results:
+        """Run instances; where steps are a budget, what is claimed must hold at every budget."""
+        if not self._is_budget:
+            return self._run(part, self.limit, True, report)
+        report(0)
+        return self._run_budgets(part)
 
-    def _run_part(self, part: Instances, data: str, report: Report) -> Ints | _Failing:
-        """Return the steps [B] of runs that are all solved, or the first instance that fails."""
-        if self._is_budget and not data:
-            report(0)
-            return self._run_budgets(part)
-        results = self._run(part, self.limit, not self._is_budget, report)
-        if results.solved.all():
-            return results.steps
-        first = int((~results.solved).argmax())
-        return _Failing(part.part(first, first + 1), self.limit, data)
-
-    def _run_budgets(self, part: Instances) -> Ints | _Failing:
-        """Return the steps [B] of runs whose claims hold at every budget, or the first instance that fails at one.
+    def _run_budgets(self, part: Instances) -> Results:
+        """Run instances at every budget; return the results without one, or of the first instance that fails.
 
         The steps are those after which a run ends by itself, or the limit if it does not.
         """
         limits = self.limit.steps(part.sizes)
-        failing: tuple[int, Limit] | None = None
+        failing: int | None = None
         for budget in range(1, int(limits[0]) + 1):
-            before = part if failing is None else part.part(0, failing[0])
-            results = self._run(before, Limit(budget, 0), False)
+            results = self._run(part if failing is None else part.part(0, failing), Limit(budget, 0), False)
             if not results.solved.all():
-                failing = int((~results.solved).argmax()), Limit(budget, 0)
+                failing, self._failed_within = int(results.solved.argmin()), Limit(budget, 0)
         longer = self._run(part, stretch(self.limit), True)
         ends = longer.solved & (longer.steps < stretch(self.limit).steps(part.sizes))
         if not ends.all():
-            first = int((~ends).argmax())
-            if self.must_end and (failing is None or first < failing[0]):
-                failing = first, self.limit
+            first = int(ends.argmin())
+            if self.must_end and (failing is None or first < failing):
+                failing, self._failed_within = first, self.limit
             elif not self.must_end:
                 self._note_unending(part.part(first, first + 1), longer, ends)
+        outcomes = np.full(part.count, Outcome.SOLVED, np.int64)
         if failing is not None:
-            return _Failing(part.part(failing[0], failing[0] + 1), failing[1], "")
-        return np.where(ends, longer.steps, limits)
+            outcomes[failing] = Outcome.STEP_LIMIT
+        return dataclasses.replace(longer, steps=np.where(ends, longer.steps, limits), outcomes=outcomes)
 
     def _note_unending(self, first: Instances, results: Results, ends: Flags) -> None:
         count = int((~ends).sum())
@@ -322,6 +329,7 @@ class _Checker:
             # A loop counts the limit but is noticed after some times its length.
             is_loop = results.outcomes == Outcome.LOOP
             spent += int(np.where(is_loop, 10 * batch.sizes + 1000, results.steps).sum())
+            spent += READING_STEPS * int(batch.sizes.sum())
             tried += batch.count
             self.progress(f"making a failing instance of n = {instance.sizes[0]:,} smaller, tried so far", tried, None)
             return ~results.solved
@@ -344,38 +352,3 @@ class _Checker:
             threads=1 if is_quick else self._threads,
             progress=report,
         )
-
-
-class _Failing(NamedTuple):
-    """An instance that is not solved, the limit under which it is not, and where it was drawn from."""
-
-    instance: Instances
-    limit: Limit
-    data: str
-
-
-def _unsolved(task: Task, batch: Instances, results: Results) -> Instances:
-    """Return the first instance of a batch that is not solved, without the memory that only a larger one needs."""
-    first = int(results.solved.argmin())
-    size = int(batch.sizes[first])
-    return Instances(
-        batch.sizes[first : first + 1],
-        batch.items[first : first + 1, : task.memory.item_width(size)],
-        batch.reals[first : first + 1, : task.memory.real_width(size)],
-    )
-
-
-def _slices(task: Task, batch: Instances) -> Iterator[Instances]:
-    """Yield a batch in parts whose episodes take little memory."""
-    words = batch.items.shape[1] + batch.reals.shape[1] + task.register_count + FIRST_DEPTH * task.frame_size
-    step = max(1, BATCH_WORDS // words)
-    for first in range(0, batch.count, step):
-        yield batch.part(first, first + step)
-
-
-def _distinct(batch: Instances) -> Instances:
-    """Return each instance of a batch once; some distributions have only one of a size."""
-    rows = zip(batch.sizes, batch.items, batch.reals, strict=True)
-    first = {tuple(part.tobytes() for part in row): k for k, row in reversed(list(enumerate(rows)))}
-    kept = sorted(first.values())
-    return Instances(batch.sizes[kept], batch.items[kept], batch.reals[kept])

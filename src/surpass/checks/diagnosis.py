@@ -16,9 +16,9 @@ Run = Callable[[Instances, Limit, bool], Results]
 """Runs the agent on instances with a limit, and finds loops if asked to."""
 
 PATIENCE = 100
-"""How many times the step limit a run is followed to see what becomes of it."""
+"""How many times the step limit a run is followed to see how it ends."""
 LONGEST_TRACE = 3000
-"""Traces of more steps are left to `surpass trace`; a stack limit takes over a thousand."""
+"""Longer traces are not recorded; `surpass trace` shows them. A stack limit takes over a thousand steps."""
 
 
 def stretch(limit: Limit) -> Limit:
@@ -82,10 +82,10 @@ def _trace(agent: AnyAgent, instance: Instances, outcome: Outcome, steps: int, l
 def _explain(task: Task, instance: Instances, outcome: Outcome, trace: Trace | None) -> str:
     """Return a sentence on how a run ends."""
     if outcome == Outcome.LOOP:
-        return "the whole state comes back, so it goes round for ever"
+        return "the whole state recurs, so the run never ends"
     if outcome == Outcome.STACK_LIMIT:
         most = stack_limit(int(instance.sizes[0]))
-        return f"it opens calls without end: more than the {most:,} that may be open at once"
+        return f"it opens more calls than the {most:,} that may be open at once"
     if outcome == Outcome.NO_ACTION:
         seen = f": {_describe_last(task, trace)}" if trace else ""
         return f"it has no action for an observation{seen}"

@@ -73,7 +73,7 @@ def _delete(parts: Parts, size: int) -> Iterator[Parts]:
 
 
 def _merge(parts: Parts, size: int) -> Iterator[Parts]:
-    """Yield the instance with simpler numbers in a part: only two, their ranks, or two neighbours made one."""
+    """Yield the instance with simpler numbers in a part: only two, their ranks, or two neighbours merged."""
     for k, part in enumerate(parts):
         distinct = sorted(set(part))
         ranks: dict[Number, Number] = {value: rank for rank, value in enumerate(distinct)}

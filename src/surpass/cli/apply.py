@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from surpass.cli.options import AgentName, Json, Limit, OutputFile, TaskName
+from surpass.cli.options import AgentName, Json, Limit, OutputFile, TaskName, option
 from surpass.cli.progress import show_progress
 
 
@@ -19,14 +19,13 @@ def apply_command(
         typer.Option(help="Your lists: a file with one per line, or a 2-D .npy.", metavar="FILE", show_default=False),
     ],
     out: Annotated[
-        Path | None,
-        typer.Option(help="Write a CSV file with a line for each list, instead of printing it.", metavar="FILE"),
+        Path | None, option("Write a CSV file with a line for each list, instead of printing it.", "FILE")
     ] = None,
     task: TaskName = None,
     limit: Limit = None,
     json: Json = None,
 ) -> None:
-    """Run an agent on your own lists, and write what comes out of each, with its steps.
+    """Run an agent on your own lists, and write the result of each, with its steps.
 
     A list that is not solved has no result, and the exit code is then 1.
 

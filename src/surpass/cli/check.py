@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surpass.cli.help import INSTANCES, RUNNING
-from surpass.cli.options import AgentName, Json, Limit, On, OutputFile, Seed, TaskName, parse_sizes
+from surpass.cli.options import AgentName, Json, Limit, On, OutputFile, Seed, TaskName, option, parse_sizes
 from surpass.cli.progress import show_progress
 
 if TYPE_CHECKING:
@@ -23,59 +23,51 @@ def check_command(
     task: TaskName = None,
     up_to: Annotated[
         int | None,
-        typer.Option(
-            help="The size up to which every instance is checked.  [default: the task's; 8 for lists, 6 for the full"
+        option(
+            "The size up to which every instance is checked.  [default: the task's; 8 for lists, 6 for the full"
             " view, 2000 for search, 4 for knapsack]",
-            metavar="N",
-            rich_help_panel=INSTANCES,
+            "N",
+            INSTANCES,
         ),
     ] = None,
     sizes: Annotated[
         str | None,
-        typer.Option(
-            help="Sizes at which every distribution is drawn.  [default: 9 to 16 and the task's own]",
-            metavar="N,N,...",
-            rich_help_panel=INSTANCES,
+        option(
+            "Sizes at which every distribution is drawn.  [default: 9 to 16 and the task's own]", "N,N,...", INSTANCES
         ),
     ] = None,
-    instances: Annotated[
-        int,
-        typer.Option(help="Instances per size and distribution; 0 for none.", metavar="N", rich_help_panel=INSTANCES),
-    ] = 100,
+    instances: Annotated[int, option("Instances per size and distribution; 0 for none.", "N", INSTANCES)] = 100,
     seed: Seed = 0,
     limit: Limit = None,
     must_end: Annotated[
         bool,
-        typer.Option(
-            "--must-end",
-            help="Where steps are a budget (knapsack): a run that never ends by itself is a failure too.",
-            rich_help_panel=RUNNING,
+        option(
+            "Where steps are a budget (knapsack): a run that never ends by itself is a failure too.",
+            group=RUNNING,
+            name="--must-end",
         ),
     ] = False,
     effort: Annotated[
         int | None,
-        typer.Option(
-            help="How many changed instances in a row must lead to nothing new before the search for such ends; 0 for"
+        option(
+            "How many changed instances in a row must lead to nothing new before the search for such ends; 0 for"
             " no search.  [default: 200000]",
-            metavar="N",
-            rich_help_panel=RUNNING,
+            "N",
+            RUNNING,
         ),
     ] = None,
-    minutes: Annotated[
-        float | None,
-        typer.Option(help="How long that search may take.  [default: 1]", metavar="MINUTES", rich_help_panel=RUNNING),
-    ] = None,
+    minutes: Annotated[float | None, option("How long that search may take.  [default: 1]", "MINUTES", RUNNING)] = None,
     on: On = "local",
     json: Json = None,
 ) -> None:
     """Check an agent on every small instance and on large ones; print a certificate or the smallest failing instance.
 
     Lists are enumerated up to order (permutations and ties), ordered lists with every query and gap, knapsacks on a
-    grid of small numbers. Large instances are drawn of every distribution. Then a search changes instances, keeps those
-    that lead the agent to observations it has not come to before, and changes them in turn. Loops are recognised as
-    such. The certificate says what was checked, the worst case of each size, and how long ago the last new observation
-    turned up; it is no proof for other sizes. The exit code is 0 if all is solved, 1 if an instance fails, 2 for bad
-    input.
+    grid of small numbers. Large instances are drawn of every distribution, with a share of the time for sizes of
+    hundreds with ties. Then a search changes instances, small and large, keeps those that lead to new observations, and
+    changes them in turn. Loops are recognised as such. The certificate says what was checked, the worst case of each
+    size, and how long ago the last new observation turned up; it does not prove other sizes. The exit code is 0 if all
+    is solved, 1 if an instance fails, 2 for bad input.
 
     The JSON certificate has the keys format, agent, task, fingerprint, date, passed, limit, seed, small, drawn,
     explored, slowest, worst, observations, closed_after, narrow_choices, unending and failure; small and drawn list

@@ -1,7 +1,7 @@
-"""What is shown while a command works: drawn again and again on a terminal, plain lines elsewhere.
+"""What a command shows while it works: a live view on a terminal, plain lines elsewhere.
 
-It is shown by a thread of its own, so that it lives on while something is loaded, compiled or computed. On a terminal
-it goes away when the work is done. What the package logs meanwhile becomes a part of it.
+A thread shows it, so it lives on while something is loaded, compiled or computed. On a terminal it disappears when the
+work is done. What the package logs meanwhile becomes a part of it.
 """
 
 from __future__ import annotations
@@ -15,24 +15,22 @@ import time
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from surpass.printing import wrap
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.live import Live
-    from rich.text import Text
 
 PATIENCE = 2.0
-"""Seconds before anything is shown, unless it is known that the work takes long."""
+"""Seconds before anything is shown, unless the work is known to take long."""
 REFRESH = 0.25
 """Seconds between two drawings."""
 PLAIN_EVERY = 10.0
-"""Seconds between plain lines while there is something new to tell."""
+"""Seconds between plain lines while there is news."""
 STILL_EVERY = 60.0
-"""Seconds between plain lines while there is nothing new."""
+"""Seconds between plain lines while there is none."""
 
 
 def is_terminal() -> bool:
@@ -63,8 +61,6 @@ class Display:
         """How long it has been there."""
         return time.monotonic() - self.began
 
-    # What is shown
-
     @abstractmethod
     def draw(self) -> RenderableType:
         """Return what a terminal shows now."""
@@ -73,15 +69,15 @@ class Display:
     def describe(self) -> str:
         """Return what there is to say now, as a plain line."""
 
-    def tell(self, *, urgent: bool) -> None:
+    def announce(self, *, urgent: bool) -> None:
         """Note that there is news; where there is no terminal a line says it, now if it is urgent."""
         with self._lock:
             self._has_news, self.message = True, ""
             if not self._is_drawn and urgent and self.describe() != self._told_last:
                 self._print(self.describe())
 
-    def hear(self, message: str, *, is_warning: bool) -> None:
-        """Take in something that the package says: what it is doing, or a warning, which stays."""
+    def on_log(self, message: str, *, is_warning: bool) -> None:
+        """Show a message of the package: what it is doing, or a warning, which stays."""
         with self._lock:
             if not is_warning:
                 self._has_news, self.message = True, message
@@ -96,16 +92,12 @@ class Display:
             self._erase()
             yield
 
-    # The thread
-
     def __enter__(self) -> Self:
         _shown.append(self)
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: Any) -> None:
         self._ended.set()
         _shown.remove(self)
         with self._lock:
@@ -113,18 +105,12 @@ class Display:
         self._thread.join(REFRESH)
 
     def _keep_showing(self) -> None:
-        if self._ended.wait(self.patience if self._is_drawn else REFRESH):
-            return
-        while True:
+        waits = self.patience if self._is_drawn else REFRESH
+        while not self._ended.wait(waits):
+            waits = REFRESH
             with self._lock:
-                if self._ended.is_set():
-                    return
-                if self._is_drawn:
-                    self._show()
-                else:
-                    self._tell_again()
-            if self._ended.wait(REFRESH):
-                return
+                if not self._ended.is_set():
+                    self._show() if self._is_drawn else self._tell_again()
 
     def _tell_again(self) -> None:
         """Print a plain line if there is news that no line has told yet, or if there has been none for long."""
@@ -133,7 +119,7 @@ class Display:
             if waited >= PLAIN_EVERY:
                 self._print(line)
         elif waited >= STILL_EVERY:
-            self._print(f"still at it after {clock(self.seconds)}")
+            self._print(f"still running ({clock(self.seconds)})")
 
     def _show(self) -> None:
         from rich.console import Console
@@ -141,8 +127,8 @@ class Display:
 
         if self._live is None:
             # Other streams are not redirected: what is printed to the output must go there.
-            options = {"transient": True, "auto_refresh": False, "redirect_stdout": False, "redirect_stderr": False}
-            self._live = Live(console=Console(stderr=True), **options)  # type: ignore[arg-type]
+            options: dict[str, Any] = {"auto_refresh": False, "redirect_stdout": False, "redirect_stderr": False}
+            self._live = Live(console=Console(stderr=True), transient=True, **options)
             self._live.start()
         self._live.update(self.draw(), refresh=True)
 
@@ -160,28 +146,14 @@ _shown: list[Display] = []
 """What is shown now; of several the last."""
 
 
-def _hold() -> None:
-    """Let no display be in the middle of something while the process is copied."""
-    for display in _shown:
-        display._lock.acquire()
-
-
-def _go_on() -> None:
-    for display in _shown:
-        display._lock.release()
-
-
-os.register_at_fork(before=_hold, after_in_parent=_go_on, after_in_child=_shown.clear)
-
-
-class Teller(logging.Handler):
-    """Lets what the package has to say go to what is shown now, or to the error stream."""
+class DisplayHandler(logging.Handler):
+    """Passes what the package logs to what is shown now, or to the error stream."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Show a message."""
         text = record.getMessage()
         if _shown:
-            _shown[-1].hear(text, is_warning=record.levelno >= logging.WARNING)
+            _shown[-1].on_log(text, is_warning=record.levelno >= logging.WARNING)
         else:
             print(fit(f"surpass: {text}"), file=sys.stderr, flush=True)
 
@@ -192,14 +164,6 @@ class Teller(logging.Handler):
 def fit(line: str) -> str:
     """Return a message for the error stream; on a terminal it is broken between words."""
     return wrap(line, width=shutil.get_terminal_size().columns) if sys.stderr.isatty() else line
-
-
-def bar(done: int, total: int, width: int) -> Text:
-    """Return a line that is filled as far as something is done."""
-    from rich.text import Text
-
-    filled = round(width * min(1.0, done / max(1, total)))
-    return Text.assemble(("━" * filled, "cyan"), ("─" * (width - filled), "dim"))
 
 
 def clock(seconds: float) -> str:

@@ -4,50 +4,31 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from surpass.cli.help import INSTANCES, RUNNING
-from surpass.cli.options import AgentName, Json, Limit, On, OutputFile, Seed, TaskName, parse_sizes
+from surpass.cli.options import AgentName, Json, Limit, On, OutputFile, Seed, TaskName, option, parse_sizes
 from surpass.cli.progress import show_progress
 
 
 def evaluate_command(
     agent: AgentName,
     task: TaskName = None,
-    sizes: Annotated[
-        str | None,
-        typer.Option(
-            help="Sizes, such as 5,10,20.  [default: the task's]", metavar="N,N,...", rich_help_panel=INSTANCES
-        ),
-    ] = None,
+    sizes: Annotated[str | None, option("Sizes, such as 5,10,20.  [default: the task's]", "N,N,...", INSTANCES)] = None,
     instances: Annotated[
-        int | None,
-        typer.Option(
-            help="Instances per size.  [default: 100, or all of a file]", metavar="N", rich_help_panel=INSTANCES
-        ),
+        int | None, option("Instances per size.  [default: 100, or all of a file]", "N", INSTANCES)
     ] = None,
     seed: Seed = 0,
     data: Annotated[
         str | None,
-        typer.Option(
-            help="A distribution's name, or a file with one list per line or a 2-D .npy.",
-            metavar="NAME|FILE",
-            rich_help_panel=INSTANCES,
-        ),
+        option("A distribution's name, or a file with one list per line or a 2-D .npy.", "NAME|FILE", INSTANCES),
     ] = None,
     queries: Annotated[
         str | None,
-        typer.Option(
-            help="For search: mixed, present, absent or paper (one in four absent).  [default: mixed]",
-            metavar="NAME",
-            rich_help_panel=INSTANCES,
+        option(
+            "For search: mixed, present, absent or paper (one in four absent).  [default: mixed]", "NAME", INSTANCES
         ),
     ] = None,
     limit: Limit = None,
-    against: Annotated[
-        str | None,
-        typer.Option(help="Another agent, compared on the same instances.", metavar="AGENT", rich_help_panel=RUNNING),
-    ] = None,
+    against: Annotated[str | None, option("Another agent, compared on the same instances.", "AGENT", RUNNING)] = None,
     on: On = "local",
     json: Json = None,
 ) -> None:

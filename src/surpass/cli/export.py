@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from surpass.cli.help import FILES
-from surpass.cli.options import AgentName, Json, OutputFile, TaskName
+from surpass.cli.options import AgentName, Json, OutputFile, TaskName, option
 from surpass.cli.progress import show_progress
 from surpass.errors import SettingError, UnknownNameError
 
@@ -17,17 +15,10 @@ SUFFIXES = {".py": "python", ".c": "c"}
 
 def export_command(
     agent: AgentName,
-    out: Annotated[
-        Path, typer.Option(help="The file to write (- for the output).", metavar="FILE", rich_help_panel=FILES)
-    ],
-    to: Annotated[
-        str | None,
-        typer.Option(help="The language: python or c.  [default: by the file's name]", metavar="python|c"),
-    ] = None,
+    out: Annotated[Path, option("The file to write (- for the output).", "FILE", FILES)],
+    to: Annotated[str | None, option("The language: python or c.  [default: by the file's name]", "python|c")] = None,
     task: TaskName = None,
-    seed: Annotated[
-        int, typer.Option(help="Draws other instances to collect what occurs with the agent.", metavar="N")
-    ] = 0,
+    seed: Annotated[int, option("Draws other instances to collect what occurs with the agent.", "N")] = 0,
     json: Json = None,
 ) -> None:
     """Write an agent as one source file that needs nothing of surpass.

@@ -16,7 +16,7 @@ _MARKUP = re.compile(r"(\\*)(\[[a-z#/@][^[]*?\])")
 
 
 class Commands(TyperGroup):
-    """The commands; their texts are plain, so what stands in square brackets is shown as it is."""
+    """The commands; their texts are plain, so square brackets are not markup."""
 
     def get_params(self, ctx: Any) -> Any:
         """Return the options of the program itself."""

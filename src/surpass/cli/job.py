@@ -5,12 +5,13 @@ Only one works in a folder at a time: one that was started again waits until the
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
+
+from filelock import FileLock
 
 from surpass.cli.main import main
 
@@ -18,7 +19,7 @@ from surpass.cli.main import main
 def _end_with_the_other_side() -> None:
     """End this process when its standard input is closed: whoever started it is gone.
 
-    Whatever it was doing is lost, as if it had been killed; runs go on from their last checkpoint.
+    Its work since the last checkpoint is lost, as if it had been killed; runs resume from there.
     """
     while os.read(0, 1024):
         pass
@@ -27,7 +28,7 @@ def _end_with_the_other_side() -> None:
 
 if __name__ == "__main__":
     threading.Thread(target=_end_with_the_other_side, daemon=True).start()
-    with suppress(OSError):  # a file system without locks
-        lock = (Path(sys.argv.pop(1)) / ".lock").open("w")  # held until this process ends
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    lock = FileLock(Path(sys.argv.pop(1)) / ".lock")  # held until this process ends
+    with suppress(OSError, NotImplementedError):  # a file system without locks
+        lock.acquire()
     main()

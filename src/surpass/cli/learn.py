@@ -41,6 +41,15 @@ def learn_command(
             rich_help_panel=LEARNING,
         ),
     ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            help="Begin with this agent in place of nothing, with --method rl; the run's recipe says so.",
+            metavar="AGENT",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None,
     seed: Annotated[
         int | None,
         typer.Option(help="Equal seeds give equal networks.  [default: 0]", metavar="N", rich_help_panel=LEARNING),
@@ -56,7 +65,7 @@ def learn_command(
     ] = None,
     minutes: Annotated[
         float | None,
-        typer.Option(help="Stop after this time; --resume goes on.", metavar="MINUTES", rich_help_panel=LEARNING),
+        typer.Option(help="Stop after this time; --resume continues.", metavar="MINUTES", rich_help_panel=LEARNING),
     ] = None,
     out: Annotated[
         Path | None,
@@ -133,7 +142,7 @@ def learn_command(
 ) -> None:
     """Learn a task, and leave the network, its curves, its scores and a report in a folder.
 
-    On a terminal a view shows how far it has come; elsewhere lines do. It can be interrupted: --resume goes on.
+    On a terminal a view shows how far it has come; elsewhere lines do. It can be interrupted: --resume continues.
 
     Examples:
       surpass learn sort-quick --method imitation --teacher hoare_sort
@@ -145,6 +154,8 @@ def learn_command(
     output, scored, settings = OutputFile(json), parse_sizes(sizes), _parse_settings(setting or [])
     if data:
         settings["data"] = ",".join(data)
+    if start:
+        settings["start"] = start
     if list_settings:
         with show_progress():
             from surpass import api

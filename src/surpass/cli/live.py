@@ -10,11 +10,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from surpass.cli.display import Display, bar, brief, clock
-from surpass.printing import cut, show_number
+from surpass.cli.display import Display, brief, clock
+from surpass.printing import show_number, truncate
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+    from rich.padding import Padding
 
     from surpass.learning.outlook import Compared, Measure, Outlook, RunState
     from surpass.learning.sweeps import SweepState
@@ -41,6 +42,25 @@ def sparkline(values: Sequence[float], width: int, bars: str = BARS) -> str:
     low, high = min(means), max(means)
     scale = (len(bars) - 1) / (high - low) if high > low else 0.0
     return "".join(bars[round((mean - low) * scale)] for mean in means)
+
+
+class _Sparkline(NamedTuple):
+    """Draws numbers as one line of bars, as wide as there is room."""
+
+    values: Sequence[float]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.text import Text
+
+        bars = ASCII_BARS if options.ascii_only else BARS
+        yield Text(f"  {sparkline(self.values, min(options.max_width - 2, WIDE), bars)}", style="cyan")
+
+
+def _bar(done: int, total: int) -> Padding:
+    from rich.padding import Padding
+    from rich.progress_bar import ProgressBar
+
+    return Padding(ProgressBar(total, done, width=WIDE), 0)  # which ends its line
 
 
 def show_measure(measure: Measure, value: float) -> str:
@@ -70,30 +90,29 @@ class RunView(Display):
         self.state: RunState | None = None
         self.outlook: Outlook | None = None
         self._rounds: deque[tuple[float, int, int]] = deque(maxlen=LATE)
-        """When the last rounds of what it is doing now ended, how many were done, and how much work."""
+        """When each of the last rounds ended, how many were done by then, and how much work."""
         self._next_line = self._learns_since = 0.0
 
     def __call__(self, state: RunState) -> None:
-        """Take in how far the run has come."""
+        """Show how far the run has come."""
         outlook = state.learner.outlook(state.curves[-1] if state.curves else {})
         with self._lock:
             now, before, was = time.monotonic(), self.outlook, self.state
-            is_first = was is None
-            if is_first:
+            if was is None:
                 self._learns_since = now
             if before is None or (before.doing, before.unit) != (outlook.doing, outlook.unit):
                 self._rounds.clear()
             self.state, self.outlook = state, outlook
+            has_new_rounds = len(state.curves) > state.began_with
             # The first round is not measured: it waits for what is compiled.
-            if not state.afterwards and len(state.curves) > state.began_with:
+            if not state.afterwards and has_new_rounds:
                 self._rounds.append((now, outlook.done, outlook.work))
             has_changed = was is not None and was.afterwards.partition(",")[0] != state.afterwards.partition(",")[0]
-            is_due = now >= self._next_line and len(state.curves) > state.began_with
-            is_due = is_due or (is_first and state.began_with > 0)
-            if is_due or has_changed:
-                pause = PAUSE_SHARE * self.seconds
-                self._next_line = now + min(MOST_PAUSE, max(LEAST_PAUSE, pause))
-            self.tell(urgent=is_due or has_changed)
+            is_taken_up = was is None and state.began_with > 0
+            is_urgent = has_changed or is_taken_up or (has_new_rounds and now >= self._next_line)
+            if is_urgent:
+                self._next_line = now + min(MOST_PAUSE, max(LEAST_PAUSE, PAUSE_SHARE * self.seconds))
+            self.announce(urgent=is_urgent)
 
     # What is known
 
@@ -111,15 +130,13 @@ class RunView(Display):
         rate = (work_now - work) / spent if work_now > work else None
         left = None
         if outlook.expected is not None and done_now > done:
-            each = spent / (done_now - done)
-            left = max(0.0, each * (outlook.expected - done_now) - (now - last))
-        known = [one for one in (left, limit) if one is not None]
-        return Pace(rate, min(known) if known else None)
+            left = max(0.0, spent / (done_now - done) * (outlook.expected - done_now) - (now - last))
+        return Pace(rate, min((one for one in (left, limit) if one is not None), default=None))
 
     def _alike(self) -> list[tuple[int, Mapping[str, float]]]:
-        """Return the numbers and lines of the rounds that can be compared with the last.
+        """Return the rounds that can be compared with the last, numbered from the beginning of what is done now.
 
-        They are those of its size in what the learner is doing now, numbered from its beginning.
+        They have its size.
         """
         state, outlook = self.state, self.outlook
         if state is None or outlook is None or not state.curves:
@@ -140,25 +157,21 @@ class RunView(Display):
         is_unsolved = self.outlook.measure == STEPS and bool(shares) and max(shares) < 1
         return SOLVED if is_unsolved else self.outlook.measure
 
-    def best(self) -> tuple[int, float] | None:
+    def _best(self) -> tuple[int, float] | None:
         """Return the best round and its measure; where steps count, the best of those that solved the most."""
         lines, measure = self._alike(), self.measure
         if not lines or measure is None or self.outlook is None:
             return None
-        column, sign = self.outlook.measure.column, -1 if self.outlook.measure.is_lower_better else 1
-        by_solved = not self.outlook.measure.is_share
-        number, line = max(lines, key=lambda one: (by_solved and one[1].get("solved", 0), sign * one[1][column]))
+        main = self.outlook.measure
+        sign = -1 if main.is_lower_better else 1
+        number, line = max(
+            lines, key=lambda one: (not main.is_share and one[1].get("solved", 0), sign * one[1][main.column])
+        )
         return number, line[measure.column]
-
-    def values(self) -> list[float]:
-        """Return what counts now for each round that can be compared with the last."""
-        column = self.measure.column if self.measure else ""
-        return [line[column] for _, line in self._alike() if column in line]
 
     # What is said
 
-    def heading(self) -> str:
-        """Return what is being learned, and how."""
+    def _heading(self) -> str:
         if self.state is None:
             return "loading"
         from surpass.learning.runs import describe_recipe
@@ -170,10 +183,8 @@ class RunView(Display):
         if state is None or outlook is None:
             return "getting ready"
         if state.afterwards:
-            known = f": {state.done:,} of {state.total:,}" if state.total else ""
-            return f"{state.afterwards}{known}"
-        of = "" if outlook.expected is None else f" of {outlook.expected:,}"
-        return f"round {outlook.done:,}{of}"
+            return state.afterwards + (f": {state.done:,} of {state.total:,}" if state.total else "")
+        return f"round {outlook.done:,}" + ("" if outlook.expected is None else f" of {outlook.expected:,}")
 
     def _time(self) -> str:
         left = self.pace.left
@@ -189,22 +200,20 @@ class RunView(Display):
         solved = line.get("solved", line.get("sampled_solved"))
         if solved is not None:
             facts.append(("solved", f"{solved:.1%}"))
-        if outlook.compared:
-            unit = "reward" if state.learner.task.measure == "reward" else "steps"
-            # The steps of wrong answers are not set beside those of right ones.
-            is_comparable = unit == "reward" or solved is None or solved == 1
-            for one in _some(outlook.compared):
-                has_beside = is_comparable and one.teachers is not None
-                beside = f" (teacher {show_number(one.teachers, 2)})" if has_beside else ""
-                facts.append((f"{unit} at n = {one.size:,}", f"{show_number(one.ours, 2)}{beside}"))
+        unit = "reward" if state.learner.task.measure == "reward" else "steps"
+        # The steps of wrong answers are not set beside those of right ones.
+        is_comparable = unit == "reward" or solved is None or solved == 1
+        for one in _some(outlook.compared):
+            has_beside = is_comparable and one.teachers is not None
+            beside = f" (teacher {show_number(one.teachers, 2)})" if has_beside else ""
+            facts.append((f"{unit} at n = {one.size:,}", f"{show_number(one.ours, 2)}{beside}"))
         if measure.column in line and not (outlook.compared and measure.column.startswith("mean")):
             facts.append((measure.words, show_measure(measure, line[measure.column])))
-        best, counts = self.best(), self.measure
+        best, counts = self._best(), self.measure
         if best is not None and counts is not None and not counts.is_best:
             words = " solved" if counts.column == "solved" else ""
             facts.append(("best so far", f"{show_measure(counts, best[1])}{words} in round {best[0]:,}"))
-        rate = self.pace.per_second
-        if rate is not None:
+        if (rate := self.pace.per_second) is not None:
             facts.append((f"{outlook.unit} per second", brief(rate)))
         return facts
 
@@ -216,43 +225,41 @@ class RunView(Display):
         if state.afterwards:
             return f"{self._round()}, {self._time()}"
         if len(state.curves) == state.began_with:
-            since = f"going on after round {state.began_with:,}" if state.curves else "in the first round"
-            return f"{since}: {self.heading()}, {clock(self.seconds)}"
+            since = f"continuing after round {state.began_with:,}" if state.curves else "in the first round"
+            return f"{since}: {self._heading()}, {clock(self.seconds)}"
         doing = [outlook.doing] if outlook.doing else []
         parts = [*doing, *(f"{name} {value}" for name, value in self._facts()), self._time()]
         return f"{self._round()}: {', '.join(parts)}"
 
     def draw(self) -> RenderableType:
         """Return the view of a terminal."""
-        return _RunPicture(self)
-
-    def picture(self, options: ConsoleOptions) -> Group:
-        """Return the view for a console."""
         from rich.console import Group
+        from rich.padding import Padding
+        from rich.table import Table
         from rich.text import Text
 
-        width, state, outlook = options.max_width, self.state, self.outlook
-        lines: list[RenderableType] = [Text(self.heading(), style="bold", overflow="fold")]
+        state, outlook = self.state, self.outlook
+        lines: list[RenderableType] = [Text(self._heading(), style="bold", overflow="fold")]
         if state is not None:
             lines.append(Text(str(state.folder), style="dim", overflow="fold"))
         if outlook is not None and outlook.doing and not (state and state.afterwards):
             lines.append(Text(outlook.doing))
         lines.append(Text(f"{self._round()}   {self._time()}"))
         if state is not None and state.afterwards and state.total:
-            lines.append(bar(state.done, state.total, min(width, WIDE)))
+            lines.append(_bar(state.done, state.total))
         elif outlook is not None and outlook.expected:
-            lines.append(bar(outlook.done, outlook.expected, min(width, WIDE)))
+            lines.append(_bar(outlook.done, outlook.expected))
         elif outlook is not None and outlook.ends:
             lines.append(Text(outlook.ends, style="dim"))
-        facts = self._facts()
-        margin = max((len(name) for name, _ in facts), default=0)
-        lines += [Text.assemble((f"  {name.ljust(margin)}  ", "dim"), value) for name, value in facts]
-        values, measure = self.values(), self.measure
+        facts = Table.grid(padding=(0, 2, 0, 0))
+        for name, value in self._facts():
+            facts.add_row(Text(name, style="dim"), Text(value))
+        lines.append(Padding(facts, (0, 0, 0, 2)))
+        measure = self.measure
+        values = [line[measure.column] for _, line in self._alike() if measure.column in line] if measure else []
         if len(values) > 1 and measure is not None:
-            bars = sparkline(values, min(width - 2, WIDE), ASCII_BARS if options.ascii_only else BARS)
             ends = f"{show_measure(measure, values[0])} to {show_measure(measure, values[-1])}"
-            lines.append(Text.assemble("  ", (bars, "cyan")))
-            lines.append(Text(f"  {measure.words}, {ends} in {len(values):,} rounds", style="dim"))
+            lines += [_Sparkline(values), Text(f"  {measure.words}, {ends} in {len(values):,} rounds", style="dim")]
         if self.message:
             lines.append(Text(self.message, style="yellow"))
         elif state is not None and len(state.curves) == state.began_with and not state.afterwards:
@@ -261,20 +268,10 @@ class RunView(Display):
 
 
 def _some(compared: Sequence[Compared]) -> Sequence[Compared]:
-    """Return what is compared at all sizes if they are few, else at the smallest, the middle and the largest."""
+    """Return all comparisons if they are few, else those at the smallest, the middle and the largest size."""
     if len(compared) <= MOST_COMPARED:
         return compared
     return compared[0], compared[len(compared) // 2], compared[-1]
-
-
-class _RunPicture:
-    """Draws a view in the width that there is."""
-
-    def __init__(self, view: RunView) -> None:
-        self._view = view
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield self._view.picture(options)
 
 
 class SweepView(Display):
@@ -289,7 +286,7 @@ class SweepView(Display):
         self._next_line = 0.0
 
     def __call__(self, state: SweepState) -> None:
-        """Take in how far the sweep has come."""
+        """Show how far the sweep has come."""
         with self._lock:
             now, ended = time.monotonic(), _count_ended(state)
             has_ended = self.state is not None and ended != _count_ended(self.state)
@@ -299,7 +296,7 @@ class SweepView(Display):
             is_due = bool(state.running) and (has_ended or now >= self._next_line)
             if is_due:
                 self._next_line = now + MOST_PAUSE
-            self.tell(urgent=is_due)
+            self.announce(urgent=is_due)
 
     def describe(self) -> str:
         """Return how far it is, as a plain line."""
@@ -311,8 +308,7 @@ class SweepView(Display):
         ended = _count_ended(state) - (self._ended_first or 0) if state else 0
         if state is None or not ended:
             return clock(spent)
-        each = spent / ended
-        return f"{clock(spent)}, about {clock(each * (state.ranking.total - _count_ended(state)))} left"
+        return f"{clock(spent)}, about {clock(spent / ended * (state.ranking.total - _count_ended(state)))} left"
 
     def draw(self) -> RenderableType:
         """Return the view of a terminal."""
@@ -322,11 +318,10 @@ class SweepView(Display):
 
         if self.state is None:
             return Text(f"loading   {clock(self.seconds)}")
-        total, ended = self.state.ranking.total, _count_ended(self.state)
         lines: list[RenderableType] = [
             Text(str(self.state), style="bold", overflow="fold"),
             Text(self._time()),
-            bar(ended, total, WIDE),
+            _bar(_count_ended(self.state), self.state.ranking.total),
         ]
         for folder in self.state.running:
             lines.append(Padding(Text(folder.name, overflow="fold"), (0, 0, 0, 2)))
@@ -348,4 +343,4 @@ def last_line(folder: Path) -> str:
             lines = file.read().decode(errors="replace").strip().splitlines()
     except OSError:
         lines = []
-    return cut(lines[-1], 400) if lines else "starting"
+    return truncate(lines[-1], 400) if lines else "starting"

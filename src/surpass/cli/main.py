@@ -11,7 +11,7 @@ import typer
 
 from surpass.cli.apply import apply_command
 from surpass.cli.check import check_command
-from surpass.cli.display import Teller, fit
+from surpass.cli.display import DisplayHandler, fit
 from surpass.cli.evaluate import evaluate_command
 from surpass.cli.export import export_command
 from surpass.cli.help import Commands
@@ -77,13 +77,15 @@ def _options(
 def _tell_on_error_stream() -> None:
     """Let what the package has to say while it works go to the error stream."""
     log = logging.getLogger("surpass")
-    log.handlers[:] = [Teller()]
+    log.handlers[:] = [DisplayHandler()]
     log.setLevel(logging.INFO)
     log.propagate = False
 
 
 def main() -> None:
     """Run the command line; what surpass refuses is one sentence on the error stream and exit code 2."""
+    # NumPy reads it when it is loaded: a second thread gains nothing at these sizes and costs much on a busy machine.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _tell_on_error_stream()
     try:
         try:

@@ -14,37 +14,32 @@ from surpass.cli.help import FILES, INSTANCES, RUNNING
 from surpass.errors import SettingError
 from surpass.reading import SEED, SIZE, Range, as_path, check_range, show
 
+
+def option(text: str, metavar: str | None = None, group: str | None = None, *, name: str = "") -> Any:
+    """Return an option of a command: its help, what stands for its value, and the group that it is shown in."""
+    return typer.Option(*([name] if name else []), help=text, metavar=metavar, rich_help_panel=group)
+
+
 AgentName = Annotated[
     str,
     typer.Argument(
         help="The agent: teacher:NAME, zoo:NAME, a run's folder, a checkpoint or FILE.rules.", metavar="AGENT"
     ),
 ]
-TaskName = Annotated[
-    str | None, typer.Option(help="Its task: a name, or a Python file that registers one.", metavar="NAME|FILE")
-]
-Json = Annotated[
-    Path | None,
-    typer.Option(
-        help="Also write the results to this file as JSON (- for the output).", metavar="FILE", rich_help_panel=FILES
-    ),
-]
+TaskName = Annotated[str | None, option("Its task: a name, or a Python file that registers one.", "NAME|FILE")]
+Json = Annotated[Path | None, option("Also write the results to this file as JSON (- for the output).", "FILE", FILES)]
 Limit = Annotated[
     str | None,
-    typer.Option(
-        help="The step limit: a number, Kn or Kn^2, such as 20n or 10n^2.  [default: the task's]",
-        metavar="LIMIT",
-        rich_help_panel=RUNNING,
-    ),
+    option("The step limit: a number, Kn or Kn^2, such as 20n or 10n^2.  [default: the task's]", "LIMIT", RUNNING),
 ]
-Seed = Annotated[int, typer.Option(help="Draws other instances.", metavar="N", rich_help_panel=INSTANCES)]
+Seed = Annotated[int, option("Draws other instances.", "N", INSTANCES)]
 On = Annotated[
     str,
-    typer.Option(
-        help="Where to work: local (all cores of this machine), ray (a Ray of its own here, or that of RAY_ADDRESS) or"
+    option(
+        "Where to work: local (all cores of this machine), ray (a Ray of its own here, or that of RAY_ADDRESS) or"
         " ray=HOST:PORT (a Ray cluster, for trusted users and machines).",
-        metavar="local|ray[=ADDRESS]",
-        rich_help_panel=RUNNING,
+        "local|ray[=ADDRESS]",
+        RUNNING,
     ),
 ]
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from surpass.cli.options import Json, OutputFile, Seed, TaskName, parse_sizes
+from surpass.cli.options import Json, OutputFile, Seed, TaskName, option, parse_sizes
 from surpass.cli.progress import show_progress
 
 
@@ -19,23 +19,22 @@ def plot_command(
             metavar="RUN|SWEEP|AGENT...",
         ),
     ],
-    out: Annotated[Path, typer.Option(help="The picture to write: .png, .svg or .pdf.", metavar="FILE")],
+    out: Annotated[Path, option("The picture to write: .png, .svg or .pdf.", "FILE")],
     by: Annotated[
         str | None,
-        typer.Option(
-            help="learning: what runs measured round by round; size: steps against the size of the instances, on"
+        option(
+            "learning: what runs measured round by round; size: steps against the size of the instances, on"
             " logarithmic axes, with the paper's.  [default: learning if anything learned, else size]",
-            metavar="learning|size",
+            "learning|size",
         ),
     ] = None,
     column: Annotated[
-        list[str] | None,
-        typer.Option(help="By learning: draw this column of curves.csv; may be given several times.", metavar="NAME"),
+        list[str] | None, option("By learning: draw this column of curves.csv; may be given several times.", "NAME")
     ] = None,
     sizes: Annotated[
-        str | None, typer.Option(help="By size: the sizes, such as 10,100,1000.  [default: the paper's, to 1000]")
+        str | None, option("By size: the sizes, such as 10,100,1000.  [default: the paper's, to 1000]")
     ] = None,
-    instances: Annotated[int | None, typer.Option(help="By size: the most instances per size.  [default: 100]")] = None,
+    instances: Annotated[int | None, option("By size: the most instances per size.  [default: 100]")] = None,
     seed: Seed = 0,
     task: TaskName = None,
     json: Json = None,

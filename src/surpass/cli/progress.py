@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from surpass.cli.display import PATIENCE, PLAIN_EVERY, Display, bar, clock
+from surpass.cli.display import PATIENCE, PLAIN_EVERY, Display, clock
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-class Progress(Display):
+class ProgressDisplay(Display):
     """Shows what is being worked on and how much of it is done."""
 
     def __init__(self) -> None:
@@ -28,34 +28,39 @@ class Progress(Display):
             if what != self._what:
                 self._since = now
             self._what, self._done, self._total = what, done, total
-            # What passes quickly is told only if nothing else has been for long.
+            # Quick work is announced only after a long silence.
             is_due = now >= self._next_line and (now - self._since >= PATIENCE or now >= self._next_line + PLAIN_EVERY)
             if is_due or is_end:
                 self._next_line = now + PLAIN_EVERY
                 (self._told.discard if is_end else self._told.add)(what)
-            self.tell(urgent=is_due or is_end)
+            self.announce(urgent=is_due or is_end)
+
+    @property
+    def _count(self) -> str:
+        return f"{self._done:,}" if self._total is None else f"{self._done:,} of {self._total:,}"
 
     def describe(self) -> str:
         """Return how far it is, as a plain line."""
-        shown = f"{self._done:,}" if self._total is None else f"{self._done:,} of {self._total:,}"
-        return f"{self._what}: {shown}"
+        return f"{self._what}: {self._count}"
 
     def draw(self) -> RenderableType:
-        """Return a bar, or what is done if there is no total, and what else there is to say."""
+        """Return a bar, or what is done if there is no total, and the last message."""
         from rich.console import Group
+        from rich.progress_bar import ProgressBar
         from rich.table import Table
         from rich.text import Text
 
         line = Table.grid(padding=(0, 2))
-        cells: list[RenderableType] = [Text(self._what or "loading")]
-        if self._total:
-            cells += [bar(self._done, self._total, 20), Text(f"{self._done:,} of {self._total:,}")]
-        elif self._done:
-            cells.append(Text(f"{self._done:,}"))
-        line.add_row(*cells, Text(clock(self.seconds), style="dim"))
+        bar = [ProgressBar(self._total, self._done, width=20)] if self._total else []
+        line.add_row(
+            Text(self._what or "loading"),
+            *bar,
+            Text(self._count if self._done or bar else ""),
+            Text(clock(self.seconds), style="dim"),
+        )
         return Group(line, Text(self.message)) if self.message else line
 
 
-def show_progress() -> Progress:
+def show_progress() -> ProgressDisplay:
     """Return a progress display for the length of a `with` block."""
-    return Progress()
+    return ProgressDisplay()

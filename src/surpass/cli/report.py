@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from surpass.cli.options import Json, OutputFile, TaskName
+from surpass.cli.options import Json, OutputFile, TaskName, option
 from surpass.cli.progress import show_progress
 from surpass.errors import SettingError
 
@@ -19,22 +19,20 @@ def report_command(
             help="The folder of a run, zoo:NAME, or any other agent; of a sweep, its best run.", metavar="RUN|zoo:NAME"
         ),
     ],
-    out: Annotated[Path, typer.Option(help="The page to write: .html.", metavar="FILE")] = Path("report.html"),
+    out: Annotated[Path, option("The page to write: .html.", "FILE")] = Path("report.html"),
     task: TaskName = None,
     check: Annotated[
         bool,
-        typer.Option(
-            "--check", help="Check as surpass check does, and write the rules as surpass show does: takes minutes."
-        ),
+        option("Check as surpass check does, and write the rules as surpass show does: takes minutes.", name="--check"),
     ] = False,
     json: Json = None,
 ) -> None:
-    """Write one page about what was learned: how, how good it is, its program, its check, and a film of it.
+    """Write one page about a run or an agent: how it learned, how good it is, its program, its check and a recording.
 
     The page needs nothing but itself, so it can be sent to anybody. It has the recipe and the command that repeats it,
     the curves, the table against teachers and paper on the same instances, how steps grow with the size, a run to
-    watch beside the teacher's, the rules with their use, and what was checked. An unfinished run is reported as far as
-    it has come.
+    watch beside the teacher's, the rules with their use, and what was checked. An unfinished run is reported
+    too.
 
     Example: surpass report runs/mine --out mine.html
 

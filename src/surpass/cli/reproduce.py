@@ -9,7 +9,7 @@ import typer
 
 from surpass.cli.help import FILES, INSTANCES
 from surpass.cli.live import SweepView
-from surpass.cli.options import Json, On, OutputFile, Seed
+from surpass.cli.options import Json, On, OutputFile, Seed, option
 from surpass.cli.progress import show_progress
 from surpass.errors import SettingError, UnknownNameError
 from surpass.printing import wrap
@@ -20,39 +20,24 @@ def reproduce_command(
     table: Annotated[
         str, typer.Argument(help="teachers, best, table1 to table6, curves, or all of them.", metavar="TABLE")
     ],
-    quick: Annotated[
-        bool,
-        typer.Option("--quick", help="Fewer instances: all in about a minute.", rich_help_panel=INSTANCES),
-    ] = False,
+    quick: Annotated[bool, option("Fewer instances: all in about a minute.", group=INSTANCES, name="--quick")] = False,
     instances: Annotated[
-        int | None,
-        typer.Option(
-            help="The most instances per cell.  [default: 1000; 100 with --quick]",
-            metavar="N",
-            rich_help_panel=INSTANCES,
-        ),
+        int | None, option("The most instances per cell.  [default: 1000; 100 with --quick]", "N", INSTANCES)
     ] = None,
     seed: Seed = 0,
     retrain: Annotated[
-        bool, typer.Option("--retrain", help="First do the training again, each agent and curve from its recipe.")
+        bool, option("First do the training again, each agent and curve from its recipe.", name="--retrain")
     ] = False,
     stand_in: Annotated[
-        list[str] | None,
-        typer.Option(help="Run another agent in place of one of the zoo: zoo:TASK/NAME=AGENT.", metavar="ZOO=AGENT"),
+        list[str] | None, option("Run another agent in place of one of the zoo: zoo:TASK/NAME=AGENT.", "ZOO=AGENT")
     ] = None,
-    out: Annotated[
-        Path,
-        typer.Option(help="The folder for figures and what is trained again.", metavar="FOLDER", rich_help_panel=FILES),
-    ] = Path("runs/reproduce"),
+    out: Annotated[Path, option("The folder for figures and retrained agents.", "FOLDER", FILES)] = Path(
+        "runs/reproduce"
+    ),
     on: On = "local",
     json: Json = None,
     markdown: Annotated[
-        Path | None,
-        typer.Option(
-            help="Also write the tables to this file as Markdown (- for the output).",
-            metavar="FILE",
-            rich_help_panel=FILES,
-        ),
+        Path | None, option("Also write the tables to this file as Markdown (- for the output).", "FILE", FILES)
     ] = None,
 ) -> None:
     """Print tables of the paper beside ours, made by the agents of the zoo, and draw its training curves.
@@ -61,7 +46,7 @@ def reproduce_command(
     steps. "teachers" are the rows of hand-written agents, with the difference to the paper's in standard
     errors; up to 3 can be chance. For learned agents the saving against the teacher on the same instances is
     compared. "best" sets the programs that were found beside the best that we wrote by hand. "curves" draws figures
-    from data that ships with surpass. Training again takes hours; it goes on where it was broken off.
+    from data that ships with surpass. Training again takes hours; a second call resumes it.
 
     Examples:
       surpass reproduce all --quick
@@ -108,7 +93,7 @@ def reproduce_command(
                 stand_ins=stand_ins,
                 failures=failures,
                 workers=workers,
-                progress=lambda row, size, done, total: progress(f"measuring {row} at n = {size:,}", done, total),
+                progress=progress,
             )
             for one in reproduction.tables(table):
                 made.append(one)

@@ -9,7 +9,7 @@ import typer
 
 from surpass.cli.help import FILES, RUNNING
 from surpass.cli.live import SweepView
-from surpass.cli.options import Json, On, OutputFile, parse_seeds
+from surpass.cli.options import Json, On, OutputFile, option, parse_seeds
 from surpass.cli.progress import show_progress
 from surpass.errors import SettingError
 from surpass.printing import text_table, wrap
@@ -20,33 +20,21 @@ def sweep_command(
         str | None,
         typer.Argument(help="A TOML file, a recipe of --list, zoo:NAME or a run's folder.", metavar="[RECIPE]"),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="The sweep's folder.  [default: runs/sweep-RECIPE]", metavar="FOLDER", rich_help_panel=FILES),
-    ] = None,
+    out: Annotated[Path | None, option("The sweep's folder.  [default: runs/sweep-RECIPE]", "FOLDER", FILES)] = None,
     processes: Annotated[
-        int | None,
-        typer.Option(
-            help="Runs side by side, each on one core.  [default: the number of cores]",
-            metavar="N",
-            rich_help_panel=RUNNING,
-        ),
+        int | None, option("Runs side by side, each on one core.  [default: the number of cores]", "N", RUNNING)
     ] = None,
-    seeds: Annotated[
-        str | None,
-        typer.Option(help="Other seeds than the recipe's, such as 0,1,2.", metavar="N,N,...", rich_help_panel=RUNNING),
-    ] = None,
+    seeds: Annotated[str | None, option("Other seeds than the recipe's, such as 0,1,2.", "N,N,...", RUNNING)] = None,
     task: Annotated[
-        str | None,
-        typer.Option(help="The Python file that registers the recipe's task, if it is your own.", metavar="FILE"),
+        str | None, option("The Python file that registers the recipe's task, if it is your own.", "FILE")
     ] = None,
-    list_recipes: Annotated[bool, typer.Option("--list", help="List the recipes that ship with surpass.")] = False,
+    list_recipes: Annotated[bool, option("List the recipes that ship with surpass.", name="--list")] = False,
     on: On = "local",
     json: Json = None,
 ) -> None:
     """Do every run of a recipe's grid, and rank them by their scores on the training sizes.
 
-    A sweep that was killed goes on when it is started again. A run that fails is noted with its reason and
+    A sweep that was killed resumes when it is started again. A run that fails is noted with its reason and
     stops none of the others. The sweep's folder is an agent: that of its best run.
 
     Examples:

@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 MOST_VALUES = 8
 """How many values of an operand are listed."""
-EFFORT = 10
-"""How many times longer than at loading the kernels are tried with --debug."""
+EFFORT = 5
+"""How many times longer --check plays than a task's first run does."""
 
 
 def tasks_command(
     task: Annotated[
         str | None, typer.Argument(help="A task's name, or a Python file that registers one.", metavar="[TASK]")
     ] = None,
-    debug: Annotated[
+    check: Annotated[
         bool,
         typer.Option(
-            "--debug", help="Try a task file's kernels for longer, as plain Python, and show where one fails."
+            "--check", "--debug", help="Play the task at random as plain Python, and show the line that goes wrong."
         ),
     ] = False,
     json: Json = None,
@@ -37,13 +37,13 @@ def tasks_command(
       surpass tasks
       surpass tasks sort-bubble
       surpass tasks my-task.py --json task.json
-      surpass tasks my-task.py --debug
+      surpass tasks my-task.py --check
     """
     from surpass.agents import as_task
     from surpass.tasks.registry import known_tasks
 
-    if debug:
-        _debug(task)
+    if check:
+        _check(task)
         return
     output = OutputFile(json)
     chosen = known_tasks() if task is None else (as_task(task),)
@@ -56,40 +56,25 @@ def tasks_command(
     output.write_json(records if task is None else records[0])
 
 
-def _debug(task: str | None) -> None:
-    """Try the kernels of a task file in this process, as plain Python, and print the way to the line that fails."""
-    import traceback
-
-    from surpass.engine.refusals import check_shapes
-    from surpass.engine.rehearsal import rehearse
+def _check(task: str | None) -> None:
+    """Check a task for longer than before its first run, and print the user's lines on the way to a mistake."""
+    from surpass.engine.check_task import check_task
     from surpass.errors import SettingError, SurpassError
     from surpass.reading import as_path
-    from surpass.tasks.blame import is_own
+    from surpass.tasks.registry import find_task
     from surpass.tasks.user_file import load_task_file
 
-    if task is None or not task.endswith(".py"):
-        raise SettingError("--debug tries the kernels of a task file; give a Python file that registers a task")
-    for one in load_task_file(as_path(task)):
-        check_shapes(one)
+    if task is None:
+        raise SettingError("--check needs a task: give its name, or a Python file that registers it")
+    for one in load_task_file(as_path(task)) if task.endswith(".py") else (find_task(task),):
         try:
-            tried = rehearse(one, EFFORT)
+            passed = check_task(one, EFFORT)
         except SurpassError as error:
-            first = error.__context__ or error
-            for frame, line in traceback.walk_tb(first.__traceback__):
-                if is_own(frame.f_code):
-                    shown = traceback.FrameSummary(frame.f_code.co_filename, line, frame.f_code.co_name)
-                    held = {k: v for k, v in frame.f_locals.items() if isinstance(v, int | float)}
-                    numbers = ", ".join(f"{name} = {value}" for name, value in held.items())
-                    print(
-                        f"{shown.filename}, line {line}, in {shown.name}: {shown.line}"
-                        + (f"   [{numbers}]" * bool(held))
-                    )
+            print("".join(getattr(error, "__notes__", [])), end="")
             raise
-        for doubt in tried.doubts:
+        for doubt in passed["doubts"]:
             print(doubt)
-        print(
-            f"{one.name}: nothing went wrong on {tried.instances} instances, as plain Python with every index checked"
-        )
+        print(f"{one.name}: no mistake on {passed['instances']} instances, as plain Python with every index checked")
 
 
 def _as_json(task: Task) -> dict[str, Any]:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from surpass.cli.help import FILES, INSTANCES
-from surpass.cli.options import AgentName, Json, Limit, OutputFile, Seed, TaskName
+from surpass.cli.options import AgentName, Json, Limit, OutputFile, Seed, TaskName, option
 from surpass.cli.progress import show_progress
 from surpass.errors import SettingError
 from surpass.printing import wrap
@@ -18,33 +16,28 @@ def trace_command(
     agent: AgentName,
     instance: Annotated[
         str | None,
-        typer.Option(
-            help="The instance: 5,2,9,1 to sort, 1,3,5:3 to search for 3, 0.2,0.7:0.5,0.9:0.8 for weights, values and"
+        option(
+            "The instance: 5,2,9,1 to sort, 1,3,5:3 to search for 3, 0.2,0.7:0.5,0.9:0.8 for weights, values and"
             " capacity.  [default: one is drawn]",
-            metavar="LIST",
-            rich_help_panel=INSTANCES,
+            "LIST",
+            INSTANCES,
         ),
     ] = None,
     task: TaskName = None,
-    size: Annotated[
-        int, typer.Option(help="The size of a drawn instance.", metavar="N", rich_help_panel=INSTANCES)
-    ] = 5,
+    size: Annotated[int, option("The size of a drawn instance.", "N", INSTANCES)] = 5,
     seed: Seed = 0,
     limit: Limit = None,
     compact: Annotated[
         bool,
-        typer.Option(
-            "--compact",
-            help="One line per step: depth of calls, observation, action and change. Lists of more than 100 values are"
+        option(
+            "One line per step: depth of calls, observation, action and change. Lists of more than 100 values are"
             " always written so.",
+            name="--compact",
         ),
     ] = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Write out what each observation says.")] = False,
+    explain: Annotated[bool, option("Write out what each observation says.", name="--explain")] = False,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write the trace to this file instead, one line per step.", metavar="FILE", rich_help_panel=FILES
-        ),
+        Path | None, option("Write the trace to this file instead, one line per step.", "FILE", FILES)
     ] = None,
     json: Json = None,
 ) -> None:

@@ -7,41 +7,34 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from surpass.cli.options import AgentName, Limit, OutputFile, Seed, TaskName
+from surpass.cli.options import AgentName, Limit, OutputFile, Seed, TaskName, option
 from surpass.cli.progress import show_progress
 from surpass.errors import SettingError
 
 
 def watch_command(
     agent: AgentName,
-    against: Annotated[
-        str | None, typer.Option(help="Another agent, in step on the same instance.", metavar="AGENT")
-    ] = None,
+    against: Annotated[str | None, option("Another agent, in step on the same instance.", "AGENT")] = None,
     instance: Annotated[
         str | None,
-        typer.Option(
-            help="The instance: 5,2,9,1 to sort, 1,3,5:3 to search for 3, 0.2,0.7:0.5,0.9:0.8 for weights, values and"
+        option(
+            "The instance: 5,2,9,1 to sort, 1,3,5:3 to search for 3, 0.2,0.7:0.5,0.9:0.8 for weights, values and"
             " capacity.  [default: one is drawn]"
         ),
     ] = None,
     task: TaskName = None,
-    size: Annotated[int, typer.Option(help="The size of a drawn instance.")] = 12,
+    size: Annotated[int, option("The size of a drawn instance.")] = 12,
     seed: Seed = 0,
-    data: Annotated[str | None, typer.Option(help="The distribution of a drawn instance.", metavar="NAME")] = None,
-    queries: Annotated[str | None, typer.Option(help="For search: mixed, present, absent or paper.")] = None,
+    data: Annotated[str | None, option("The distribution of a drawn instance.", "NAME")] = None,
+    queries: Annotated[str | None, option("For search: mixed, present, absent or paper.")] = None,
     limit: Limit = None,
     out: Annotated[
-        Path | None,
-        typer.Option(help="The file to write: .html, .gif or .svg.  [default: trace.html]", metavar="FILE"),
+        Path | None, option("The file to write: .html, .gif or .svg.  [default: trace.html]", "FILE")
     ] = None,
-    terminal: Annotated[bool, typer.Option("--terminal", help="Play in the terminal instead.")] = False,
-    speed: Annotated[
-        float | None, typer.Option(help="Steps a second in the terminal, pictures a second in a GIF.")
-    ] = None,
-    listing: Annotated[bool, typer.Option(help="Show the program beside the run.")] = True,
-    open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the page where there is a screen.")] = True,
+    terminal: Annotated[bool, option("Play in the terminal instead.", name="--terminal")] = False,
+    speed: Annotated[float | None, option("Steps a second in the terminal, pictures a second in a GIF.")] = None,
+    listing: Annotated[bool, option("Show the program beside the run.")] = True,
+    open_page: Annotated[bool, option("Open the page where there is a screen.", name="--open/--no-open")] = True,
 ) -> None:
     """Watch an agent run: a page for the browser with the bars, the arrows, the call stack and the rule that fires.
 
@@ -79,7 +72,7 @@ def watch_command(
             progress=progress,
         )
         if not terminal:
-            seen.write(target, speed=speed or SPEED, progress=lambda done, total: progress("drawing", done, total))
+            seen.write(target, speed=speed or SPEED, progress=progress)
     if terminal:
         seen.play(speed=speed)
     print(seen, end="")

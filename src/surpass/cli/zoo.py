@@ -10,7 +10,7 @@ from surpass.cli.options import Json, OutputFile
 from surpass.printing import show_number, text_table, wrap
 
 if TYPE_CHECKING:
-    from surpass.agents.zoo import Resident
+    from surpass.agents.zoo import ZooEntry
 
 
 def zoo_command(
@@ -27,21 +27,21 @@ def zoo_command(
       surpass zoo
       surpass zoo sort-quick/improvement-hoare_sort
     """
-    from surpass.agents.zoo import find_resident, residents
+    from surpass.agents.zoo import find_entry, zoo_entries
 
     output = OutputFile(json)
-    chosen = residents() if name is None else (find_resident(name.removeprefix("zoo:")),)
+    chosen = zoo_entries() if name is None else (find_entry(name.removeprefix("zoo:")),)
     if not output.is_stdout:
         print(_list(chosen) if name is None else _describe(chosen[0]))
     records = [one.as_json() for one in chosen]
     output.write_json(records if name is None else records[0])
 
 
-def _list(chosen: tuple[Resident, ...]) -> str:
-    from surpass.agents.zoo import find_resident
+def _list(chosen: tuple[ZooEntry, ...]) -> str:
+    from surpass.agents.zoo import find_entry
     from surpass.tasks.registry import find_task
 
-    best = {find_resident(task).name for task in {one.task for one in chosen}}
+    best = {find_entry(task).name for task in {one.task for one in chosen}}
     rows = [
         [
             f"zoo:{one.name}",
@@ -61,7 +61,7 @@ def _list(chosen: tuple[Resident, ...]) -> str:
     return text_table("The zoo", columns, rows, note, spare=["method"])
 
 
-def _describe(one: Resident) -> str:
+def _describe(one: ZooEntry) -> str:
     record = one.record
     lines = [f"zoo:{one.name}", "", *([wrap(record["about"]), ""] if "about" in record else [])]
     lines += [wrap(f"{key}: {value}", "      ", first="  ") for key, value in record["recipe"].items()]

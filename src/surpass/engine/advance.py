@@ -1,4 +1,4 @@
-"""Advance the episodes of a batch in compiled code, and give those that wait what they wait for."""
+"""Advance the episodes of a batch in compiled code, and answer those that wait."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from surpass.arrays import Ints
 from surpass.engine.batch import Batch, grow_stack
 from surpass.engine.crew import Call, Crew, make_call
 from surpass.engine.specialise import specialise
-from surpass.engine.trial import is_packaged
 from surpass.errors import DeclarationError, ObservationError
 from surpass.machine.state import DEPTH, Outcome
 from surpass.table import Table, put
 from surpass.tasks.task import Task
 
-Progress = Callable[[int], None]
+CountProgress = Callable[[int], None]
 """Receives how many episodes have ended."""
 
 BRIEF = 1_000_000
@@ -36,14 +35,14 @@ def advance(
     waits: Ints | None = None,
     threads: int = 1,
     stop: Ints | None = None,
-    progress: Progress | None = None,
+    progress: CountProgress | None = None,
 ) -> Batch:
     """Make compiled calls, round by round, until no episode waits; return the batch, whose stacks may have grown.
 
     `calls` returns the calls of a round. Each episode says in `waits` [B] what it waits for; by default these are the
     outcomes of the batch. `answer` receives the distinct observations that the table lacks; `others` maps anything else
     that can be waited for to a function of the episodes that do. Calls that can take long are given `stop` [1], which
-    is set to 1 when they must come back, as after Ctrl-C.
+    is set to 1 when they must return, as after Ctrl-C.
     """
     waits = batch.outcomes if waits is None else waits
     # Brief calls need no other thread: to hand work over and wait costs more than a short run takes.
@@ -62,14 +61,14 @@ def advance(
                     batch = grow_stack(batch, 2 * batch.stack.shape[1] + task.frame_size)
                 elif number == Outcome.UNKNOWN_OBSERVATION and answer is not None:
                     answer(np.unique(batch.pending[episodes]))
-                elif number in (others or {}) or is_packaged(task):
+                elif number in (others or {}):
                     (others or {})[Outcome(number)](episodes)
                 else:
                     raise no_outcome(task, number)
                 waits[episodes] = RUNNING
 
 
-def _make(task: Task, calls: Sequence[Call], crew: Crew | None, outcomes: Ints, progress: Progress | None) -> None:
+def _make(task: Task, calls: Sequence[Call], crew: Crew | None, outcomes: Ints, progress: CountProgress | None) -> None:
     """Make the calls of a round, side by side if there is a crew."""
 
     def look() -> None:
@@ -91,9 +90,9 @@ def _needs_room(task: Task, batch: Batch, episodes: Ints) -> bool:
 
 
 def no_outcome(task: Task, number: int) -> DeclarationError:
-    """Return the error about a number that a kernel returned and that stands for no outcome."""
+    """Return the error about a kernel's number that does not stand for an outcome."""
     return DeclarationError(
-        f"a kernel of task {task.name!r} returned {number}, which is no outcome; "
+        f"a kernel of task {task.name!r} returned {number}, which is not an outcome; "
         "an instruction must return RUNNING, SOLVED or WRONG"
     )
 
@@ -120,7 +119,7 @@ class Player:
     ) -> None:
         self.table, self.find_loops, self.is_counting, self.threads = table, find_loops, is_counting, threads
         self.brief = brief
-        """What may take no more steps than this is done without other threads, and cannot be interrupted."""
+        """One thread plays no more steps than this without a look at whether Ctrl-C was pressed."""
         self._counts: list[Ints] = [np.zeros(len(table.keys) if is_counting else 0, np.int64) for _ in range(threads)]
 
     @property
@@ -129,7 +128,7 @@ class Player:
         total: Ints = np.sum(self._counts, axis=0)
         return total
 
-    def finish(self, batch: Batch, limits: Ints, progress: Progress | None = None) -> Batch:
+    def finish(self, batch: Batch, limits: Ints, progress: CountProgress | None = None) -> Batch:
         """Play every episode to its end, in place but for the stacks; `limits` [B] are those of the steps."""
         task, kernel, stop = self.table.task, specialise(self.table.task).advance, np.zeros(1, np.int64)
         # Threads that count have one slice and counts of their own; others take small slices until all are done.
@@ -143,8 +142,7 @@ class Player:
                 if (batch.outcomes[first : first + slice_size] <= RUNNING).any()
             ]
 
-        # Where no kernel is a user's, which may not come to an end, few steps are not worth a second thread either.
-        is_brief = limits.sum() <= self.brief and (self.threads == 1 or is_packaged(task))
+        is_brief = limits.sum() <= self.brief and self.threads == 1
         batch = advance(
             task,
             batch,

@@ -1,4 +1,4 @@
-"""Where compiled code and the results of trials are kept, and the hashes that they are found by."""
+"""Where compiled code and the results of checks are kept, and the hashes that they are found by."""
 
 from __future__ import annotations
 
@@ -8,38 +8,29 @@ import inspect
 import os
 import tempfile
 import types
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numba
 import numpy as np
-
-PACKAGE = Path(__file__).parents[1]
+from platformdirs import user_cache_path
 
 
 @cache
 def cache_folder() -> Path:
     """Return the folder for compiled code: SURPASS_CACHE_DIR, the user's cache folder, or a temporary one."""
     named = os.environ.get("SURPASS_CACHE_DIR")
-    user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     flavour = "checked" if numba.config.BOUNDSCHECK else "compiled"  # type: ignore[attr-defined]
-    for folder in (Path(named),) if named else (user / "surpass",):
-        try:
-            (folder / flavour).mkdir(parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(folder / flavour, os.W_OK):
-            return folder / flavour
-    return Path(tempfile.mkdtemp(prefix="surpass-"))
+    folder = (Path(named) if named else user_cache_path("surpass", appauthor=False)) / flavour
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+    return folder if os.access(folder, os.W_OK) else Path(tempfile.mkdtemp(prefix="surpass-"))
 
 
-def feed(thing: Any, key: hashlib._Hash, seen: set[int], files: set[Path] | None = None) -> None:
-    """Feed a function, the functions it calls and the constants it reads into a hash.
-
-    If `files` is given, the files of the functions are added to it, and of those of libraries, ours too, the name
-    stands for the whole.
-    """
+def update_hash(thing: Any, key: hashlib._Hash, seen: set[int]) -> None:
+    """Feed a function, the functions it calls and the constants it reads into a hash."""
     function = getattr(thing, "py_func", thing)
     if not inspect.isfunction(function):
         _feed_constant(thing, key)
@@ -47,28 +38,18 @@ def feed(thing: Any, key: hashlib._Hash, seen: set[int], files: set[Path] | None
     if id(function) in seen:
         return
     seen.add(id(function))
-    if files is not None:
-        file = Path(function.__code__.co_filename)
-        key.update(f"{function.__module__}.{function.__qualname__}".encode())
+    try:
+        key.update(inspect.getsource(function).encode())
+    except (OSError, TypeError):
         _feed_code(function.__code__, key)
-        if file.is_relative_to(PACKAGE) or "site-packages" in file.parts:
-            for cell in function.__closure__ or ():
-                feed(cell.cell_contents, key, seen, files)
-            return
-        files.add(file)
-    else:
-        try:
-            key.update(inspect.getsource(function).encode())
-        except (OSError, TypeError):
-            _feed_code(function.__code__, key)
     cells = inspect.getclosurevars(function)
     for name, value in sorted({**cells.globals, **cells.nonlocals}.items()):
         key.update(name.encode() + b"=")
         if inspect.ismodule(value):
             for attribute in sorted(set(function.__code__.co_names) & set(vars(value))):
-                feed(vars(value)[attribute], key, seen, files)
+                update_hash(vars(value)[attribute], key, seen)
         else:
-            feed(value, key, seen, files)
+            update_hash(value, key, seen)
 
 
 def _feed_constant(value: Any, key: hashlib._Hash) -> None:

@@ -26,7 +26,7 @@ Call = tuple[Callable[..., None], tuple[Any, ...]]
 LOOKS = 0.5
 """Seconds between two looks at how far the calls have come."""
 GRACE = 1.0
-"""Seconds that calls have to come back once they are told to stop."""
+"""Seconds that calls have to return once they are told to stop."""
 
 
 class Crew:
@@ -86,7 +86,7 @@ class Crew:
             raise
 
     def _wait_for(self, left: int) -> None:
-        """Wait a moment for calls to come back; one that is caught in an endless kernel is left behind."""
+        """Wait a moment for calls to return; one in an endless kernel is left behind."""
         until = time.monotonic() + GRACE
         while left and (rest := until - time.monotonic()) > 0:
             try:
@@ -95,7 +95,7 @@ class Crew:
                 break
             left -= 1
         if left:
-            _log.warning("a kernel of %s does not come to an end; it is left behind", self._what)
+            _log.warning("a kernel of %s does not end; it is left behind", self._what)
 
 
 def make_call(call: Call, what: str) -> None:

@@ -1,29 +1,36 @@
 """A search for instances that lead an agent somewhere new, or take it many steps.
 
-The observations that have occurred are a map of what was tried. An instance that leads to a new one is worth keeping
-and changing: what is too rare to be drawn is often a few small changes away from it.
+The observations that have occurred are a map of the inputs tried. An instance that leads to a new one is worth keeping
+and changing: inputs that are too rare to be drawn are often a few small changes away from it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count
 from random import Random
 
 import numpy as np
 
 from surpass.engine.run import Results
 from surpass.tasks.changes import Changer, Parts, written_parts
+from surpass.tasks.enumeration import drawable_sizes
 from surpass.tasks.task import Instances, Request, Task, join_instances
 
 Run = Callable[[Instances], Results]
-"""Runs the agent by a table that keeps what it asks."""
+"""Runs the agent by a table that keeps its answers."""
 
-LARGEST = 48
-"""Instances do not grow beyond this size."""
-FIRST_SIZES = (1, 2, 3, 5, 8, 12, 20, 30)
+FIRST_SIZES, LARGEST = (1, 2, 3, 5, 8, 12, 20, 30), 48
+"""The sizes that the search among small instances begins with, and the one beyond which they do not grow."""
 FIRST = 3
 """How many instances of each size and kind the search begins with."""
-TOGETHER = 256
+LARGE_SIZES = (100, 300, 1000)
+"""The sizes that the search among large instances begins with; they do not grow beyond the last."""
+LARGE_STEPS = 20_000
+"""A size is left out if the agent takes more steps there."""
+LARGE_EVERY = 4
+"""One round in so many changes large instances."""
+TOGETHER, LARGE_TOGETHER = 256, 64
 """How many changed instances are run at once."""
 MOST_REFUSED = 20
 """How many times as many changes are tried before a task is taken not to allow any."""
@@ -40,71 +47,90 @@ def can_explore(task: Task) -> bool:
 
 
 class Explorer:
-    """Changes instances and keeps those that lead to observations not met before, or take the most steps of a size."""
+    """Changes instances and keeps those that lead to observations not seen before, or take the most steps of a size."""
 
-    def __init__(self, task: Task, run: Run, *, seed: int = 0, largest: int = LARGEST) -> None:
+    def __init__(self, task: Task, run: Run, *, seed: int = 0) -> None:
         self.task = task
         self.tried = 0
         """How many instances were run."""
         self.since_new = 0
         """How many of them since the last one that led to something new."""
-        self._run = run
-        self._changer = Changer(task, seed, largest)
-        self._random = Random(seed)
-        self._kept: list[Parts] = []
-        self._slowest: dict[int, tuple[int, Parts]] = {}
-        """For each size the most steps that a run took, and the instance."""
+        self._run, self._seed = run, seed
 
     def rounds(self) -> Iterator[tuple[Instances, Results]]:
-        """Yield the instances of each round and what came of them, without end unless the task takes no changes."""
-        yield self._begin()
-        while (found := self._go_on()) is not None:
-            yield found
+        """Yield the instances of each round and what became of them, without end unless the task takes no changes."""
+        small = _Pool(self.task, self._seed, LARGEST, TOGETHER)
+        yield self._begin(small, FIRST_SIZES, FIRST)
+        large, steps = _Pool(self.task, self._seed, LARGE_SIZES[0], LARGE_TOGETHER), 0.0
+        for size in LARGE_SIZES:
+            if steps <= LARGE_STEPS and drawable_sizes(self.task, [size]):
+                batch, results = self._begin(large, [size], 1)
+                yield batch, results
+                steps, large.changer.largest = float(results.steps.mean()), size
+        for number in count(1):
+            pool = large if large.kept and number % LARGE_EVERY == 0 else small
+            written, changed = pool.change()
+            if changed is None:
+                return
+            yield changed, self._try(pool, written, changed)
 
-    def _begin(self) -> tuple[Instances, Results]:
-        """Run some instances of every distribution."""
+    def _begin(self, pool: _Pool, sizes: Iterable[int], each: int) -> tuple[Instances, Results]:
+        """Run some instances of every distribution, and keep them all."""
         drawn = [
-            self.task.draw(Request(size=size, count=FIRST, seed=size, data=data, queries=kind))
-            for size in FIRST_SIZES
+            self.task.draw(Request(size=size, count=each, seed=size, data=data, queries=kind))
+            for size in drawable_sizes(self.task, sizes)
             for data, kind in self.task.inputs.kinds
         ]
         batch = join_instances(self.task, drawn)
-        return batch, self._try([written_parts(self.task, batch.part(k, k + 1)) for k in range(batch.count)], batch)
+        written = [written_parts(self.task, batch.part(k, k + 1)) for k in range(batch.count)]
+        pool.kept += written
+        return batch, self._try(pool, written, batch)
 
-    def _go_on(self) -> tuple[Instances, Results] | None:
-        """Run a round of changed instances, unless the task takes none."""
-        written, batch = _change_many(
-            self.task, lambda: self._changer.change(self._choose(), self._random.choice(self._kept))
-        )
-        return None if batch is None else (batch, self._try(written, batch))
-
-    def _choose(self) -> Parts:
-        """Return an instance to change: a late one, any, or the slowest of a size."""
-        chance = self._random.random()
-        if chance < 0.15:
-            return self._slowest[self._random.choice(list(self._slowest))][1]
-        late = self._kept[-RECENT:] if chance < 0.6 else self._kept
-        return self._random.choice(late)
-
-    def _try(self, written: list[Parts], batch: Instances) -> Results:
+    def _try(self, pool: _Pool, written: list[Parts], batch: Instances) -> Results:
         results = self._run(batch)
-        is_first = not self._kept
-        for k, parts in enumerate(written):
-            size, steps = int(batch.sizes[k]), int(results.steps[k])
-            if results.asked[k] or is_first:
-                self._kept.append(parts)
-            if steps > self._slowest.get(size, (-1, parts))[0]:
-                self._slowest[size] = steps, parts
-        if len(self._kept) > MOST_KEPT:
-            self._kept = self._random.sample(self._kept, MOST_KEPT // 2)
+        pool.keep(written, batch.sizes.tolist(), results)
         self.tried += batch.count
         last_new = np.flatnonzero(results.asked)
         self.since_new = batch.count - 1 - int(last_new[-1]) if last_new.size else self.since_new + batch.count
         return results
 
 
+class _Pool:
+    """Instances that are worth changing."""
+
+    def __init__(self, task: Task, seed: int, largest: int, together: int) -> None:
+        self.kept: list[Parts] = []
+        self.changer = Changer(task, seed, largest)
+        self._task, self._random, self._together = task, Random(seed), together
+        self._slowest: dict[int, tuple[int, Parts]] = {}
+        """For each size the most steps that a run took, and the instance."""
+
+    def change(self) -> tuple[list[Parts], Instances | None]:
+        """Return changed instances as their parts and as a batch, which is None if the task takes none."""
+        return _change_many(
+            self._task, lambda: self.changer.change(self._choose(), self._random.choice(self.kept)), self._together
+        )
+
+    def _choose(self) -> Parts:
+        """Return an instance to change: a late one, any, or the slowest of a size."""
+        chance = self._random.random()
+        if chance < 0.15:
+            return self._slowest[self._random.choice(list(self._slowest))][1]
+        return self._random.choice(self.kept[-RECENT:] if chance < 0.6 else self.kept)
+
+    def keep(self, written: list[Parts], sizes: list[int], results: Results) -> None:
+        """Keep instances that led to something new, and the slowest ones."""
+        for parts, size, steps, asked in zip(written, sizes, results.steps.tolist(), results.asked, strict=True):
+            if asked:
+                self.kept.append(parts)
+            if steps > self._slowest.get(size, (-1, parts))[0]:
+                self._slowest[size] = steps, parts
+        if len(self.kept) > MOST_KEPT:
+            self.kept = self._random.sample(self.kept, MOST_KEPT // 2)
+
+
 def find_slowest(task: Task, run: Run, size: int, rounds: int, seed: int = 0) -> tuple[Instances, Results]:
-    """Return the instance of a size that takes the most steps of all that a search comes to, and what came of it.
+    """Return the instance of a size that takes the most steps of all that a search tries, and its results.
 
     The search changes the slowest ones again and again. It ends early with an instance that is not solved.
     """
@@ -139,14 +165,14 @@ def find_slowest(task: Task, run: Run, size: int, rounds: int, seed: int = 0) ->
 
 
 def _change_many(
-    task: Task, change: Callable[[], tuple[Parts, Instances] | None]
+    task: Task, change: Callable[[], tuple[Parts, Instances] | None], together: int = TOGETHER
 ) -> tuple[list[Parts], Instances | None]:
     """Return changed instances as their parts and as a batch, which is None if the task took none."""
     found: list[tuple[Parts, Instances]] = []
-    for _ in range(MOST_REFUSED * TOGETHER):
+    for _ in range(MOST_REFUSED * together):
         one = change()
         found += [one] if one else []
-        if len(found) == TOGETHER:
+        if len(found) == together:
             break
     batch = join_instances(task, [instance for _, instance in found]) if found else None
     return [parts for parts, _ in found], batch

@@ -125,7 +125,7 @@ def advance_one(
     Meanwhile its registers are in `registers` [R]: in the batch, those of neighbours share a line of the cache, and
     threads that write to one line at every step wait for each other.
     `counts` is empty, or counts in place how often each place of the table was used.
-    `kept` is empty, or holds an earlier state that is compared with every later one: if it comes back, the episode is a
+    `kept` is empty, or holds an earlier state that is compared with every later one: if it repeats, the episode is a
     loop. It is replaced after twice as many steps each time, so that it lies on the loop before long (Brent's way). The
     first one is kept after some steps only: copying it costs as much, and most episodes end sooner.
     """
@@ -193,7 +193,7 @@ def advance(
     """Advance episodes `first` to `last - 1`, or to the end, by a table in place, until each ends or has to wait.
 
     `counts` [places] counts in place how often each place of the table is used, unless it is empty. With `find_loops`
-    an episode ends when its whole state comes back: it would go round for ever. Another thread may set `stop` [1] to 1:
+    an episode ends when its whole state repeats: it would loop for ever. Another thread may set `stop` [1] to 1:
     then all episodes stay where they are.
     """
     kept = State(

@@ -13,7 +13,7 @@ from surpass.printing import line_width, wrap
 from surpass.tasks.task import Task
 
 COLUMNS = 24
-"""How many positions stand side by side; longer lists go on below."""
+"""How many positions stand side by side; longer lists continue below."""
 MOST_DRAWN = 100
 """Larger lists are not drawn at each step: nobody would see the change."""
 _PLACE = re.compile(r"(.+)\[(\d+)\]")
@@ -55,7 +55,7 @@ def draw_state(
 
 
 def draw_trace(task: Task, trace: Trace, progress: Callable[[int], None] | None = None) -> Iterator[str]:
-    """Yield the lines of a trace as pictures: the instance, and each action with what it changed and the state then."""
+    """Yield the lines of a trace as pictures: the instance, and each action with its changes and the state after it."""
     start, labels = task.parse_instance(trace.instance)
     episode = Episode(task, start, trace.limit, labels)
     margin = " " * (len(str(len(trace.steps))) + 2)

@@ -95,7 +95,7 @@ class Episode:
         return int(self.task.interface.pack_digits(digits)[0])
 
     def step(self, number: int, row: Ints) -> tuple[Change, ...]:
-        """Execute an action in place, given by its number and its row of indices, and return what it changed."""
+        """Execute an action in place, given by its number and its row of indices, and return its changes."""
         before = self._snapshot()
         chosen = (np.array([number]), row[None, :], self._limits)
         self._batch = advance(self.task, self._batch, lambda batch: [(self._kernels.step, (batch, *chosen))])
@@ -142,7 +142,7 @@ def record(
 ) -> Trace:
     """Run an agent on one written instance and return every step.
 
-    A run whose whole state comes back is a loop and ends there, unless steps are a budget that may be spent. `look` is
+    A run whose whole state repeats is a loop and ends there, unless steps are a budget that may be spent. `look` is
     shown the episode at the start and after each step, with that step; where it returns False, the trace ends.
     """
     task = agent.task
@@ -207,7 +207,7 @@ def replay(task: Task, trace: Trace) -> None:
 
 
 def execute(episode: Episode, action: str) -> tuple[Change, ...]:
-    """Execute a written action in an episode in place, and return what it changed."""
+    """Execute a written action in an episode in place, and return its changes."""
     interface = episode.task.interface
     if interface.is_full_view:
         return episode.step(NO_ACTION, _pointer_row(action, episode.items.shape[1]))

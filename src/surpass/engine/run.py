@@ -10,18 +10,17 @@ from typing import Protocol
 import numpy as np
 
 from surpass.arrays import Flags, Ints, Reals
-from surpass.engine.advance import Player, Progress, no_outcome
+from surpass.engine.advance import CountProgress, Player, no_outcome
 from surpass.engine.batch import Batch, allocate
 from surpass.engine.crew import call_apart
 from surpass.engine.specialise import specialise
-from surpass.engine.trial import is_packaged
 from surpass.errors import InstanceError, SettingError
 from surpass.machine.state import SCORE, Outcome
 from surpass.reading import THREADS, check_range, show
 from surpass.table import EMPTY, Agent, Table
 from surpass.tasks.task import Instances, Limit, Task
 
-Finish = Callable[[Batch, Ints, Progress | None], Batch]
+Finish = Callable[[Batch, Ints, CountProgress | None], Batch]
 """Plays a batch to its end within step limits [B], and returns it."""
 
 MOST_OUTCOME = int(max(Outcome))
@@ -43,7 +42,7 @@ class TablelessAgent(Protocol):
     def rows(self, items: Ints) -> Ints:
         """Return what to execute [m, 1 + operands] in states with these integers [m, n], all of one size."""
 
-    def finish(self, batch: Batch, limits: Ints, progress: Progress | None) -> Batch:
+    def finish(self, batch: Batch, limits: Ints, progress: CountProgress | None) -> Batch:
         """Run all episodes of a batch to their end in place, and return it; those that loop count the limit."""
 
 
@@ -60,13 +59,17 @@ class Results:
     scores: Reals
     rewards: Reals
     asked: Flags
-    """Whether the run came to an observation that the table lacked."""
+    """Whether the run met an observation that the table lacked."""
 
     @property
     def solved(self) -> Flags:
         """Whether each instance was solved."""
         solved: Flags = self.outcomes == Outcome.SOLVED
         return solved
+
+    def part(self, row: int) -> Results:
+        """Return the results of one instance."""
+        return Results(*(column[row : row + 1] for column in vars(self).values()))
 
     def reasons(self) -> dict[str, int]:
         """Return how many instances ended for each reason."""
@@ -82,12 +85,12 @@ def run(
     find_loops: bool = False,
     judged: bool = True,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: CountProgress | None = None,
 ) -> Results:
     """Run an agent on every instance and return what became of each.
 
     An agent that is a `Table` keeps the answers of its source from one call to the next. `progress` receives how many
-    instances have ended. With `find_loops` an episode whose whole state comes back ends there, as a loop, and counts
+    instances have ended. With `find_loops` an episode whose whole state repeats ends there, as a loop, and counts
     the limit; agents without a table, which run themselves, always do this. Unless it is `judged`, what the kernels
     call solved counts as solved: a task's `find_wrong` may take far longer than the run.
     """
@@ -104,7 +107,7 @@ def run_by(
     task: Task,
     instances: Instances,
     limit: Limit | None = None,
-    progress: Progress | None = None,
+    progress: CountProgress | None = None,
     *,
     judged: bool = True,
 ) -> Results:
@@ -125,11 +128,7 @@ def run_by(
         part = _trim(task, instances.part(first, first + chunk), widest)
         report = (lambda ended, done=first: progress(done + ended)) if progress else None
         batch = allocate(task, part.count, widest)
-        reset = specialise(task).reset
-        if is_packaged(task):
-            reset(batch, *part, np.arange(part.count))
-        else:  # a user's `start` may not come to an end where no trial looked
-            call_apart(task.name, reset, batch, *part, np.arange(part.count))
+        call_apart(task.name, specialise(task).reset, batch, *part, np.arange(part.count))
         before = batch.reals[:, SCORE].copy()
         batch.pending[:] = EMPTY
         batch = finish(batch, np.ascontiguousarray(limits[first : first + chunk]), report)
@@ -157,7 +156,7 @@ def _judge(
     if outcomes.max(initial=0) > MOST_OUTCOME:
         raise no_outcome(task, int(outcomes.max()))
     if task.measure == "reward":
-        # Where the score counts, the step limit is a budget: to spend it is no failure.
+        # Where the score counts, the step limit is a budget: spending it is not a failure.
         outcomes[outcomes == Outcome.STEP_LIMIT] = Outcome.SOLVED
     claimed = outcomes == Outcome.SOLVED
     if judged and claimed.any():

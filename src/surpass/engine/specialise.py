@@ -7,7 +7,6 @@ named after a fingerprint of everything that goes into it, and Numba keeps its c
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import importlib.util
 import inspect
@@ -18,7 +17,7 @@ import shutil
 import sys
 import types
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -30,10 +29,10 @@ from numba.core.errors import NumbaError
 
 from surpass.engine import kernels
 from surpass.engine.batch import Batch
-from surpass.engine.cache import cache_folder, feed
+from surpass.engine.cache import cache_folder, update_hash
+from surpass.engine.check_task import check_once
 from surpass.engine.groups import group_features
-from surpass.engine.refusals import check_kernels, gist
-from surpass.engine.trial import try_kernels
+from surpass.engine.kernel_types import check_kernels, gist
 from surpass.engine.types import types_of
 from surpass.errors import DeclarationError
 from surpass.machine.interface import Interface
@@ -121,11 +120,16 @@ class Kernels:
 
 @contextmanager
 def _one_at_a_time(path: Path) -> Iterator[None]:
-    """Let no other process that asks for the same file into a block: it then finds in the cache what this one does."""
-    with ExitStack() as stack:
-        with suppress(OSError):  # where no file can be written or locked, each process compiles for itself
-            fcntl.flock(stack.enter_context(path.open("a")), fcntl.LOCK_EX)
+    """Keep other processes out of a block while this one is in it; they then find its results in the cache."""
+    from filelock import FileLock  # it takes a while to import, and a warm cache never needs it
+
+    lock = FileLock(path)
+    with suppress(OSError, NotImplementedError):  # where no file can be locked, each process compiles for itself
+        lock.acquire()
+    try:
         yield
+    finally:
+        lock.release()
 
 
 def _interpreted() -> bool:
@@ -136,9 +140,9 @@ def _interpreted() -> bool:
 def specialise(task: Task, template: Template = _ENGINE) -> Kernels:
     """Return the compiled loops of a task: the engine's, or those of another template.
 
-    The kernels of a user's task are tried first: see `trial`.
+    A task that a file registers is checked first.
     """
-    try_kernels(task)
+    check_once(task)
     return Kernels(task, template)
 
 
@@ -146,7 +150,7 @@ def _load(task: Task, template: Template) -> types.ModuleType:
     """Return a copy of a template's module that works on `task`."""
     unrolled = _write_unrolled(task.interface)
     path = cache_folder() / f"{task.name}-{_fingerprint_of(task, template, unrolled)}" / "kernels.py"
-    if not _is_copy(path, template) and not _interpreted():
+    if not _is_copy(path, template):
         check_kernels(task)
     declared = _declare(task, unrolled)
     if template is not _ENGINE:
@@ -243,5 +247,5 @@ def _fingerprint_of(task: Task | None, template: Template, unrolled: str = "") -
     if task is not None:
         key.update(str(task.frame_size).encode() + b"\0")
         for function in (task.start, task.observe, task.act, task.hint):
-            feed(function, key, set())
+            update_hash(function, key, set())
     return key.hexdigest()[:16]

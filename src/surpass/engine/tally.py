@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from surpass.arrays import Ints
-from surpass.engine.advance import Player, Progress
+from surpass.engine.advance import CountProgress, Player
 from surpass.engine.run import Results, core_count, run_by
 from surpass.table import Agent, Table
 from surpass.tasks.task import Instances, Limit
@@ -25,7 +25,9 @@ class Tally(NamedTuple):
     """[m] at how many steps it saw each."""
 
 
-def tally(agent: Agent, instances: Instances, *, limit: Limit | None = None, progress: Progress | None = None) -> Tally:
+def tally(
+    agent: Agent, instances: Instances, *, limit: Limit | None = None, progress: CountProgress | None = None
+) -> Tally:
     """Run an agent on every instance and count how often it sees each observation."""
     player = Player(Table.of(agent), is_counting=True, threads=core_count())
     results = run_by(player.finish, agent.task, instances, limit, progress)

@@ -23,7 +23,7 @@ _LETTERS: dict[str, Any] = {
 
 
 def types_of(words: str, **named: Any) -> tuple[Any, ...]:
-    """Return the types that words stand for; a word that is no letter and digit is one of `named`, or `batch`."""
+    """Return the types that words stand for; a word that is not a letter and a digit is one of `named`, or `batch`."""
     return tuple({"batch": BATCH, **named}[word] if len(word) > 2 else _type_of(word) for word in words.split())
 
 

@@ -154,7 +154,7 @@ class Episodes:
 
     @property
     def solved(self) -> Flags:
-        """[B] which episodes are solved; where the score counts, to spend the budget of steps is no failure."""
+        """[B] which episodes are solved; where the score counts, spending the budget of steps is not a failure."""
         solved: Flags = self.batch.outcomes == SOLVED
         if self.settings.task.measure == "reward":
             solved |= self.batch.outcomes == Outcome.STEP_LIMIT

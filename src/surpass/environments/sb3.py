@@ -11,15 +11,11 @@ from surpass.arrays import Array
 from surpass.environments.settings import Options
 from surpass.environments.vector import SurpassVectorEnv
 from surpass.errors import SettingError
+from surpass.extras import load
 from surpass.tasks.task import Task
 
-try:
-    from stable_baselines3.common.vec_env import VecEnv
-except ImportError as error:
-    raise SettingError("this needs Stable-Baselines3: pip install stable-baselines3") from error
 
-
-class SurpassVecEnv(VecEnv):  # type: ignore[misc]  # mypy does not look into the library
+class SurpassVecEnv(load("stable_baselines3.common.vec_env").VecEnv):  # type: ignore[misc]
     """Episodes of a task side by side, stepped by one call of compiled code; the options are those of `SurpassEnv`.
 
     The infos of an episode that has ended say how (`outcome`, `solved`, `is_success`), its last `action`, and its
@@ -34,7 +30,7 @@ class SurpassVecEnv(VecEnv):  # type: ignore[misc]  # mypy does not look into th
         super().__init__(num_envs, self.env.single_observation_space, self.env.single_action_space)
 
     def reset(self) -> Array:
-        """Start every episode anew and return what they show."""
+        """Start every episode anew and return the observations."""
         seen, infos = self.env.reset(seed=self._seeds[0])
         self._reset_seeds()
         self._returns[:] = 0
@@ -50,7 +46,7 @@ class SurpassVecEnv(VecEnv):  # type: ignore[misc]  # mypy does not look into th
         seen, rewards, terminated, truncated, found = self.env.step(self._actions)
         ended = terminated | truncated
         self._returns += rewards
-        # The episodes that go on share one dictionary: a new one for each would only cost time.
+        # The episodes that continue share one dictionary: a new one for each would only cost time.
         infos: list[dict[str, Any]] = [{}] * self.num_envs
         for row in np.flatnonzero(ended).tolist():
             last = _row(found["final_info"], row)
@@ -82,7 +78,7 @@ class SurpassVecEnv(VecEnv):  # type: ignore[misc]  # mypy does not look into th
         setattr(self.env, attr_name, value)
 
     def env_method(self, method_name: str, *arguments: Any, indices: Any = None, **options: Any) -> list[Any]:
-        """Refuse: the episodes are no environments of their own that could be called."""
+        """Refuse: the episodes are not separate environments that could be called."""
         raise SettingError(f"the episodes of SurpassVecEnv have no method {method_name!r} of their own")
 
     def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from surpass.arrays import Array
 from surpass.engine.picture import draw_state
 from surpass.environments.episodes import Episodes
+from surpass.extras import load
 from surpass.machine.state import DEPTH, FUNCTION, SIZE, Outcome
 from surpass.pictures.layout import Caption, lay_out
 from surpass.pictures.plan import plan_of
-from surpass.pictures.scene import Stage
+from surpass.pictures.scene import Renderer
 
 PICTURE = (640, 360)
 """The width and height of an episode in pixels; even, as coders of films need it."""
@@ -29,12 +30,10 @@ def draw_episode(episodes: Episodes, row: int, labels: tuple[str, ...] = ()) -> 
 
 def paint_episode(episodes: Episodes, row: int, labels: tuple[str, ...] = ()) -> Array:
     """Return one episode as a new array of pixels [height, width, 3]: its bars, arrows, gauges and words."""
-    from surpass.pictures.raster import draw_pixels
-
     batch, task = episodes.batch, episodes.settings.task
     registers, items, reals = batch.registers[row], batch.items[row], batch.reals[row]
     plan = plan_of(task, int(registers[SIZE]))
-    scene = Stage(plan, reals, labels).scene(plan.read(registers, items, reals, labels))
+    scene = Renderer(plan, reals, labels).scene(plan.read(registers, items, reals, labels))
     steps, outcome = int(batch.steps[row]), Outcome(int(batch.outcomes[row]))
     caption = Caption(
         title=task.name,
@@ -43,4 +42,5 @@ def paint_episode(episodes: Episodes, row: int, labels: tuple[str, ...] = ()) ->
         call="" if task.memory.saved is None else f"function {registers[FUNCTION] or None}, depth {registers[DEPTH]}",
     )
     width, height = PICTURE
-    return draw_pixels(lay_out(scene, caption, width, height), width, height)
+    pixels: Array = load("surpass.pictures.raster").draw_pixels(lay_out(scene, caption, width, height), width, height)
+    return pixels

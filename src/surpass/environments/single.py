@@ -42,7 +42,7 @@ class SurpassEnv(gymnasium.Env[Array, Any]):
         self._labels: tuple[str, ...] = ()
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
-        """Start a new episode and return what it shows; `options={"instance": "5,2,9,1"}` starts it on your own."""
+        """Start a new episode and return its observation; `options={"instance": "5,2,9,1"}` starts it on your own."""
         super().reset(seed=seed)
         if seed is not None:
             self._supply.forget()

@@ -1,4 +1,4 @@
-"""What goes into an environment and what comes out: its spaces, derived from the task's interface."""
+"""The action and observation spaces of an environment, derived from the task's interface."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def observation_space(settings: Settings) -> spaces.Space[Any]:
 
 
 def read_actions(settings: Settings, actions: Any, count: int) -> tuple[Ints, Ints]:
-    """Return the actions' numbers [B] and what to execute [B, 1 + operands]; refuse what is not an action."""
+    """Return the actions' numbers [B] and their rows to execute [B, 1 + operands]; refuse anything but actions."""
     task, given = settings.task, np.asarray(actions)
     choices = np.array(_operand_choices(settings) if settings.is_full_view else task.interface.action_count)
     shape = (count, *choices.shape)

@@ -39,7 +39,7 @@ class Supply:
         self.forget()
 
     def forget(self) -> None:
-        """Drop what was drawn in advance, as a new seed asks for."""
+        """Drop the instances drawn in advance, after a new seed."""
         self._stock = self.settings.task.allocate(0, self.settings.sizes[1])
         self._taken = 0
 
@@ -106,7 +106,7 @@ def _as_text(task: Task, written: Any) -> str:
         return written
     parts = written.tolist() if isinstance(written, np.ndarray) else written
     if not isinstance(parts, Sequence):
-        raise InstanceError(f"{written!r} is no instance of {task.name}: write {task.inputs.written}")
+        raise InstanceError(f"{written!r} is not an instance of {task.name}: write {task.inputs.written}")
     if not any(isinstance(part, list | tuple | np.ndarray) for part in parts):
         parts = [parts]
     return ":".join(",".join(map(str, part)) if isinstance(part, Iterable) else str(part) for part in parts)

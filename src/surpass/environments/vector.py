@@ -65,7 +65,7 @@ class SurpassVectorEnv(VectorEnv[Array, Array, Array]):
         self._labels: dict[int, tuple[str, ...]] = {}
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
-        """Start every episode anew and return what they show; `options={"instances": [...]}` gives each its own."""
+        """Start every episode anew and return the observations; `options={"instances": [...]}` gives each its own."""
         super().reset(seed=seed)
         if seed is not None:
             self._supply.forget()
@@ -103,7 +103,7 @@ class SurpassVectorEnv(VectorEnv[Array, Array, Array]):
         return seen, rewards, terminated, truncated, infos
 
     def _start_anew(self, seen: Array, infos: dict[str, Any]) -> dict[str, Any]:
-        """Start the episodes that have just ended anew, put what they show into `seen` in place; return all infos."""
+        """Restart the episodes that have just ended, put their observations into `seen` in place; return all infos."""
         rows = np.flatnonzero(self._episodes.ended)
         if not rows.size:
             return infos

@@ -1,4 +1,4 @@
-"""An agent at work on one's own lists: what comes out of each, in how many steps."""
+"""Run an agent on one's own lists: the result of each, and its steps."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from surpass.agents import AgentLike, Progress, TaskLike, as_agent
+from surpass.agents import AgentLike, TaskLike, as_agent
 from surpass.arrays import Ints, Reals
 from surpass.engine.advance import Player
 from surpass.engine.batch import Batch
 from surpass.engine.run import AnyAgent, core_count, run_by
 from surpass.errors import DataFileError, InstanceError
 from surpass.machine.state import FIRST, SCORE, Outcome
-from surpass.printing import Printed, count, text_table
+from surpass.printing import Printed, Progress, count, text_table
 from surpass.programs.export.plan import list_signature, memory_signature
 from surpass.table import Agent, Table
 from surpass.tasks.files import Written, read_written
@@ -115,7 +115,7 @@ def apply(
     limit: str | None = None,
     progress: Progress | None = None,
 ) -> Applications:
-    """Run an agent on one's own lists, and return what came out of each.
+    """Run an agent on one's own lists, and return the result of each.
 
     `lists` is a file, or something with a list of numbers in it for each instance; where an instance has several parts,
     such as a list and a query, these stand in a tuple: `[([1, 3, 5], 3), ([2, 4], 3)]`. Values come back as they
@@ -167,7 +167,7 @@ def _numbers(place: str, part: Any) -> list[Number]:
     found = list(values) if isinstance(values, Sequence) and not isinstance(values, str) else [values]
     for value in found:
         if not isinstance(value, Real) or isinstance(value, bool) or value != value:
-            raise InstanceError(f"{place} holds {value!r}, which is no number that can be ordered")
+            raise InstanceError(f"{place} holds {value!r}, which is not a number that can be ordered")
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from surpass.agents.zoo import Resident, find_resident, residents
+from surpass.agents.zoo import ZooEntry, find_entry, zoo_entries
 from surpass.evaluation.tables import TABLES, RowPlan, TablePlan
 from surpass.printing import count
 
@@ -60,12 +60,12 @@ MOST_RULES = 60
 """A program of more rules nobody reads."""
 
 
-def _programs(task: str) -> list[Resident]:
+def _programs(task: str) -> list[ZooEntry]:
     """Return what improvement made that solves everything and can be read, or else the best agent of the task."""
-    made = [one for one in residents() if one.task == task and one.record["method"] == "improvement"]
-    return [one for one in made if one.merit[0] == 1 and one.record["rules"] <= MOST_RULES] or [find_resident(task)]
+    made = [one for one in zoo_entries() if one.task == task and one.record["method"] == "improvement"]
+    return [one for one in made if one.merit[0] == 1 and one.record["rules"] <= MOST_RULES] or [find_entry(task)]
 
 
-def _row(contest: Contest, one: Resident, limit: str) -> RowPlan:
+def _row(contest: Contest, one: ZooEntry, limit: str) -> RowPlan:
     label = f"{one.name.partition('/')[2]}, {count(one.record['rules'], 'rule')}"
     return RowPlan(label, f"zoo:{one.name}", limit, contest.paper_row, contest.teacher)

@@ -12,9 +12,10 @@ import numpy as np
 from surpass.arrays import Reals
 from surpass.engine.run import AnyAgent
 from surpass.evaluation.best import CONTESTS
-from surpass.evaluation.reproduce import PaperRow, PaperTable, Progress, Reproduction
+from surpass.evaluation.reproduce import ComparisonRow, ComparisonTable, Reproduction
 from surpass.evaluation.statistics import student_quantile
 from surpass.evaluation.tables import Measure, RowPlan, TablePlan, table_of_task
+from surpass.printing import Progress
 from surpass.tasks.task import Task
 
 LARGEST = 1000
@@ -46,7 +47,7 @@ def compare_by_size(
     instances: int | None = None,
     seed: int = 0,
     progress: Progress | None = None,
-) -> PaperTable:
+) -> ComparisonTable:
     """Return a row for each agent, and for each that it is compared with; beside it what the paper prints.
 
     Agents are measured as in the paper's table of the task: its step limit, its queries, its count of steps.
@@ -83,7 +84,7 @@ def _key(one: Contender) -> str:
 
 
 def paper_row_of(task: str, agent: str, method: str) -> str | None:
-    """Return the paper's row to print beside an agent: that of the teacher, or that of what was learned in this way.
+    """Return the paper's row to print beside an agent: that of the teacher, or of the method that made the agent.
 
     What the paper has no row for stands beside its best.
     """
@@ -150,11 +151,11 @@ def _fit_line(x: Reals, y: Reals) -> tuple[float, float, float]:
     return slope, start, student_quantile(0.975, degrees) * error
 
 
-def growth_of(row: PaperRow) -> Growth | None:
+def growth_of(row: ComparisonRow) -> Growth | None:
     """Return how our mean of a row grows, over the sizes at which everything is solved."""
     return fit_growth({cell.size: cell.ours for cell in row.cells if cell.instances and cell.solved == 1})
 
 
-def paper_growth_of(row: PaperRow) -> Growth | None:
+def paper_growth_of(row: ComparisonRow) -> Growth | None:
     """Return how the paper's mean of a row grows."""
     return fit_growth({cell.size: cell.paper for cell in row.cells if cell.paper is not None})

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from surpass.evaluation.reproduce import AGREEMENT, PaperCell, PaperRow, PaperTable
+from surpass.evaluation.reproduce import AGREEMENT, ComparisonCell, ComparisonRow, ComparisonTable
 from surpass.printing import line_width, wrap
 
 MILLION = 1_000_000
@@ -22,14 +22,14 @@ NOTE = (
 
 
 @dataclass(frozen=True)
-class PaperLine:
+class _Line:
     """What a line says, and its cell for each size."""
 
     label: str
     cells: tuple[str, ...]
 
 
-def as_text(table: PaperTable) -> str:
+def as_text(table: ComparisonTable) -> str:
     """Return a table as aligned lines; sizes that do not fit beside the others follow below."""
     blocks = [(_heading(row), _lines(row, table)) for row in table.rows]
     sizes = tuple(f"{size:,}" for size in table.sizes)
@@ -60,7 +60,7 @@ def _parts(widths: Sequence[int], room: int) -> Iterator[range]:
             return
 
 
-def as_markdown(table: PaperTable) -> str:
+def as_markdown(table: ComparisonTable) -> str:
     """Return a table in Markdown."""
     text = [f"## {table.title}: {_what(table)}", ""]
     text.append("| | " + " | ".join(f"{size:,}" for size in table.sizes) + " |")
@@ -71,45 +71,45 @@ def as_markdown(table: PaperTable) -> str:
     return "\n".join(text) + "\n"
 
 
-def _what(table: PaperTable) -> str:
+def _what(table: ComparisonTable) -> str:
     return "share solved" if table.measure == "solved" else f"mean {table.measure}"
 
 
-def _heading(row: PaperRow) -> str:
+def _heading(row: ComparisonRow) -> str:
     made = "" if row.is_teacher else row.missing or row.method
     return f"{row.label} ({': '.join(filter(None, (row.agent, made)))})"
 
 
-def _lines(row: PaperRow, table: PaperTable) -> list[PaperLine]:
+def _lines(row: ComparisonRow, table: ComparisonTable) -> list[_Line]:
     """Return the lines of a row: the paper's, ours, what is saved, and how they compare."""
     show, cells = NumberWriter(table.measure), row.cells
     lines = []
     if any(cell.paper is not None for cell in cells):
-        lines.append(PaperLine("paper", tuple(show.number(cell.paper) for cell in cells)))
+        lines.append(_Line("paper", tuple(show.number(cell.paper) for cell in cells)))
         if table.measure != "solved" and any(cell.paper_solved is not None for cell in cells):
-            lines.append(PaperLine("  solved", tuple(show.share(cell.paper_solved) for cell in cells)))
+            lines.append(_Line("  solved", tuple(show.share(cell.paper_solved) for cell in cells)))
     if row.missing:
         return lines
-    lines.append(PaperLine("ours", tuple(show.number(cell.ours) for cell in cells)))
+    lines.append(_Line("ours", tuple(show.number(cell.ours) for cell in cells)))
     has_shares = any(cell.paper_solved is not None or cell.solved < 1 for cell in cells)
     if table.measure != "solved" and has_shares:
-        lines.append(PaperLine("  solved", tuple(show.share(cell.solved) for cell in cells)))
+        lines.append(_Line("  solved", tuple(show.share(cell.solved) for cell in cells)))
     if row.is_teacher:
-        lines.append(PaperLine("  ± 95 %", tuple(show.number(cell.ci95) for cell in cells)))
-        lines.append(PaperLine("  errors", tuple(_apart(cell) for cell in cells)))
+        lines.append(_Line("  ± 95 %", tuple(show.number(cell.ci95) for cell in cells)))
+        lines.append(_Line("  errors", tuple(_apart(cell) for cell in cells)))
         return lines
     if row.against:
         verb = "gains" if table.measure == "reward" else "saves"
         savings = [cell.saving for cell in cells]
         if any(saving is not None and saving.paper is not None for saving in savings):
-            lines.append(PaperLine(f"paper {verb}", tuple(show.number(s.paper if s else None) for s in savings)))
-        lines.append(PaperLine(f"ours {verb}", tuple(show.number(s.ours if s else None) for s in savings)))
-        lines.append(PaperLine("  ± 95 %", tuple(show.number(s.ci95 if s else None) for s in savings)))
-    lines.append(PaperLine("verdict", tuple(cell.verdict for cell in cells)))
+            lines.append(_Line(f"paper {verb}", tuple(show.number(s.paper if s else None) for s in savings)))
+        lines.append(_Line(f"ours {verb}", tuple(show.number(s.ours if s else None) for s in savings)))
+        lines.append(_Line("  ± 95 %", tuple(show.number(s.ci95 if s else None) for s in savings)))
+    lines.append(_Line("verdict", tuple(cell.verdict for cell in cells)))
     return lines
 
 
-def _apart(cell: PaperCell) -> str:
+def _apart(cell: ComparisonCell) -> str:
     if cell.apart is None:
         return cell.verdict
     return f"{cell.apart:+.1f}" + ("" if cell.verdict == "agrees" else "!")

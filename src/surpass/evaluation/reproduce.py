@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from surpass.agents import find_agent
-from surpass.agents.zoo import residents
+from surpass.agents.zoo import zoo_entries
 from surpass.arrays import Reals
 from surpass.engine.run import AnyAgent, Results
 from surpass.errors import SettingError, UnknownNameError
@@ -19,7 +19,7 @@ from surpass.evaluation.scores import runner
 from surpass.evaluation.statistics import mean_of, student_quantile
 from surpass.evaluation.tables import PAPER_INSTANCES, TABLES, Measure, RowPlan, TablePlan
 from surpass.machine.state import SOLVED, WRONG
-from surpass.printing import Printed, finite
+from surpass.printing import Printed, Progress, finite
 from surpass.table import Agent
 from surpass.tasks.task import Instances, Limit, Request
 from surpass.workers.runner import Runner
@@ -33,9 +33,6 @@ HALF_A_UNIT: dict[Measure, float] = {"steps": 0.05, "steps before the answer": 0
 
 NAMES = ("teachers", "best", *dict.fromkeys(plan.name for plan in TABLES))
 """The tables that can be asked for."""
-
-Progress = Callable[[str, int, int, int], None]
-"""Is called as `progress(row, size, ended, count)` as instances end."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,7 @@ class Saving:
 
 
 @dataclass(frozen=True)
-class PaperCell:
+class ComparisonCell:
     """One size of one row: the paper's number and ours."""
 
     size: int
@@ -72,7 +69,7 @@ class PaperCell:
 
 
 @dataclass(frozen=True)
-class PaperRow:
+class ComparisonRow:
     """One row of a table: an agent, size by size."""
 
     label: str
@@ -83,20 +80,20 @@ class PaperRow:
     """Why there are no numbers of ours; empty if there are."""
     is_teacher: bool
     against: str
-    cells: tuple[PaperCell, ...]
+    cells: tuple[ComparisonCell, ...]
     paper_label: str = ""
     """What the paper calls the row beside it; empty if it has none."""
 
 
 @dataclass(frozen=True, repr=False)
-class PaperTable(Printed):
+class ComparisonTable(Printed):
     """A table of the paper beside ours."""
 
     name: str
     title: str
     measure: Measure
     sizes: tuple[int, ...]
-    rows: tuple[PaperRow, ...]
+    rows: tuple[ComparisonRow, ...]
 
     def as_json(self) -> dict[str, Any]:
         """Return the table as plain data; numbers that do not exist are null."""
@@ -177,34 +174,34 @@ class Reproduction:
         self.seed = seed
         self.stand_ins, self.failures = stand_ins or {}, failures or {}
         self.progress, self._workers = progress, workers
-        self._methods = {f"zoo:{one.name}": _describe(one.record) for one in residents()}
+        self._methods = {f"zoo:{one.name}": _describe(one.record) for one in zoo_entries()}
         self._runs = {name: (agent, runner(agent, workers=workers)) for name, agent in (agents or {}).items()}
         self._results: dict[tuple[Any, ...], Results | None] = {}
 
-    def tables(self, name: str) -> Iterator[PaperTable]:
+    def tables(self, name: str) -> Iterator[ComparisonTable]:
         """Yield the tables of a name, each as it is done."""
         for plan in plans_of(name):
             yield self.table(plan)
 
-    def table(self, plan: TablePlan) -> PaperTable:
+    def table(self, plan: TablePlan) -> ComparisonTable:
         """Return a table beside the paper's."""
         rows = [self._row(plan, row) for row in plan.rows if not (row.is_optional and self._is_missing(row))]
-        return PaperTable(plan.name, plan.title, plan.measure, plan.sizes, tuple(rows))
+        return ComparisonTable(plan.name, plan.title, plan.measure, plan.sizes, tuple(rows))
 
     def _is_missing(self, row: RowPlan) -> bool:
         return not row.is_teacher and row.agent not in self._methods and row.agent not in self._runs
 
-    def _row(self, plan: TablePlan, row: RowPlan) -> PaperRow:
+    def _row(self, plan: TablePlan, row: RowPlan) -> ComparisonRow:
         printed = plan.printed(row)
         paper_label = "" if row.paper_row is None else row.paper_row or row.label
         is_missing = self._is_missing(row)
         missing = NO_AGENT if is_missing else self.failures.get(row.agent, "")
         if missing:
             empty = tuple(
-                PaperCell(size, *_printed(paper, plan.measure), verdict="no agent")
+                ComparisonCell(size, *_printed(paper, plan.measure), verdict="no agent")
                 for size, paper in zip(plan.sizes, printed, strict=True)
             )
-            return PaperRow(
+            return ComparisonRow(
                 row.label, "" if is_missing else row.agent, "", missing, False, row.against, empty, paper_label
             )
         teacher = next((other for other in plan.rows if other.label == row.against), None)
@@ -219,7 +216,7 @@ class Reproduction:
         ]
         agent = self.stand_ins.get(row.agent, row.agent)
         method = "teacher" if row.is_teacher else self._methods.get(row.agent, "")
-        return PaperRow(row.label, agent, method, "", row.is_teacher, row.against, tuple(cells), paper_label)
+        return ComparisonRow(row.label, agent, method, "", row.is_teacher, row.against, tuple(cells), paper_label)
 
     # Running
 
@@ -249,8 +246,8 @@ class Reproduction:
             return agent.task.draw(Request(size=size, count=count, seed=self.seed, queries=queries))
 
         def report(count: int, done: int) -> Callable[[int], None] | None:
-            progress, label = self.progress, row.label
-            return (lambda ended: progress(label, size, done + ended, count)) if progress else None
+            progress, what = self.progress, f"measuring {row.label} at n = {size:,}"
+            return (lambda ended: progress(what, done + ended, count)) if progress else None
 
         if not isinstance(agent, Agent):
             if size**2 > self.effort.hopeless_pairs:
@@ -291,11 +288,11 @@ def _cell(
     teacher: Results | None,
     measure: Measure,
     is_teacher: bool,
-) -> PaperCell:
+) -> ComparisonCell:
     """Return a cell with the paper's number and that of its teacher."""
     paper, paper_solved = _printed(printed, measure)
     if results is None:
-        return PaperCell(size, paper, paper_solved)
+        return ComparisonCell(size, paper, paper_solved)
     values = _values(results, measure)
     ours = mean_of(values)
     apart = None
@@ -318,7 +315,7 @@ def _cell(
         verdict = _judge_saving(values, _values(teacher, measure), saving, measure)
     else:
         verdict = "-"
-    return PaperCell(
+    return ComparisonCell(
         size=size,
         paper=paper,
         paper_solved=paper_solved,
@@ -393,7 +390,7 @@ def _judge(gain: float, noise: float) -> str:
 
 def learned_agents(name: str) -> list[str]:
     """Return the agents of the zoo that the tables of a name need and that are there."""
-    known = {f"zoo:{one.name}" for one in residents()}
+    known = {f"zoo:{one.name}" for one in zoo_entries()}
     wanted = [row.agent for plan in plans_of(name) for row in plan.rows if not row.is_teacher]
     return [agent for agent in dict.fromkeys(wanted) if agent in known]
 
@@ -415,7 +412,7 @@ def parse_stand_ins(table: str, words: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def count_verdicts(tables: Sequence[PaperTable]) -> dict[str, int]:
+def count_verdicts(tables: Sequence[ComparisonTable]) -> dict[str, int]:
     """Return how many cells of all tables have each verdict."""
     verdicts = [cell.verdict for table in tables for row in table.rows for cell in row.cells]
     return {verdict: verdicts.count(verdict) for verdict in dict.fromkeys(verdicts)}

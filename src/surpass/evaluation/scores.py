@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from surpass.agents import AgentLike, Progress, TaskLike, as_agent
+from surpass.agents import AgentLike, TaskLike, as_agent
+from surpass.engine.advance import CountProgress
 from surpass.engine.run import AnyAgent, Results, run
 from surpass.errors import SettingError
 from surpass.evaluation.statistics import mean_of
-from surpass.printing import Printed, finite, show_number, text_table, wrap
+from surpass.printing import Printed, Progress, finite, show_number, text_table, wrap
 from surpass.reading import ANY_SEED, COUNT, as_path, check_range
 from surpass.table import Agent, Table
 from surpass.tasks.files import read_instances
@@ -23,7 +24,7 @@ from surpass.tasks.task import Instances, Limit, Request, Task
 from surpass.workers.playing import PlayedElsewhere
 from surpass.workers.runner import Runner, open_runner
 
-Run = Callable[[Instances, Limit | None, Callable[[int], None] | None], Results]
+Run = Callable[[Instances, Limit | None, CountProgress | None], Results]
 
 
 @dataclass(frozen=True)
@@ -266,12 +267,7 @@ def evaluate(
 
 
 def _instances(
-    task: Task,
-    sizes: Sequence[int] | None,
-    count: int | None,
-    seed: int,
-    data: str | Path | None,
-    queries: str | None,
+    task: Task, sizes: Sequence[int] | None, count: int | None, seed: int, data: str | Path | None, queries: str | None
 ) -> Iterator[tuple[int, Instances]]:
     """Yield the instances of each size."""
     kind = queries or task.inputs.usual_queries
@@ -294,7 +290,7 @@ def _instances(
 
 
 def _is_file(task: Task, data: str | Path | None) -> bool:
-    """Return whether `data` means a file: a path, or a text that is no distribution's name but looks like one."""
+    """Return whether `data` means a file: a path, or a text that looks like one and names no distribution."""
     if data is None or data in task.inputs.draw:
         return False
     text = str(data)

@@ -33,7 +33,7 @@ class RowPlan:
     against: str = ""
     """The label of the teacher's row that savings are counted from."""
     is_optional: bool = False
-    """Whether it is no row of the paper's, and so is left out when its agent is not in the zoo."""
+    """Whether the paper lacks this row, so that it is left out when its agent is not in the zoo."""
 
     @property
     def is_teacher(self) -> bool:
@@ -52,7 +52,7 @@ class TablePlan:
     measure: Measure = "steps"
     queries: str = ""
     own_sizes: tuple[int, ...] = ()
-    """Other sizes than those of the paper's table; a table that is none of the paper's needs some."""
+    """Other sizes than those of the paper's table; a table that is not from the paper needs some."""
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -69,7 +69,7 @@ class TablePlan:
 
 
 IMPROVED = "improvement (ours)"
-"""The label of what our search over programs made, which is no row of the paper's."""
+"""The label of programs that our search made, a row that the paper lacks."""
 
 
 def _plan(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from surpass.arrays import Ints
+from surpass.arrays import Flags, Ints
 from surpass.engine.batch import Batch
 from surpass.engine.specialise import specialise
 from surpass.errors import SettingError
@@ -84,3 +84,16 @@ def _found_again(task: Task, name: str) -> FullViewTeacher:
     """Return the teacher of a name, once the file of its task, which declares it, has been loaded."""
     declared = declared_teachers()[name.partition(":")[2]]
     return FullViewTeacher(name, task, declared.choose, declared.summary)
+
+
+def are_sorted(lists: Ints) -> Flags:
+    """Tell which of lists [m, n] are sorted."""
+    found: Flags = np.all(lists[:, :-1] <= lists[:, 1:], axis=1)
+    return found
+
+
+def swapped(lists: Ints, pairs: Ints) -> Ints:
+    """Return copies of lists [m, n] in which the two positions of each pair [m, 2] are swapped."""
+    found, rows = lists.copy(), np.arange(len(lists))[:, None]
+    found[rows, pairs] = lists[rows, pairs[:, ::-1]]
+    return found

@@ -1,8 +1,11 @@
-"""Imitation in the full view: a graph network learns the teacher's answers on its traces and on the learner's own."""
+"""Imitation in the full view (as in DAgger): a graph network learns the teacher's answers on both agents' lists.
+
+Each update runs the teacher or the learner on a few random lists. The loss is the negative log-likelihood of the
+teacher's two positions on every list that the run passed through.
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,14 +17,21 @@ from surpass.agents.teachers import teacher_of_kind
 from surpass.arrays import Ints
 from surpass.bundles import Tensors
 from surpass.engine.run import run
-from surpass.errors import SettingError
-from surpass.full_view.agent import FullViewTeacher
+from surpass.full_view.agent import FullViewTeacher, are_sorted, swapped
 from surpass.full_view.graph import GraphAgent, GraphPolicy, encode_lists
 from surpass.learning.adam import Adam
+from surpass.learning.curriculum import read_ranges
 from surpass.learning.outlook import AGREEMENT, Outlook
 from surpass.learning.updates import SOURCE, UpdateLearner, load_random
-from surpass.reading import Batch, Count, Many, Rate, Seed, Share, Size, check_fields, conform
+from surpass.reading import Count, Many, Rate, Seed, check_fields, conform
 from surpass.tasks.task import Request, Task
+
+LISTS = 12
+"""Lists per update."""
+OWN = 0.5
+"""The share of runs in which the learner moves, not the teacher."""
+CHECKED = 100
+"""Fresh lists of each size on which the solve rate is measured after a round."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,14 +41,8 @@ class FullViewImitationConfig:
     task: str
     teacher: str
     seed: Seed = 0
-    smallest: Size = 10
-    """The smallest size of the lists to learn on."""
-    largest: Size = 20
-    """The largest size of the lists to learn on."""
-    lists: Batch = 12
-    """Lists per update; every list that the run on them passes through is learned from."""
-    own: Share = 0.5
-    """The share of runs in which the learner moves, not the teacher."""
+    sizes: str = "10-20"
+    """The smallest and the largest size of the lists to learn on."""
     learning_rate: Rate = 1e-3
     """The learning rate of Adam at the start."""
     final_learning_rate: Rate = 5e-5
@@ -46,14 +50,11 @@ class FullViewImitationConfig:
     updates: Many = 800
     """How many updates there are in all."""
     updates_per_round: Many = 50
-    """How many updates a round has; a line of the curves is written after each."""
-    checked: Batch = 200
-    """Fresh lists on which the solve rate is measured at the end of each round."""
+    """Updates per round; each round adds a line to the curves."""
 
     def __post_init__(self) -> None:
         check_fields(self)
-        if not 2 <= self.smallest <= self.largest:
-            raise SettingError(f"sizes go from {self.smallest} to {self.largest}; they must be 2 or more, in order")
+        read_ranges(self.sizes, (1, 1))
 
 
 class FullViewImitation(UpdateLearner):
@@ -67,6 +68,8 @@ class FullViewImitation(UpdateLearner):
         torch.set_num_threads(1)
         self.task, self.config = task, config
         self.teacher = teacher_of_kind(task, config.teacher, FullViewTeacher)
+        low, high = read_ranges(config.sizes, task.training_sizes)[-1]
+        self.sizes = max(2, low), max(2, high)  # shorter lists are sorted
         self.network = GraphPolicy(seed=config.seed)
         self.optimizer = Adam(self.network.parameters(), config.learning_rate)
         self.random = np.random.default_rng([config.seed, 1])
@@ -81,28 +84,18 @@ class FullViewImitation(UpdateLearner):
         done, expected = self.rounds_of_updates()
         return Outlook(measure=AGREEMENT, done=done, expected=expected, work=self.work)
 
-    @property
-    def learning_rate(self) -> float:
-        """The learning rate of the next update; that of the zoo was rounded in this order."""
-        first, last = self.config.learning_rate, self.config.final_learning_rate
-        return last + (first - last) * (1 + math.cos(math.pi * (self.updates / self.config.updates))) / 2
-
     def advance(self) -> dict[str, float]:
         """Make a round of updates and measure the solve rate on fresh lists of the largest and smallest size."""
-        losses, agreements = [], []
-        for _ in range(min(self.config.updates_per_round, self.config.updates - self.updates)):
-            loss, agreement = self._update()
-            losses.append(loss)
-            agreements.append(agreement)
-        solved = []
-        for size in (self.config.smallest, self.config.largest):
-            request = Request(size=size, count=self.config.checked, seed=self.config.seed * 1_000_000 + self.updates)
-            solved.append(run(self.agent(), self.task.draw(request)).solved.mean())
+        share = min(self.config.updates_per_round, self.config.updates - self.updates)
+        loss, agreement = np.mean([self._update() for _ in range(share)], axis=0).tolist()
+        seed = self.config.seed * 1_000_000 + self.updates
+        requests = [Request(size=size, count=CHECKED, seed=seed) for size in self.sizes]
+        solved = [run(self.agent(), self.task.draw(request)).solved.mean() for request in requests]
         return {
-            "round": self.updates // self.config.updates_per_round,
+            "round": self.rounds_of_updates()[0],
             "updates": self.updates,
-            "loss": float(np.mean(losses)),
-            "agreement": float(np.mean(agreements)),
+            "loss": loss,
+            "agreement": agreement,
             "solved": float(np.mean(solved)),
         }
 
@@ -123,30 +116,26 @@ class FullViewImitation(UpdateLearner):
 
     def _visit(self) -> Ints:
         """Return unsorted lists [m, n] of one size that the teacher, or the learner, passes through."""
-        size = int(self.random.integers(self.config.smallest, self.config.largest + 1))
-        lists = np.tile(np.arange(size), (self.config.lists, 1))
-        while (lists[:, :-1] <= lists[:, 1:]).all():
+        size = int(self.random.integers(self.sizes[0], self.sizes[1] + 1))
+        lists = np.tile(np.arange(size), (LISTS, 1))
+        while are_sorted(lists).all():
             lists = self.random.permuted(lists, axis=1)
-        mover = self.agent() if self.random.random() < self.config.own else self.teacher
+        mover = self.agent() if self.random.random() < OWN else self.teacher
         visited = []
-        rows = np.arange(len(lists))
         for _ in range(size):
-            unsorted = np.any(lists[:, :-1] > lists[:, 1:], axis=1)
-            if not unsorted.any():
+            lists = lists[~are_sorted(lists)]
+            if not len(lists):
                 break
-            visited.append(lists[unsorted])
-            i, j = mover.pointers(lists).T
-            swapped = lists.copy()
-            swapped[rows, i], swapped[rows, j] = lists[rows, j], lists[rows, i]
-            lists = np.where(unsorted[:, None], swapped, lists)
+            visited.append(lists)
+            lists = swapped(lists, mover.pointers(lists))
         return np.concatenate(visited)
 
     def save_state(self) -> tuple[Tensors, dict[str, Any]]:
-        """Return everything that `load_state` needs to go on exactly from here."""
+        """Return everything that `load_state` needs to continue exactly from here."""
         return self.network_state(), {"updates": self.updates, "random": self.random.bit_generator.state}
 
     def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
-        """Go back to a saved state in place."""
+        """Restore a saved state in place."""
         state = conform({"updates": Count, "random": dict[str, Any]}, record, SOURCE)
         self.load_network_state(tensors)
         self.updates = state["updates"]

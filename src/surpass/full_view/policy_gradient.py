@@ -1,9 +1,11 @@
-"""The paper's learner in the full view: n-step policy gradient for the graph network, and imitation on its own lists.
+"""The paper's learner in the full view: n-step policy gradient (A2C) for the graph network.
 
-The losses are those of `PolicyGradient`, and one that keeps logits within bounds. An update takes lists of one size;
-those of each size go on where the last update on that size left them. The gradient is taken over distinct decisions (a
-list; a list and the first position) with their summed weights, which is the one over all steps: of short lists a batch
-holds few distinct ones.
+The loss is that of `learning.policy_gradient`, plus a term that keeps logits within bounds:
+
+    - evenness_weight * mean over positions k of log p(k | s)      (the cross-entropy to the uniform distribution)
+
+An update plays lists of one size; the episodes of each size continue where its last update left them. Equal steps are
+merged, as there: of short lists a batch holds few distinct ones.
 """
 
 from __future__ import annotations
@@ -21,31 +23,33 @@ from surpass.agents.teachers import teacher_of_kind
 from surpass.arrays import Flags, Ints, Reals
 from surpass.bundles import Tensors, take
 from surpass.errors import SettingError
-from surpass.full_view.agent import FullViewTeacher
+from surpass.full_view.agent import FullViewTeacher, are_sorted, swapped
 from surpass.full_view.graph import GraphAgent, GraphPolicy, GraphValue, encode_lists
-from surpass.full_view.progress import HintReader
-from surpass.learning.policy_gradient.learner import GradientLearner, PolicyGradientConfig
+from surpass.learning.curriculum import Curriculum
+from surpass.learning.policy_gradient.learner import GradientLearner, PolicyGradientConfig, n_step_returns
+from surpass.learning.policy_gradient.losses import merge_steps
 from surpass.learning.updates import SOURCE, load_random, tensors_under
-from surpass.reading import Count, OneOf, Weight, Whole, conform
+from surpass.reading import Batch, Count, Fraction, Many, OneOf, Range, Weight, Whole, conform
 from surpass.tasks.task import Request, Task
 
 GRAPH_WORK = 1 << 16
 """About how many pairs of positions go through the networks at once: what they remember must fit in memory."""
 STATE = {
-    "updates": Count,
-    "grown": Count,
-    "draws": Count,
-    "scalar": float,
-    "random": dict[str, Any],
-    "reach": float,
+    **dict.fromkeys(("updates", "stage", "draws"), Count),
+    **{"scalar": float, "reach": float, "random": dict[str, Any]},
 }
 """What a checkpoint says beside its tensors."""
 KEPT = "kept."
-"""What the names of the kept network's tensors begin with."""
+"""The prefix of the kept network's tensors."""
 TRIED_AGAIN = 4
-"""On how many times as many lists a network is tried again that seems to come further beyond its sizes than others."""
+"""How many times as many lists a network is tried on again that seems to come further than the one that is kept."""
 ATTEMPTS = 100
 """How often lists are drawn anew before all of their kind are taken to be sorted already."""
+PROGRESS: dict[str, Callable[[Ints], Ints]] = {
+    "score": lambda lists: (lists[:, :-1] <= lists[:, 1:]).sum(axis=1),
+    "in_place": lambda lists: (lists == np.sort(lists, axis=1)).sum(axis=1),
+}
+"""What shaping can reward: neighbours in order, or values in their place."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,14 +58,27 @@ class FullViewGradientConfig(PolicyGradientConfig):
 
     policy: Annotated[str, OneOf(("network",))] = "network"
     """What is optimised: a network. The full view has no table."""
-    progress: str = "score"
-    """The hint whose gains `shaping` rewards: the score, or another number that the task declares and no agent sees."""
-    evenness_weight: Weight = 0.0
-    """Weight of the mean negative log-probability of all positions: it pulls the surer the choices are, and so keeps
-    logits within bounds, where the entropy lets go."""
+    imitation_weight: Weight = 0.3
+    imitation_updates: Whole = 400
+    """Over how many updates the imitation weight falls to 0; 0 keeps it constant."""
+    final_learning_rate: Fraction = 3e-5
+    discount: Annotated[float, Range(0, 1, above=True)] = 0.5
+    entropy_weight: Weight = 0.0
+    baseline: Annotated[str, OneOf(("scalar", "network"))] = "network"
+    baseline_weight: Weight = 0.5
+    unroll: Batch = 4
+    episodes: Batch = 64
+    step_cost: Weight = 0.1
+    shaping: Weight = 1.0
+    updates: Many = 4000
+    updates_per_round: Many = 25
+    progress: Annotated[str, OneOf(tuple(PROGRESS))] = "in_place"
+    """What `shaping` rewards: neighbours that come into order (score), or values that come to their place."""
+    evenness_weight: Weight = 0.01
+    """Weight of the cross-entropy to the uniform distribution: it bounds logits where the entropy's pull vanishes."""
     kept_at: Whole = 0
     """A size beyond those to learn on. After each round the network is tried half way there and, if it solves all of
-    that, there; in the end the one that came furthest is kept, since that comes and goes. The last one if 0."""
+    that, there; in the end the one that came furthest is kept. 0 keeps the last one."""
 
 
 class Steps(NamedTuple):
@@ -74,7 +91,7 @@ class Steps(NamedTuple):
     following: Ints
     """[T, B, n] after each step."""
     gains: Reals
-    """[T, B] by how much the step raised what shaping rewards, such as the neighbours in order."""
+    """[T, B] the gain of progress."""
     ended: Flags
     """[T, B] whether the step sorted the list."""
     cut: Flags
@@ -84,26 +101,26 @@ class Steps(NamedTuple):
 
 
 class FullViewPolicyGradient(GradientLearner):
-    """A learner that surpasses its teacher, or learns from nothing, on whole lists."""
+    """Policy gradient on whole lists, with a teacher or from nothing."""
 
     config: FullViewGradientConfig
     network: GraphPolicy
     value: GraphValue
+    checked = 50
 
     def __init__(self, task: Task, config: FullViewGradientConfig) -> None:
         super().__init__(task, config)
-        if config.actors > 1:
-            raise SettingError(f"actors is {config.actors}; {task.name} has a full view, and learns in one share")
+        if not config.sizes:
+            tops = range(5, max(5, task.training_sizes[1]) + 1)
+            self.curriculum = Curriculum(" ".join(f"3-{top}" for top in tops), task.training_sizes)
         self.teacher = teacher_of_kind(task, config.teacher, FullViewTeacher) if config.teacher else None
-        self.sizes = config.last_sizes(task)
-        if min(self.sizes[0], config.first_smallest or self.sizes[0]) < 2:
+        self.largest = self.curriculum.largest
+        if min(low for low, _ in self.curriculum.ranges) < 2:
             raise SettingError(f"sizes begin at 1; {task.name} learns on lists of 2 or more")
-        if 0 < config.kept_at <= self.sizes[1]:
-            raise SettingError(f"kept_at is {config.kept_at}; it must be 0, or a size above {self.sizes[1]}")
+        if 0 < config.kept_at <= self.largest:
+            raise SettingError(f"kept_at is {config.kept_at}; it must be 0, or a size above {self.largest}")
         self.network = GraphPolicy(seed=config.seed)
         self.value = GraphValue(seed=config.seed + 1)
-        self.progress = HintReader(task, config.progress)
-        self.scalar = 0.0
         self.optimizer = self.new_optimizer()
         self.random = np.random.default_rng([config.seed, 1])
         self.lists: dict[int, Ints] = {}
@@ -121,14 +138,14 @@ class FullViewPolicyGradient(GradientLearner):
         return GraphAgent(name, self.task, self.network)
 
     def advance(self) -> dict[str, float]:
-        """Make a round of updates, and measure the network; after the last one go back to the one that is kept."""
+        """Make a round of updates and measure the network; after the last round, restore the one that is kept."""
+        is_last = self.curriculum.is_last
         curve = super().advance()
         if self.config.kept_at:
-            is_grown = curve["size"] == self.sizes[1] and curve["solved"] == 1
-            curve["reach"] = self._try_beyond() if is_grown else 0.0
+            curve["reach"] = self._try_beyond() if is_last and curve["solved"] == 1 else 0.0
         if self.done and self.kept:
             fill_network(self.network, self.kept, SOURCE)
-            results = self.measure(self.sizes[1])
+            results = self.measure(self.largest)
             curve |= {"solved": float(results.solved.mean()), "mean_steps": float(results.steps.mean())}
         return curve
 
@@ -138,27 +155,25 @@ class FullViewPolicyGradient(GradientLearner):
         One that seems to come as far as the one that is kept is tried again on more lists: of many networks that are
         tried on few, the one that seems best is often a lucky one.
         """
-        reach = self._reach_on(self.config.checked)
+        reach = self._reach_on(self.checked)
         if reach >= self.reach:
-            reach = self._reach_on(self.config.checked * TRIED_AGAIN)
+            reach = self._reach_on(self.checked * TRIED_AGAIN)
             if reach >= self.reach:
                 self.kept, self.reach = network_tensors(self.network), reach
         return reach
 
     def _reach_on(self, count: int) -> float:
-        """Return the share of lists half way to `kept_at` that are solved; if these are all, that at `kept_at` more."""
+        """Return the share of lists half way to `kept_at` that are solved; if all are, plus the share at `kept_at`."""
         far = self.config.kept_at
-        reach = float(self.measure((self.sizes[1] + far + 1) // 2, count).solved.mean())
+        reach = float(self.measure((self.largest + far + 1) // 2, count).solved.mean())
         return reach + float(self.measure(far, count).solved.mean()) if reach == 1 else reach
 
     def _update(self) -> tuple[tuple[int, int, int], dict[str, float]]:
-        low, high = self.config.sizes(self.task, self.grown)
+        low, high = self.curriculum.sizes
         steps = self.sample(int(self.random.integers(low, high + 1)))
         terms, returns = self.backward(steps)
-        self.refuse_divergence(sum(terms.values()))
-        self.step_down()
-        # As in `PolicyGradient`: it approaches the minimum of its squared loss at its own rate.
-        self.scalar += 0.1 * (float(returns.mean()) - self.scalar)
+        self.descend(sum(terms.values()))
+        self.follow_return(returns)
         over = steps.ended | steps.cut
         return (int(over.sum()), int(steps.ages[over].sum()), int(steps.ended.sum())), terms
 
@@ -170,26 +185,18 @@ class FullViewPolicyGradient(GradientLearner):
             self.lists[size] = self._draw(size, self.config.episodes)
             self.ages[size] = np.zeros(self.config.episodes, np.int64)
         lists, ages, limit = self.lists[size], self.ages[size], int(self.limit.steps(np.array([size]))[0])
-        rows, reached = np.arange(len(lists)), self.progress.measure(lists)
+        progress = PROGRESS[self.config.progress]
         taken = []
         for _ in range(self.config.unroll):
             pairs = self._choose(lists)
-            following = lists.copy()
-            following[rows, pairs[:, 0]], following[rows, pairs[:, 1]] = (
-                lists[rows, pairs[:, 1]],
-                lists[rows, pairs[:, 0]],
-            )
-            ages = ages + 1
-            ended = _are_sorted(following)
+            following, ages = swapped(lists, pairs), ages + 1
+            ended = are_sorted(following)
             cut = ~ended & (ages >= limit)
-            progress = self.progress.measure(following)
-            taken.append((lists, pairs, following, progress - reached, ended, cut, ages))
+            taken.append((lists, pairs, following, progress(following) - progress(lists), ended, cut, ages))
             over = ended | cut
-            lists, ages, reached = following, np.where(over, 0, ages), progress
+            lists, ages = following.copy(), np.where(over, 0, ages)
             if over.any():
-                lists = following.copy()
                 lists[over] = self._draw(size, int(over.sum()))
-                reached = self.progress.measure(lists)
         self.lists[size], self.ages[size] = lists, ages
         return Steps(*(np.stack(column) for column in zip(*taken, strict=True)))
 
@@ -200,10 +207,9 @@ class FullViewPolicyGradient(GradientLearner):
         for _ in range(ATTEMPTS):
             seed = self.config.seed * 10_000_000_000 + self.draws
             self.draws += 1
-            lists[missing] = self.task.draw(
-                Request(size=size, count=len(missing), seed=seed, data=self.config.data)
-            ).items[:, :size]
-            missing = missing[_are_sorted(lists[missing])]
+            request = Request(size=size, count=len(missing), seed=seed, data=self.config.data)
+            lists[missing] = self.task.draw(request).items[:, :size]
+            missing = missing[are_sorted(lists[missing])]
             if not len(missing):
                 return lists
         raise SettingError(f"data {self.config.data!r} gives lists of {size} that are sorted; choose other data")
@@ -212,149 +218,110 @@ class FullViewPolicyGradient(GradientLearner):
     def _choose(self, lists: Ints) -> Ints:
         """Return a pair of positions [B, 2] drawn for each list [B, n]; each distinct list is looked at once."""
         distinct, which = _find_distinct(lists)
-        first = self._each(distinct, lambda part, _: self.network.first_log_probabilities(encode_lists(part)))
+        first = _each(distinct, lambda part, _: self.network.first_log_probabilities(encode_lists(part)))
         chosen = _draw_choices(first[which], self.random.random(len(lists)))
         decisions, which_decision = _find_distinct(np.column_stack([which, chosen]))
-        second = self._each(
-            distinct[decisions[:, 0]],
-            lambda part, at: self.network.second_log_probabilities(
-                encode_lists(part), torch.from_numpy(decisions[at : at + len(part), 1])
-            ),
-        )
-        return np.column_stack([chosen, _draw_choices(second[which_decision], self.random.random(len(lists)))])
 
-    @staticmethod
-    def _each(lists: Ints, ask: Callable[[Ints, int], Tensor]) -> Reals:
-        """Return what `ask` says about lists [m, n], some of them at a time; it also gets where they begin."""
-        parts = [ask(lists[at:end], at) for at, end in _split(*lists.shape)]
-        answers: Reals = torch.cat(parts).double().numpy()
-        return answers
+        def second_of(part: Ints, at: int) -> Tensor:
+            positions = torch.from_numpy(decisions[at : at + len(part), 1])
+            return self.network.second_log_probabilities(encode_lists(part), positions)
+
+        second = _each(distinct[decisions[:, 0]], second_of)
+        return np.column_stack([chosen, _draw_choices(second[which_decision], self.random.random(len(lists)))])
 
     # Learning
 
     def backward(self, steps: Steps) -> tuple[dict[str, float], Reals]:
         """Set the gradient of the loss in place; return its terms, means over all steps, and the returns [T, B]."""
-        size = steps.lists.shape[2]
+        config, size = self.config, steps.lists.shape[2]
         lists, which = _find_distinct(steps.lists.reshape(-1, size))
-        values = self._values(lists)
         returns = self.returns(steps)
-        flat = returns.ravel()
-        advantages = flat - values[which]
-        chosen = steps.pairs.reshape(-1, 2)
-        weight = self.config.imitation_weight_after(self.updates)
-        answers = self.teacher.pointers(lists) if self.teacher and weight > 0 else np.zeros((0, 2), np.int64)
-        asked = np.arange(len(answers))
-        decisions, rows = _find_distinct(
-            np.column_stack([np.concatenate([which, asked]), np.concatenate([chosen[:, 0], answers[:, 0]])])
-        )
-        rows, taught_rows = rows[: len(which)], rows[len(which) :]
+        flat, total = returns.ravel(), returns.size
+        weight = self.imitation_weight
+        answers = self.teacher.pointers(lists) @ [size, 1] if self.teacher and weight > 0 else None
+        pairs = steps.pairs.reshape(-1, 2) @ [size, 1]
+        choices = merge_steps(which, pairs, flat - self.baseline(lists)[which], size**2, answers)
+        positions, seconds = choices.actions // size, choices.actions % size
+        decisions, rows = np.unique(choices.owners * size + positions, return_inverse=True)
+        columns = (choices.weights, choices.counts, choices.taught)
+        firsts = [_sums(choices.owners * size + positions, column, (len(lists), size)) for column in columns]
+        later = [_sums(rows * size + seconds, column, (len(decisions), size)) for column in columns]
+        seen, sums, squares = (np.bincount(which, column, len(lists)) for column in (np.ones(total), flat, flat**2))
 
-        counts = np.bincount(which, minlength=len(lists)).astype(float)
-        first_weights, second_weights = np.zeros((len(lists), size)), np.zeros((len(decisions), size))
-        first_taught, second_taught = np.zeros_like(first_weights), np.zeros_like(second_weights)
-        np.add.at(first_weights, (which, chosen[:, 0]), advantages)
-        np.add.at(second_weights, (rows, chosen[:, 1]), advantages)
-        first_taught[asked, answers[:, 0]] = counts[asked]
-        second_taught[taught_rows, answers[:, 1]] = counts[asked]
-        second_counts = np.bincount(rows, minlength=len(decisions)).astype(float)
-        sums = np.bincount(which, flat, len(lists))
-        squares = np.bincount(which, flat**2, len(lists))
-
-        names = ["policy", "entropy"] + ["evenness"] * (self.config.evenness_weight > 0)
-        names += ["baseline"] * (self.config.baseline == "network") + ["imitation"] * (len(answers) > 0)
-        terms = dict.fromkeys(names, 0.0)
+        scales = {"policy": 1.0, "entropy": config.entropy_weight, "evenness": config.evenness_weight}
+        scales |= {"imitation": weight} if answers is not None else {}
+        scales |= {"baseline": config.baseline_weight} if config.baseline == "network" else {}
+        terms = {name: 0.0 for name, scale in scales.items() if scale or name == "entropy"}
         self.optimizer.clear_gradients()
         for at, end in _split(*lists.shape):
-            low, high = np.searchsorted(decisions[:, 0], [at, end])
+            low, high = np.searchsorted(decisions, [at * size, end * size])
             edges = encode_lists(lists[at:end])
+            owners, chosen = torch.from_numpy(decisions[low:high] // size), torch.from_numpy(decisions[low:high] % size)
             first = self.network.first_log_probabilities(edges)
-            owners, positions = torch.from_numpy(decisions[low:high]).T
-            second = self.network.second_log_probabilities(edges[owners - at], positions)
-            policy = -_weigh(first_weights[at:end], first) - _weigh(second_weights[low:high], second)
-            entropy = _entropy(counts[at:end], first) + _entropy(second_counts[low:high], second)
-            parts = {"policy": policy, "entropy": -self.config.entropy_weight * entropy}
-            if "evenness" in terms:
-                unevenness = _unevenness(counts[at:end], first) + _unevenness(second_counts[low:high], second)
-                parts["evenness"] = self.config.evenness_weight * unevenness
+            second = self.network.second_log_probabilities(edges[owners - at], chosen)
+            losses = _pointer_losses(first, *(column[at:end] for column in firsts))
+            losses = losses + _pointer_losses(second, *(column[low:high] for column in later))
+            parts = dict(zip(("policy", "entropy", "evenness", "imitation"), losses, strict=True))
             if "baseline" in terms:
-                seen, total = torch.from_numpy(counts[at:end]).float(), torch.from_numpy(sums[at:end]).float()
-                guess = self.value(edges)
-                error = float(squares[at:end].sum()) - 2 * (total * guess).sum() + (seen * guess**2).sum()
-                parts["baseline"] = self.config.baseline_weight * error
-            if "imitation" in terms:
-                parts["imitation"] = -weight * (
-                    _weigh(first_taught[at:end], first) + _weigh(second_taught[low:high], second)
+                guesses = self.value(edges)
+                count, mean = torch.from_numpy(seen[at:end]).float(), torch.from_numpy(sums[at:end]).float()
+                parts["baseline"] = (
+                    float(squares[at:end].sum()) - 2 * (mean * guesses).sum() + (count * guesses**2).sum()
                 )
-            loss = torch.stack(list(parts.values())).sum() / len(which)
-            loss.backward()  # type: ignore[no-untyped-call]
-            for name, part in parts.items():
-                terms[name] += part.item() / len(which)
+            scaled = {name: scales[name] * parts[name] / total for name in terms}
+            torch.stack(list(scaled.values())).sum().backward()  # type: ignore[no-untyped-call]
+            for name, part in scaled.items():
+                terms[name] += part.item()
         return terms, returns
 
+    @property
+    def imitation_weight(self) -> float:
+        """The weight of the imitation loss at the next update."""
+        first, over = self.config.imitation_weight, self.config.imitation_updates
+        return first * max(0.0, 1 - self.updates / over) if over else first
+
     def returns(self, steps: Steps) -> Reals:
-        """Return the n-step returns [T, B]: rewards, and the baseline of what a limit or the batch cut off."""
-        config = self.config
-        worth = self.task.reward.progress + config.shaping
-        returns = worth * steps.gains - config.step_cost
-        following = self._values(steps.following[-1])
-        for t in reversed(range(len(returns))):
-            cut = steps.cut[t]
-            if cut.any():
-                # The limit cuts the episode off; what would have come is estimated, not zero.
-                following = np.where(cut, 0.0, following)
-                following[cut] = self._values(steps.following[t][cut])
-            returns[t] += config.discount * np.where(steps.ended[t], 0.0, following)
-            following = returns[t]
-        return returns
+        """Return the n-step returns [T, B]."""
+        rewards = (self.task.reward.progress + self.config.shaping) * steps.gains - self.config.step_cost
+        after = np.zeros(rewards.shape)
+        after[-1] = self.baseline(steps.following[-1])
+        after[steps.cut] = self.baseline(steps.following[steps.cut])
+        return n_step_returns(rewards, steps.ended, steps.cut, after, self.config.discount)
 
     @torch.no_grad()
-    def _values(self, lists: Ints) -> Reals:
+    def baseline(self, lists: Ints) -> Reals:
         """Return the baseline [m] of lists [m, n]."""
-        if self.config.baseline == "scalar":
+        if self.config.baseline == "scalar" or not len(lists):
             return np.full(len(lists), self.scalar)
-        return self._each(lists, lambda part, _: self.value(encode_lists(part)))
+        return _each(lists, lambda part, _: self.value(encode_lists(part)))
 
     # State
 
     def save_state(self) -> tuple[Tensors, dict[str, Any]]:
-        """Return everything that `load_state` needs to go on exactly from here."""
+        """Return everything that `load_state` needs to continue exactly from here."""
         tensors = {
             **self.network_state(),
             **{f"lists.{size}": lists for size, lists in self.lists.items()},
             **{f"ages.{size}": ages for size, ages in self.ages.items()},
             **{f"{KEPT}{name}": tensor for name, tensor in self.kept.items()},
         }
-        record = {
-            "updates": self.updates,
-            "grown": self.grown,
-            "draws": self.draws,
-            "scalar": self.scalar,
-            "random": self.random.bit_generator.state,
-            "reach": self.reach,
-        }
+        record: dict[str, Any] = {"updates": self.updates, "stage": self.curriculum.stage, "draws": self.draws}
+        record |= {"scalar": self.scalar, "reach": self.reach, "random": self.random.bit_generator.state}
         return tensors, record
 
     def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
-        """Go back to a saved state in place."""
+        """Restore a saved state in place."""
         state, episodes = conform(STATE, record, SOURCE), self.config.episodes
         self.load_network_state(tensors)
-        sizes = [size for size in range(2, self.sizes[1] + 1) if f"lists.{size}" in tensors]
-        self.lists = {
-            size: take(tensors, f"lists.{size}", np.zeros((episodes, size), np.int64), SOURCE) for size in sizes
-        }
-        self.ages = {size: take(tensors, f"ages.{size}", np.zeros(episodes, np.int64), SOURCE) for size in sizes}
-        self.updates, self.grown, self.draws = state["updates"], state["grown"], state["draws"]
-        self.scalar, self.reach = state["scalar"], state["reach"]
+        sizes = [size for size in range(2, self.largest + 1) if f"lists.{size}" in tensors]
+        self.lists = {n: take(tensors, f"lists.{n}", np.zeros((episodes, n), np.int64), SOURCE) for n in sizes}
+        self.ages = {n: take(tensors, f"ages.{n}", np.zeros(episodes, np.int64), SOURCE) for n in sizes}
+        self.restore_progress(state["updates"], state["stage"], state["scalar"])
+        self.draws, self.reach = state["draws"], state["reach"]
         self.kept = tensors_under(KEPT, tensors)
         if self.kept:
             fill_network(GraphPolicy(), self.kept, SOURCE)
         load_random(self.random, state["random"])
-
-
-def _are_sorted(lists: Ints) -> Flags:
-    """Tell which of lists [m, n] are sorted."""
-    are_sorted: Flags = np.all(lists[:, :-1] <= lists[:, 1:], axis=1)
-    return are_sorted
 
 
 def _find_distinct(rows: Ints) -> tuple[Ints, Ints]:
@@ -369,24 +336,27 @@ def _split(count: int, size: int) -> list[tuple[int, int]]:
     return [(at, min(at + share, count)) for at in range(0, count, share)]
 
 
+def _each(lists: Ints, ask: Callable[[Ints, int], Tensor]) -> Reals:
+    """Return what `ask` says about lists [m, n], some of them at a time; it also gets where they begin."""
+    answers: Reals = torch.cat([ask(lists[at:end], at) for at, end in _split(*lists.shape)]).double().numpy()
+    return answers
+
+
 def _draw_choices(options: Reals, uniform: Reals) -> Ints:
     """Return the choice [m] at which the sum of probabilities passes `uniform` [m], from log-probabilities [m, n]."""
     sums = np.cumsum(np.exp(options), axis=1)
-    passed = sums[:, :-1] <= (uniform * sums[:, -1])[:, None]
-    choices: Ints = passed.sum(axis=1)
+    choices: Ints = (sums[:, :-1] <= (uniform * sums[:, -1])[:, None]).sum(axis=1)
     return choices
 
 
-def _weigh(weights: Reals, options: Tensor) -> Tensor:
-    """Return the sum of log-probabilities times their weights."""
-    return (torch.from_numpy(weights).float() * options).sum()
+def _sums(places: Ints, column: Reals, shape: tuple[int, int]) -> Tensor:
+    """Return an array of some shape with the sum of a column's numbers at each place."""
+    return torch.from_numpy(np.bincount(places, column, shape[0] * shape[1]).reshape(shape)).float()
 
 
-def _entropy(counts: Reals, options: Tensor) -> Tensor:
-    """Return the sum of the entropies of log-probabilities [m, n], each as often as `counts` [m] says."""
-    return -(torch.from_numpy(counts).float() * (options.exp() * options).sum(dim=1)).sum()
-
-
-def _unevenness(counts: Reals, options: Tensor) -> Tensor:
-    """Return the sum of the means of -log-probabilities [m, n], each as often as `counts` [m] says."""
-    return -(torch.from_numpy(counts).float() * options.mean(dim=1)).sum()
+def _pointer_losses(options: Tensor, weights: Tensor, counts: Tensor, taught: Tensor) -> Tensor:
+    """Return the losses [4] of policy, entropy, evenness and imitation, of log-probabilities [m, n], summed."""
+    often = counts.sum(dim=1)
+    negative_entropy = (often * (options.exp() * options).sum(dim=1)).sum()
+    evenness = -(often * options.mean(dim=1)).sum()
+    return torch.stack([-(weights * options).sum(), negative_entropy, evenness, -(taught * options).sum()])

@@ -1,7 +1,6 @@
-"""Adam, by the compiled update of PyTorch.
+"""Adam, by the function of PyTorch that `torch.optim.Adam(fused=True)` calls.
 
-`torch.optim.Adam(fused=True)` makes the same calls and gives the same numbers. But to make one it loads PyTorch's
-compiler, which nothing here uses and which takes two seconds in every process that learns.
+Making a `torch.optim.Adam` loads PyTorch's compiler. Nothing here uses it, and it takes two seconds in every process.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from collections.abc import Iterable
 import numpy as np
 import torch
 from torch import nn
+from torch.optim.adam import adam
 
 from surpass.bundles import Tensors, take
 from surpass.errors import SavedFileError
@@ -44,15 +44,14 @@ class Adam:
             if k not in self._states:
                 self._states[k] = self._first_state(self.parameters[k])
         states = [self._states[k] for k in gradients]
-        steps = [state["step"] for state in states]
-        torch._foreach_add_(steps, 1)
-        torch._fused_adam_(
+        adam(
             [self.parameters[k] for k in gradients],
             list(gradients.values()),
             [state["exp_avg"] for state in states],
             [state["exp_avg_sq"] for state in states],
             [],
-            steps,
+            [state["step"] for state in states],
+            fused=True,
             amsgrad=False,
             lr=self.learning_rate,
             beta1=BETAS[0],
@@ -60,8 +59,6 @@ class Adam:
             weight_decay=0.0,
             eps=EPSILON,
             maximize=False,
-            grad_scale=None,
-            found_inf=None,
         )
 
     @staticmethod

@@ -113,7 +113,7 @@ class Imitation(NetworkLearner):
         return Outlook(measure=AGREEMENT, done=self.rounds, ends=ends, work=self.work)
 
     def learn_again(self, observations: Ints) -> None:
-        """Ask the teacher anew about everything that is kept and some more observations [m], and go on learning."""
+        """Ask the teacher anew about everything that is kept and some more observations [m], and learn further."""
         kept = np.union1d(self.observations, observations)
         answers = self.teacher.actions(kept)
         self.observations, self.answers = kept[answers != NO_ACTION], answers[answers != NO_ACTION]
@@ -199,7 +199,7 @@ class Imitation(NetworkLearner):
     # State
 
     def save_state(self) -> tuple[Tensors, dict[str, Any]]:
-        """Return everything that `load_state` needs to go on exactly from here."""
+        """Return everything that `load_state` needs to continue exactly from here."""
         tensors = {
             **self.network_state(),
             "observations": self.observations,

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from surpass.errors import RecipeError
+from surpass.learning.curriculum import read_ranges
 from surpass.learning.recipes import Recipe, Variant, find_recipe, setting_text
-from surpass.reading import conform
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Task
 from surpass.workers.runner import Ended, Job, JobRunner
@@ -24,7 +24,7 @@ REFUSED = 2
 def learn_words(
     variant: Variant, task_text: str, folder: Path, sizes: Sequence[int] = (), instances: int = 0
 ) -> tuple[str, ...]:
-    """Return the command that does a run, or goes on with it."""
+    """Return the command that begins or resumes a run."""
     recipe = variant.recipe
     words = [
         "learn",
@@ -51,10 +51,8 @@ def learn_words(
 
 def score_sizes(recipe: Recipe, task: Task) -> tuple[int, ...]:
     """Return the sizes that runs are scored on: the smallest, middle and largest of those to learn on."""
-    low, high = (
-        conform(int, recipe.settings.get(name) or size, f"recipe {recipe.name}: {name}", RecipeError)
-        for name, size in zip(("smallest", "largest"), task.training_sizes, strict=True)
-    )
+    sizes = recipe.settings.get("sizes")
+    low, high = read_ranges(sizes, task.training_sizes)[-1] if isinstance(sizes, str) else task.training_sizes
     return tuple(sorted({low, (low + high) // 2, high}))
 
 
@@ -88,12 +86,17 @@ def retrain(
 ) -> Retrained:
     """Train agents named `zoo:TASK/NAME` again below a folder, and return where they are.
 
-    One that is trained already is kept, and one that was broken off goes on. `watch(ended, count)` is
+    One that is trained already is kept, and one that was interrupted resumes. `watch(ended, count)` is
     called with how many have ended.
     """
-    jobs = {name: _job(name, folder) for name in dict.fromkeys(names)}
-    waiting = [job for job in jobs.values() if not is_finished(job.folder)]
+    jobs: dict[str, Job] = {}
     failures: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        try:
+            jobs[name] = _job(name, folder)
+        except RecipeError as error:
+            failures[name] = str(error)
+    waiting = [job for job in jobs.values() if not is_finished(job.folder)]
     ended = len(jobs) - len(waiting)
 
     def report(_: Sequence[Job]) -> None:

@@ -4,43 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from surpass.agents.teachers import usual_teacher
 from surpass.errors import SettingError, UnknownNameError
-from surpass.full_view.imitation import FullViewImitation, FullViewImitationConfig
-from surpass.full_view.policy_gradient import FullViewGradientConfig, FullViewPolicyGradient
-from surpass.learning.derived import derived_settings, usual_policy
-from surpass.learning.drawn.learner import DrawnConfig, DrawnPolicyGradient
-from surpass.learning.forks.learner import ForkConfig, ForkPolicyGradient
-from surpass.learning.imitation import Imitation, ImitationConfig
-from surpass.learning.improvement.config import ImprovementConfig
-from surpass.learning.improvement.learner import Improvement
-from surpass.learning.policy_gradient.learner import PolicyGradient, PolicyGradientConfig
-from surpass.learning.stages import StagedLearner
-from surpass.learning.table_policy.learner import TablePolicyConfig, TablePolicyGradient
+from surpass.extras import load_names
+from surpass.learning.derived import network_settings
 from surpass.reading import SEED, check_range, show
 from surpass.tasks.task import Task
 
-AnyLearner = Imitation | FullViewImitation | PolicyGradient | StagedLearner | FullViewPolicyGradient | Improvement
+if TYPE_CHECKING:
+    from surpass.full_view.imitation import FullViewImitation
+    from surpass.full_view.policy_gradient import FullViewPolicyGradient
+    from surpass.learning.imitation import Imitation
+    from surpass.learning.improvement.learner import Improvement
+    from surpass.learning.policy_gradient.learner import PolicyGradient
+    from surpass.learning.table.learner import TableLearner
 
-_WITH_TABLE: dict[str, tuple[Any, Any]] = {
-    "imitation": (Imitation, ImitationConfig),
-    "rl": (PolicyGradient, PolicyGradientConfig),
-    "rl+imitation": (PolicyGradient, PolicyGradientConfig),
-    "improvement": (Improvement, ImprovementConfig),
+AnyLearner: TypeAlias = (
+    "Imitation | FullViewImitation | PolicyGradient | TableLearner | FullViewPolicyGradient | Improvement"
+)
+
+_NETWORK = ("surpass.learning.policy_gradient.learner", "PolicyGradient", "PolicyGradientConfig")
+_FULL_VIEW_GRADIENT = ("surpass.full_view.policy_gradient", "FullViewPolicyGradient", "FullViewGradientConfig")
+# A learner's module, its class and that of its configuration: only the one that is asked for is loaded.
+_WITH_TABLE = {
+    "imitation": ("surpass.learning.imitation", "Imitation", "ImitationConfig"),
+    "rl": _NETWORK,
+    "rl+imitation": _NETWORK,
+    "improvement": ("surpass.learning.improvement.learner", "Improvement", "ImprovementConfig"),
 }
-_FULL_VIEW: dict[str, tuple[Any, Any]] = {
-    "imitation": (FullViewImitation, FullViewImitationConfig),
-    "rl": (FullViewPolicyGradient, FullViewGradientConfig),
-    "rl+imitation": (FullViewPolicyGradient, FullViewGradientConfig),
+_FULL_VIEW = {
+    "imitation": ("surpass.full_view.imitation", "FullViewImitation", "FullViewImitationConfig"),
+    "rl": _FULL_VIEW_GRADIENT,
+    "rl+imitation": _FULL_VIEW_GRADIENT,
 }
 METHODS = tuple(_WITH_TABLE)
-POLICIES: dict[str, tuple[Any, Any]] = {
-    "table": (TablePolicyGradient, TablePolicyConfig),
-    "forks": (ForkPolicyGradient, ForkConfig),
-    "drawn": (DrawnPolicyGradient, DrawnConfig),
-    "network": (PolicyGradient, PolicyGradientConfig),
+POLICIES = {
+    "table": ("surpass.learning.table.learner", "TableLearner", "TableConfig"),
+    "network": _NETWORK,
 }
 """What policy gradient can optimise, where there is a table."""
 
@@ -66,31 +68,36 @@ def configure(
     kinds = _FULL_VIEW if task.interface.is_full_view else _WITH_TABLE
     if method not in kinds:
         raise SettingError(f"method {method} needs a task with a table; {task.name} has a full view")
-    learner, config = kinds[method]
-    usual = task.learning.get(method, {})
-    if kinds is _WITH_TABLE and learner is PolicyGradient:
-        is_declared = any(name.partition(",")[0] == method for name in task.learning)
-        known = usual.get("policy", "network" if is_declared else usual_policy(task))
-        policy = (settings or {}).get("policy", known)
+    place = kinds[method]
+    if place is _NETWORK:
+        policy = (settings or {}).get("policy", "table")
         if policy not in POLICIES:
             raise UnknownNameError("policy", policy, POLICIES)
-        if policy != "network" and "actors" in (settings or {}):
-            raise SettingError(f"actors goes with policy=network; the policy is {policy}, which plays in one share")
-        learner, config = POLICIES[policy]
-        usual = usual if policy == known else task.learning.get(f"{method}, {policy}", {})
-        usual = usual if is_declared else derived_settings(task, policy)
+        place = POLICIES[policy]
+    learner, config = load_names(*place)
     chosen: dict[str, Any] = {"task": task.name, "seed": seed}
+    if place is _NETWORK:
+        chosen |= network_settings(task)
     chosen["teacher"] = "" if method == "rl" else teacher or default_teacher(task)
-    chosen.update(usual)
     if method == "imitation" and "data" in (settings or {}) and not hasattr(config, "data"):
         raise SettingError(
             "imitation draws its own lists and takes no data; --data is for --method improvement, rl and rl+imitation"
         )
     for name, text in (settings or {}).items():
         chosen[name] = _parse_setting(config, name, text)
-    if method == "rl" and issubclass(config, PolicyGradientConfig):
+    if method == "rl" and place in (_NETWORK, _FULL_VIEW_GRADIENT):
         chosen["imitation_weight"] = 0.0
     return learner, config(**chosen)
+
+
+def unknown_settings(task: Task, method: str, settings: Mapping[str, Any]) -> list[str]:
+    """Return those of the settings of a saved recipe that the learner of a task and method no longer has."""
+    kinds = _FULL_VIEW if task.interface.is_full_view else {**_WITH_TABLE, **POLICIES}
+    kind = settings.get("policy", method) if not task.interface.is_full_view else method
+    if kind not in kinds:
+        return ["policy"]
+    _, config = load_names(*kinds[kind])
+    return [name for name in settings if name not in _settings_of(config)]
 
 
 def default_teacher(task: Task) -> str:
@@ -110,9 +117,9 @@ def _parse_setting(config: Any, name: str, text: str) -> Any:
     """Return the value of a field of a configuration, given as text."""
     defaults = _settings_of(config)
     if name not in defaults:
-        policies = {policy: other for policy, (_, other) in POLICIES.items()}
-        is_one = config in policies.values()
-        others = [policy for policy, other in policies.items() if is_one and name in _settings_of(other)]
+        is_of_policy = config.__name__ in (place[-1] for place in POLICIES.values())
+        policies = {policy: load_names(*place)[1] for policy, place in POLICIES.items()} if is_of_policy else {}
+        others = [policy for policy, other in policies.items() if name in _settings_of(other)]
         why = f", which goes with policy={' or '.join(others)}" if others else ""
         raise UnknownNameError("setting", name, defaults, why)
     default = defaults[name]

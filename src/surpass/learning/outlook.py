@@ -31,7 +31,7 @@ AGREEMENT = Measure("agreement", "like the teacher", is_share=True)
 STEPS = Measure("mean_steps", "mean steps", is_lower_better=True)
 REWARD = Measure("mean_reward", "mean reward")
 SOLVED = Measure("solved", "solved", is_share=True)
-"""What counts instead of steps until everything is solved: few steps are no merit in a wrong answer."""
+"""What counts instead of steps until everything is solved: few steps mean nothing in a wrong answer."""
 
 
 class Compared(NamedTuple):

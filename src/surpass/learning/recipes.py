@@ -158,10 +158,10 @@ def find_recipe(text: str) -> Recipe:
     """Return the recipe that a text names: one that ships, `zoo:NAME`, a TOML file, a run's folder or recipe.json."""
     kind, colon, name = text.partition(":")
     if colon and kind == "zoo":
-        from surpass.agents.zoo import find_resident
+        from surpass.agents.zoo import find_entry
 
-        resident = find_resident(name)
-        return _from_record(f"zoo:{resident.name}", resident.record["recipe"])
+        resident = find_entry(name)
+        return _check_current(_from_record(f"zoo:{resident.name}", resident.record["recipe"]))
     path = as_path(text)
     if path.is_dir() and (path / "recipe.json").exists():
         path = path / "recipe.json"
@@ -171,6 +171,20 @@ def find_recipe(text: str) -> Recipe:
     if text not in known:
         raise UnknownNameError("recipe", text, [*known, "zoo:NAME (see surpass zoo)", "a .toml file", "a run's folder"])
     return known[text]
+
+
+def _check_current(recipe: Recipe) -> Recipe:
+    """Return the recipe of an agent of the zoo, once it is known that this version has all of its settings."""
+    from surpass.learning.methods import unknown_settings
+    from surpass.tasks.registry import find_task
+
+    unknown = unknown_settings(find_task(recipe.task), recipe.method, recipe.settings)
+    if unknown:
+        raise RecipeError(
+            f"{recipe.name} was learned by an earlier version, with settings that this one does not have:"
+            f" {', '.join(unknown)}"
+        )
+    return recipe
 
 
 def only_run(text: str, seed: int | None = None) -> Variant:

@@ -1,8 +1,8 @@
-"""A run: a learner that advances in rounds, in a folder from which it can go on after a kill at any moment.
+"""A run: a learner that advances in rounds, in a folder from which it can resume after a kill at any moment.
 
 recipe.json     what was asked for
 curves.csv      one line per round
-checkpoints/    the last two, each with everything that the learner needs to go on
+checkpoints/    the last two, each with everything that the learner needs to resume
 agent.*         the network at the end
 time.json       how long it took, which is kept apart so that equal runs have equal checkpoints
 scores.json     how it does
@@ -35,7 +35,7 @@ from surpass.bundles import (
 )
 from surpass.errors import ADVICE, SavedFileError, SettingError, SurpassError
 from surpass.learning.outlook import Outlook
-from surpass.printing import cut
+from surpass.printing import truncate
 from surpass.reading import Setting, Weight, as_path, conform, read_record, show
 from surpass.tasks.task import Task
 
@@ -71,7 +71,7 @@ class Learner(Protocol):
         """Return how far it has come, given the last line of the curves, which is empty before the first round."""
 
     def save_state(self) -> tuple[Tensors, dict[str, Any]]:
-        """Return everything that `load_state` needs to go on exactly from here."""
+        """Return everything that `load_state` needs to continue exactly from here."""
 
     def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
         """Go back to a saved state in place."""
@@ -111,7 +111,7 @@ def describe_recipe(recipe: Mapping[str, Any]) -> str:
     """Return what a recipe is for, in words: `search by imitation from binary_search, seed 0`."""
     teacher = f" from {recipe['teacher']}" if recipe.get("teacher") else ""
     text = f"{recipe.get('task')} by {recipe.get('method')}{teacher}, seed {recipe.get('seed')}"
-    return cut(text, 200)
+    return truncate(text, 200)
 
 
 def _plain_name(name: str) -> str:
@@ -129,7 +129,7 @@ class RunFolder:
         self.seconds = 0.0
 
     def begin(self, recipe: dict[str, Any], *, resume: bool, overwrite: bool = False) -> None:
-        """Make the folder, or check that it is a run of the same recipe to go on with; or empty it, to `overwrite`."""
+        """Make the folder, or check that it is a run of the same recipe to resume; or empty it, to `overwrite`."""
         if resume and overwrite:
             raise SettingError("a run is either resumed or overwritten, not both")
         recipe_path = self.path / "recipe.json"
@@ -145,19 +145,19 @@ class RunFolder:
             if other is not None and all(found[name] == wanted[name] for name in found.keys() & wanted.keys()):
                 raise SettingError(
                     f"{self.path} is a run of another version of surpass, {'with' if other in found else 'without'} "
-                    f"the setting {show(other)[1:-1]}, which cannot go on; choose another folder and begin anew"
+                    f"the setting {show(other)[1:-1]}, which cannot be resumed; choose another folder and begin anew"
                 )
             if other is not None:
                 known, asked = show(found.get(other)), show(wanted.get(other))
                 raise SettingError(
                     f"{self.path} is a run with {show(other)[1:-1]} {known}, not {asked};"
-                    f" to go on as it began, leave everything else out: surpass learn --out {self.path} --resume"
+                    f" to resume it, leave everything else out: surpass learn --out {self.path} --resume"
                 )
             return
         try:
             if foreign := self._foreign():
                 raise SettingError(
-                    f"{self.path} holds something that is no run, such as {foreign}; choose a new or empty folder"
+                    f"{self.path} holds something that is not a run, such as {foreign}; choose a new or empty folder"
                 )
             (self.path / "checkpoints").mkdir(parents=True, exist_ok=True)
             write_json(recipe_path, recipe)
@@ -169,7 +169,7 @@ class RunFolder:
         replace = "replace it (--overwrite, overwrite=True) or choose another folder"
         held, asked = describe_recipe(found), describe_recipe(wanted)
         if other is None:
-            return f"{self.path} holds this run already, {held}: go on with it (--resume, resume=True), {replace}"
+            return f"{self.path} holds this run already, {held}: resume it (--resume, resume=True), {replace}"
         if held == asked:
             held, asked = (f"{held}, with {show(other)[1:-1]} {show(one.get(other))}" for one in (found, wanted))
         return f"{self.path} holds {held}; you asked for {asked}: {replace}"
@@ -180,7 +180,7 @@ class RunFolder:
             return
         present = {path.name for path in self.path.iterdir()}
         if "recipe.json" not in present:
-            raise SettingError(f"{self.path} is not overwritten: it is no run, since it has no recipe.json")
+            raise SettingError(f"{self.path} is not overwritten: it is not a run, since it has no recipe.json")
         held = read_record(self.path / "recipe.json", dict[str, Setting])
         if not {"task", "method", "seed"} <= held.keys():
             raise SettingError(f"{self.path} is not overwritten: its recipe.json is not the recipe of a run")
@@ -256,7 +256,7 @@ class RunFolder:
         tensors, found = load_bundle(stem)
         record, task = conform(CHECKPOINT, found, f"{stem}.json"), learner.task
         if record["task"] != task.name:
-            raise SavedFileError(f"{stem} is a checkpoint of {cut(str(record['task']), 80)}, not of {task.name}")
+            raise SavedFileError(f"{stem} is a checkpoint of {truncate(str(record['task']), 80)}, not of {task.name}")
         check_interface(stem, record["interface"], task.interface, task.name)
         if record["recipe"] != recipe_digest(learner.recipe):
             raise SavedFileError(f"{stem} is a checkpoint of another recipe")

@@ -50,7 +50,7 @@ class Sources:
     def __init__(
         self, task: Task, text: str, queries: str, seed: int, *, sizes: tuple[int, ...] = (), digest: str = ""
     ) -> None:
-        """Find them; `digest` is that of the files which a run began with, if it goes on."""
+        """Find them; `digest` is that of the files which a resumed run began with."""
         self.task, self.queries = task, queries
         self.all = [_find(task, word, queries, seed) for word in (text or task.inputs.usual_data).split(",")]
         files = [source for source in self.all if source.learned is not None]

@@ -5,13 +5,12 @@ runs/           one folder for each run, named after what is varied and the seed
 ranking.json    every finished run, the best first; written again whenever a run ends
 agent.*         the network of the best run
 
-A sweep that was killed at any moment goes on when it is started again: finished runs are kept, and the others go on
+A sweep that was killed at any moment resumes when it is started again: finished runs are kept, and the others resume
 from their checkpoints. More seeds and more values of the grid can be added to a sweep, nothing else can be changed.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
 import statistics
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +18,8 @@ from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from surpass.bundles import load_bundle, save_bundle, write_atomically
 from surpass.errors import SettingError
@@ -211,14 +212,12 @@ class Sweep:
         self._refuse_other_sweep()
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            lock = (self.folder / ".lock").open("w")
+            lock = FileLock(self.folder / ".lock", blocking=False).acquire()
+        except Timeout:
+            raise SettingError(f"another sweep is working on {self.folder}") from None
         except OSError as error:
             raise SettingError(f"{self.folder} cannot be written: {error.strerror}") from None
         with lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise SettingError(f"{self.folder} is being worked on by another sweep") from None
             self._refuse_other_sweep()
             write_json(self.folder / "sweep.json", self.recipe.as_json())
             yield

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from surpass.errors import SettingError
+from surpass.extras import load
 from surpass.learning.runs import Curve
 
 FOLDER = "tensorboard"
@@ -16,23 +17,20 @@ EVENTS = "events.out.tfevents.*"
 
 def _writer_class() -> Any:
     """Return the class that writes event files."""
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        raise SettingError("TensorBoard is not installed; pip install 'surpass[tensorboard]' adds it") from None
-    return SummaryWriter
+    load("tensorboard")
+    return load("torch.utils.tensorboard").SummaryWriter
 
 
 def need_tensorboard() -> None:
-    """Raise `SettingError` unless event files can be written."""
+    """Raise `MissingExtraError` unless event files can be written."""
     _writer_class()
 
 
 class EventFile:
     """Writes rounds of a run as they end.
 
-    What event files hold cannot be taken back, and a run that was killed goes on from a checkpoint before the last
-    round that was written. So a run that goes on gets a new file with all rounds from the first, in place of the old.
+    What event files hold cannot be taken back, and a run that was killed resumes from a checkpoint before the last
+    round that was written. So a resumed run gets a new file with all rounds from the first, in place of the old.
     """
 
     def __init__(self, run: Path, curves: list[Curve]) -> None:

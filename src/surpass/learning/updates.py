@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from torch import nn
 
 from surpass.agents.networks.files import fill_network, network_tensors
 from surpass.arrays import Ints
 from surpass.bundles import Tensors, take
 from surpass.errors import SavedFileError
-from surpass.learning.adam import Adam
 from surpass.tasks.task import Task
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from surpass.learning.adam import Adam
 
 SOURCE = "the checkpoint"
 """What is named in a refusal of a state."""

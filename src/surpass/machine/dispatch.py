@@ -103,7 +103,7 @@ def join_instructions(instructions: Sequence[Instruction], label: str) -> Callab
 
 
 def _codes(operand: Operand) -> Sequence[int]:
-    """Return what a kernel is given for each value of an operand; a pointer is given as it is."""
+    """Return the number that a kernel receives for each value of an operand; a pointer is passed unchanged."""
     return operand.codes or (0, 1)
 
 

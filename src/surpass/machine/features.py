@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from surpass.errors import DeclarationError
-from surpass.machine.fields import check_kernel_given, check_kind, check_kinds, check_text, check_whole, listed
+from surpass.machine.fields import as_tuple, check_kernel_given, check_kind, check_kinds, check_text, check_whole
 
 SIGNS = ("<", "=", ">")
 VALUE = "a value, as surpass.value(...) makes it"
@@ -37,7 +37,7 @@ class Value:
 def _check_arguments(declared: Value | Feature, whose: str) -> None:
     """Make a kernel's arguments whole numbers in place; raise `DeclarationError` if they are none."""
     what = f"the arguments of {whose}"
-    arguments = listed(what, declared.arguments, "whole numbers, such as registers")
+    arguments = as_tuple(what, declared.arguments, "whole numbers, such as registers")
     for argument in arguments:
         check_whole(f"an argument of {whose}", argument)
     object.__setattr__(declared, "arguments", tuple(map(int, arguments)))
@@ -65,12 +65,12 @@ class Feature:
         check_text("a feature's name", self.name)
         if not self.name.strip():
             raise DeclarationError("a feature needs a name")
-        object.__setattr__(self, "values", listed(f"the values of feature {self.name!r}", self.values, "values"))
+        object.__setattr__(self, "values", as_tuple(f"the values of feature {self.name!r}", self.values, "values"))
         check_kinds(f"values of feature {self.name!r}", self.values, Hashable, "a value that can be compared")
         if self.kernel is not None:
             check_kernel_given(f"the kernel of feature {self.name!r}", self.kernel, "kernel(state, *arguments)")
         _check_arguments(self, f"feature {self.name!r}")
-        object.__setattr__(self, "labels", listed(f"the labels of feature {self.name!r}", self.labels, "texts"))
+        object.__setattr__(self, "labels", as_tuple(f"the labels of feature {self.name!r}", self.labels, "texts"))
         check_kinds(f"labels of feature {self.name!r}", self.labels, str, "a text")
         if len(self.values) < 1:
             raise DeclarationError(f"feature {self.name!r} has no values")
@@ -101,7 +101,7 @@ class Comparison(Feature):
     left: Value = field(kw_only=True)
     right: Value = field(kw_only=True)
     edge: Value | None = field(default=None, kw_only=True)
-    """A yes-or-no value; its place among `values` is the one that is no sign."""
+    """A yes-or-no value; its place among `values` is the one that is not a sign."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -168,7 +168,7 @@ def comparison(left: Value, right: Value, *, values: tuple[str, ...] = SIGNS, ed
     for side, given in (("left", left), ("right", right), ("edge", edge)):
         if given is not None or side != "edge":
             check_kind(f"the {side} of a comparison", given, Value, VALUE)
-    values = listed("the values of a comparison", values, "signs")
+    values = as_tuple("the values of a comparison", values, "signs")
     check_kinds("values of a comparison", values, str, "a text")
     name = f"{left.name} ? {right.name}"
     labels = [name.replace("?", v) if v in SIGNS or edge is None else edge.name for v in values]

@@ -67,8 +67,8 @@ def check_kind(field: str, value: Any, kind: Any, allowed: str) -> None:
         raise refuse_field(field, value, allowed)
 
 
-def listed(field: str, value: Any, what: str) -> tuple[Any, ...]:
-    """Return the parts of a field that lists something; a text, which would fall into letters, is no list."""
+def as_tuple(field: str, value: Any, what: str) -> tuple[Any, ...]:
+    """Return the parts of a field that lists something; a text, which would split into letters, is not a list."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         raise refuse_field(field, value, f"a tuple of {what}")
     return tuple(value)

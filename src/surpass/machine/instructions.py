@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from surpass.errors import DeclarationError
-from surpass.machine.fields import check_kernel_given, check_kinds, check_text, check_whole, listed, refuse_field
+from surpass.machine.fields import as_tuple, check_kernel_given, check_kinds, check_text, check_whole, refuse_field
 
 
 @dataclass(frozen=True)
@@ -19,15 +19,15 @@ class Operand:
     values: tuple[Hashable, ...] = ()
     codes: tuple[int, ...] = ()
     """The whole number that the instruction's kernel is given for each value; if left out, the value itself, or its
-    position where values are no whole numbers."""
+    position where values are not whole numbers."""
 
     def __post_init__(self) -> None:
         check_text("an operand's name", self.name, blank=False)
         if self.kind not in ("binary", "integer", "pointer"):
             raise refuse_field(f"the kind of operand {self.name!r}", self.kind, "binary, integer or pointer")
-        object.__setattr__(self, "values", listed(f"the values of operand {self.name!r}", self.values, "values"))
+        object.__setattr__(self, "values", as_tuple(f"the values of operand {self.name!r}", self.values, "values"))
         check_kinds(f"values of operand {self.name!r}", self.values, Hashable, "a value that can be compared")
-        codes = listed(f"the codes of operand {self.name!r}", self.codes, "whole numbers")
+        codes = as_tuple(f"the codes of operand {self.name!r}", self.codes, "whole numbers")
         for code in codes:
             check_whole(f"a code of operand {self.name!r}", code)
         object.__setattr__(self, "codes", tuple(map(int, codes)))

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from surpass.arrays import Floats, Ints
-from surpass.errors import DeclarationError, ObservationError, UnknownNameError, perhaps
+from surpass.errors import DeclarationError, ObservationError, UnknownNameError, did_you_mean
 from surpass.machine.features import Feature, PreviousAction
-from surpass.machine.fields import check_kinds, listed
+from surpass.machine.fields import as_tuple, check_kinds
 from surpass.machine.instructions import Action, Instruction, Operand
 from surpass.printing import count
 
@@ -56,8 +56,8 @@ class Interface:
     instructions: tuple[Instruction, ...]
 
     def __init__(self, features: Iterable[Feature | PreviousAction], instructions: Iterable[Instruction]) -> None:
-        object.__setattr__(self, "features", listed("an interface's features", features, "features"))
-        object.__setattr__(self, "instructions", listed("an interface's instructions", instructions, "instructions"))
+        object.__setattr__(self, "features", as_tuple("an interface's features", features, "features"))
+        object.__setattr__(self, "instructions", as_tuple("an interface's instructions", instructions, "instructions"))
         made = "a feature, as surpass.flag(...), surpass.comparison(...) or surpass.Feature(...) makes it"
         check_kinds("features of an interface", self.features, Feature | PreviousAction, made)
         check_kinds("instructions of an interface", self.instructions, Instruction, "a surpass.Instruction")
@@ -257,16 +257,16 @@ class Interface:
             raise UnknownNameError("action", text, self._signatures(), self.fault_of_text(text)) from None
 
     def fault_of_text(self, text: str) -> str:
-        """Return what is wrong with a text that is no action, in words that follow it; nothing if that is not known."""
+        """Return why a text is not an action, in words that follow it; empty if unknown."""
         parts = re.fullmatch(r"(\w+)\((.*)\)", text.strip())
         operands = [part.strip() for part in parts[2].split(",")] if parts and parts[2].strip() else []
         return self.fault_of(parts[1], operands) if parts else ""
 
     def fault_of(self, name: str, operands: Sequence[Hashable]) -> str:
-        """Return what is wrong with what is no action, in words that follow it; nothing if that is not known."""
+        """Return why an instruction and its operands are not an action, in words that follow it; empty if unknown."""
         instruction = next((one for one in self.instructions if one.name == name), None)
         if instruction is None:
-            return perhaps(name, [one.name for one in self.instructions])
+            return did_you_mean(name, [one.name for one in self.instructions])
         takes, wrong = instruction.operands, len(operands) - len(instruction.operands)
         if wrong > 0:
             return f": {name} takes {count(len(takes), 'operand')}, and {len(operands)} are given"

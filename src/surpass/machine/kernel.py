@@ -47,7 +47,7 @@ def inner(function: Callable[P, R], **options: Any) -> Callable[P, R]:
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Return `function` compiled by Numba when it is first called, inlined where another kernel calls it.
 
-    A task's `start`, `observe` and `act` and whatever they call are kernels. They work on numbers, tuples and arrays,
+    A task's `start`, `observe` and `act` and all that they call are kernels. They work on numbers, tuples and arrays,
     neither validate nor raise, and are not cached one by one: the engine caches the loops into which they go.
     """
     # Without forced inlining the tuple that `observe` returns goes through memory, at half the speed.

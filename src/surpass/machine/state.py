@@ -69,7 +69,7 @@ class Outcome(IntEnum):
 
 
 RUNNING, SOLVED, WRONG = int(Outcome.RUNNING), int(Outcome.SOLVED), int(Outcome.WRONG_ANSWER)
-"""What kernels return: the episode goes on, is solved, or ended with a wrong answer."""
+"""What kernels return: the episode continues, is solved, or ended with a wrong answer."""
 
 
 def registers(*names: str) -> Any:
@@ -77,5 +77,5 @@ def registers(*names: str) -> Any:
     for name in names:
         check_text("a register's name", name)
         if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_") or names.count(name) > 1:
-            raise DeclarationError(f"register {name!r} needs a plain word of its own as its name")
+            raise DeclarationError(f"register {name!r} needs a plain word as its name, which no other register has")
     return namedtuple("Registers", names)(*range(FIRST, FIRST + len(names)))

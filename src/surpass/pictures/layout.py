@@ -166,7 +166,7 @@ def _gauge(name: str, text: str, level: float, mark: float, x: float, y: float, 
 
 
 def fit(text: str, width: float, size: float) -> str:
-    """Return a text that is no wider than `width`, its end left out if need be."""
+    """Return a text cut to at most `width`."""
     most = max(1, int(width / (LETTER * size)))
     return text if len(text) <= most else f"{text[: most - 1]}…"
 

@@ -23,7 +23,7 @@ class Column(NamedTuple):
     places: tuple[int, ...]
     """Where each of its values stands among the items of an episode."""
     is_flags: bool
-    """Whether it holds zeros and ones that light up positions, and is no row of bars itself."""
+    """Whether it holds zeros and ones that highlight positions, and is not a row of bars itself."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class PicturePlan:
 
 @lru_cache(maxsize=64)
 def plan_of(task: Task, size: int) -> PicturePlan:
-    """Return what is shown of a task's episodes of a size."""
+    """Return how a task's episodes of a size are shown."""
     memory, drawing = task.memory, task.drawing
     places: dict[str, list[int]] = {}
     singles: dict[str, int] = {}

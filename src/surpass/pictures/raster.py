@@ -47,7 +47,7 @@ def draw_image(shapes: Iterable[Shape], width: int, height: int) -> Image.Image:
     draw = ImageDraw.Draw(image)
     for shape in shapes:
         if isinstance(shape, Box) and shape.width and shape.height:
-            # Pillow counts the last pixel in; what is narrower than one is drawn as one.
+            # Pillow includes the last pixel; a shape narrower than one is drawn as one.
             x, y = round(shape.x), round(shape.y)
             right, bottom = max(x, round(shape.x + shape.width) - 1), max(y, round(shape.y + shape.height) - 1)
             draw.rectangle((x, y, right, bottom), fill=shape.colour)

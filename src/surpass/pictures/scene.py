@@ -50,7 +50,7 @@ class Scene:
     """The positions of the bars that the last step changed."""
 
 
-class Stage:
+class Renderer:
     """Makes scenes of the states of one episode: the plan, and what does not change."""
 
     def __init__(self, plan: PicturePlan, reals: Reals, labels: Sequence[str]) -> None:

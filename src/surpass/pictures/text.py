@@ -12,7 +12,7 @@ BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
 def draw_lines(scene: Scene, columns: int, height: int = 8) -> list[str]:
-    """Return a scene as lines that are no wider than some columns: bars, arrows below them, and everything in words."""
+    """Return a scene as lines of at most some columns: bars, arrows below them, and everything else in words."""
     lines: list[str] = []
     most = max((len(row.heights) for row in scene.bars), default=0)
     wide = _width(scene, columns, most)

@@ -13,7 +13,8 @@ from surpass.arrays import Ints
 from surpass.engine.run import AnyAgent
 from surpass.errors import SettingError, WrongAnswerError
 from surpass.machine.interface import Interface
-from surpass.programs.collect import Collector, Progress
+from surpass.printing import Progress
+from surpass.programs.collect import Collector
 from surpass.programs.program import START, Function, Place, Program, place_features
 from surpass.programs.rules import SearchEffort, code_size, write_code
 from surpass.programs.tree import Branch, Leaf, Node, as_rules, follow_code, leaves
@@ -186,7 +187,7 @@ class _ProgramWriter:
         )
 
     def _merge_scopes(self, scopes: list[_WrittenFunction]) -> list[_WrittenFunction]:
-        """Return functions with those made one whose common code is shorter."""
+        """Return functions; those whose common code is shorter are merged."""
         for a, b in combinations(scopes, 2):
             digits, actions = np.concatenate([a.digits, b.digits]), np.concatenate([a.actions, b.actions])
             parts = [rows for _, rows in _split(digits, self.previous)]
@@ -197,7 +198,7 @@ class _ProgramWriter:
         return scopes
 
     def _merge_places(self, places: list[_WrittenPlace]) -> list[_WrittenPlace]:
-        """Return places with those made one whose common code is shorter.
+        """Return places; those whose common code is shorter are merged.
 
         A place with one action for all only joins its like, so that straight code stays straight.
         """

@@ -161,7 +161,7 @@ class _Graph:
         return found
 
     def _find_loops(self) -> dict[int, set[int]]:
-        """Return the places that begin a loop, each with those from which it comes back."""
+        """Return the places that begin a loop, each with the places that jump back to it."""
         loops: dict[int, set[int]] = {}
         for place in self.order:
             for after in self.ways[place]:

@@ -6,9 +6,9 @@
             └── Rule        conditions that must all hold, and the action
 
 In an interface with a previous action, that action tells where in the code we are, and the function, if there is one,
-tells in which function. After an action `a` in a function the code goes on at the place of the same function whose
+tells in which function. After an action `a` in a function the code continues at the place of the same function whose
 `after` holds `a` (for a call: once it has returned); where there is none, the action ends the function or the episode.
-An interface without a previous action has one function with one place, to which every action comes back.
+An interface without a previous action has one function with one place, to which every action returns.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Function:
     places: tuple[Place, ...]
 
     def place_after(self, previous: int) -> Place | None:
-        """Return where the code goes on after a value of the previous action, if it does."""
+        """Return where the code continues after a value of the previous action, if it does."""
         return next((place for place in self.places if previous in place.after or not place.after), None)
 
 

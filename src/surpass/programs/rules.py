@@ -49,7 +49,7 @@ class SearchEffort:
         self.steps = steps
         """Sets of rows that searches may look at."""
         self.rows = rows
-        """Rows that estimates may look at, each counted once for every branch that it comes to."""
+        """Rows that estimates may look at, each counted once for every branch that it reaches."""
         self._all_steps, self._progress = steps, progress
 
     def report(self) -> None:

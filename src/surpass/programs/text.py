@@ -33,7 +33,7 @@ from typing import NoReturn
 from surpass.bundles import write_atomically
 from surpass.errors import ProgramError, SurpassError
 from surpass.machine.interface import NO_ACTION, Interface
-from surpass.printing import cut
+from surpass.printing import truncate
 from surpass.programs.program import START, Function, Place, Program, Rule, Test, place_features
 from surpass.programs.words import show_action, show_after, show_place, show_test
 from surpass.reading import as_path, read_bytes
@@ -81,7 +81,7 @@ def write_program_file(program: Program, path: Path) -> None:
 def read_program(path: Path | str, name: str = "", task: Task | None = None) -> Program:
     """Return the program of a file, which is called like the file unless it has a name; it must be of `task`, if any.
 
-    Its first line that is no comment names the task. A task of one's own must have been registered before.
+    Its first line that is not a comment names the task. A task of one's own must have been registered before.
     """
     return parse_program(read_text(path), str(path), task, name)
 
@@ -93,7 +93,7 @@ def read_text(path: Path | str) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise ProgramError(f"{path}, line {line}: this is no text in UTF-8, so it is no program") from None
+        raise ProgramError(f"{path}, line {line}: this is not UTF-8 text, so it is not a program") from None
 
 
 def parse_program(text: str, source: str, task: Task | None = None, name: str = "") -> Program:
@@ -151,7 +151,9 @@ class _Reader:
     def _read_task(self, line: str) -> Task:
         word, _, name = line.partition(" ")
         if word != "task" or not name.strip():
-            raise _LineError(f"the first line must name the task, such as 'task sort-bubble', not {cut(line, 60)!r}")
+            raise _LineError(
+                f"the first line must name the task, such as 'task sort-bubble', not {truncate(line, 60)!r}"
+            )
         tasks = {task.name: task for task in known_tasks()}
         task = tasks.get(name.strip())
         if task is None:
@@ -165,7 +167,7 @@ class _Reader:
     def _read_line(self, line: str) -> None:
         when, colon, action = (part.strip() for part in line.rpartition(":"))
         if not colon:
-            raise _LineError(f"{cut(line, 60)!r} is no rule and no heading: there is no colon in it")
+            raise _LineError(f"{truncate(line, 60)!r} is neither a rule nor a heading: it has no colon")
         if not action:
             self._begin_place(*self.vocabulary.read_heading(when), is_heading=True)
             return
@@ -248,11 +250,13 @@ class _Vocabulary:
     def read_heading(self, text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the functions and the values of the previous action that a heading names."""
         if self.previous is None:
-            raise _LineError(f"there is no action behind {cut(text, 60)!r}; this task has no places, so no headings")
+            raise _LineError(
+                f"there is no action behind {truncate(text, 60)!r}; this task has no places, so no headings"
+            )
         names, comma, where = ("", "", text) if self.function is None else text.partition(",")
         if self.function is not None and not comma:
             raise _LineError(
-                f"the heading {cut(text, 60)!r} must say a function and a place, such as 'main, at the start'"
+                f"the heading {truncate(text, 60)!r} must say a function and a place, such as 'main, at the start'"
             )
         ids = []
         for name in re.split(r"\s+and\s+", names.strip()) if comma else ():
@@ -268,7 +272,9 @@ class _Vocabulary:
             elif part.startswith("after "):
                 after.append(1 + self.read_action(part.removeprefix("after ")))
             else:
-                raise _LineError(f"{cut(part, 60)!r} is no place; allowed: at the start, after ACTION, anywhere")
+                raise _LineError(
+                    f"{truncate(part, 60)!r} is not a place; allowed: at the start, after ACTION, anywhere"
+                )
         if len({*ids}) < len(ids) or len({*after}) < len(after):
             raise _LineError("this heading names a place twice")
         return tuple(ids), tuple(after)
@@ -284,7 +290,9 @@ class _Vocabulary:
         except SurpassError:
             signatures = (f"{i.name}({', '.join(o.name for o in i.operands)})" for i in self.interface.instructions)
             if (fault := self.interface.fault_of_text(text)).startswith(":"):
-                raise _LineError(f"unknown action {cut(text, 60)!r}{fault}; known: {', '.join(signatures)}") from None
+                raise _LineError(
+                    f"unknown action {truncate(text, 60)!r}{fault}; known: {', '.join(signatures)}"
+                ) from None
             return _refuse("action", text, map(str, self.interface.actions), signatures)
 
     def read_conditions(self, text: str) -> list[Test]:
@@ -301,7 +309,7 @@ class _Vocabulary:
 
     def _read_condition(self, text: str, depth: int = 0) -> Test:
         if depth > DEEPEST_BRACKETS:
-            raise _LineError(f"{cut(text, 60)!r} stands in too many brackets, or behind too many a `not`")
+            raise _LineError(f"{truncate(text, 60)!r} stands in too many brackets, or behind too many a `not`")
         numbers = re.fullmatch(r"@(\d{1,9}) in \{([\d, ]*)\}", text)
         if numbers and int(numbers[1]) < len(self.interface.radices):
             feature = int(numbers[1])
@@ -316,7 +324,9 @@ class _Vocabulary:
         if text.startswith("(") and text.endswith(")"):
             parts = [self._read_condition(part, depth + 1) for part in _split(text[1:-1], "or")]
             if len({part.feature for part in parts}) > 1:
-                raise _LineError(f"the conditions of {cut(text, 60)!r} are not of one feature; write a rule for each")
+                raise _LineError(
+                    f"the conditions of {truncate(text, 60)!r} are not of one feature; write a rule for each"
+                )
             return Test(parts[0].feature, frozenset().union(*(part.values for part in parts)))
         return self._read_values(text)
 
@@ -326,7 +336,7 @@ class _Vocabulary:
         feature = self.interface.feature_index.get(name.strip())
         for k in (self.function, self.previous):
             if k is not None and text.startswith(self.interface.features[k].name):
-                raise _LineError(f"{cut(text, 60)!r} belongs into a heading; rules have no such condition")
+                raise _LineError(f"{truncate(text, 60)!r} belongs into a heading; rules have no such condition")
         if feature is None or not braces or not values.endswith("}"):
             examples = [one for one in self.interface.conditions if _bare(one) in self.conditions]
             return _refuse("condition", text, examples)
@@ -371,10 +381,10 @@ def _bare(text: str) -> str:
 
 
 def _refuse(kind: str, text: str, known: Iterable[str], listed: Iterable[str] = (), more: str = "") -> NoReturn:
-    """Raise what is wrong with a name, with near ones and what is known."""
+    """Raise an error about an unknown name, with similar and known ones."""
     known = list(known)
     near = get_close_matches(text[:100], known, 3)
     perhaps = f", perhaps {' or '.join(near)}" if near else ""
     shown = list(listed) or known
     others = f" and {len(shown) - 12:,} more" if len(shown) > 12 else ""
-    raise _LineError(f"unknown {kind} {cut(text, 60)!r}{perhaps}; known: {', '.join(shown[:12])}{others}{more}")
+    raise _LineError(f"unknown {kind} {truncate(text, 60)!r}{perhaps}; known: {', '.join(shown[:12])}{others}{more}")

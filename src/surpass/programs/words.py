@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from surpass.machine.interface import NO_ACTION, Interface
-from surpass.programs.program import START, Function, Place, Program, Test, place_features
+from surpass.programs.program import START, Function, Place, Test, place_features
 
 
 def show_tests(interface: Interface, tests: tuple[Test, ...]) -> str:
@@ -73,14 +73,6 @@ def show_after(interface: Interface, after: tuple[int, ...]) -> str:
 def show_place(interface: Interface, function: Function, place: Place) -> str:
     """Return where in a program a place stands: in which function, after which actions."""
     return ", ".join(filter(None, (show_function(interface, function), show_after(interface, place.after))))
-
-
-def show_rule(program: Program, number: int) -> tuple[str, str, str]:
-    """Return a rule in words: its place, its conditions (`else` for none) and its action."""
-    interface = program.task.interface
-    function, place, rule = program.placed[number]
-    when = show_tests(interface, rule.conditions) or "else"
-    return show_place(interface, function, place), when, show_action(interface, rule.action)
 
 
 def _name(interface: Interface, test: Test) -> str | None:

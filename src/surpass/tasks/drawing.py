@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from surpass.errors import DeclarationError
-from surpass.machine.fields import check_kinds, check_text, check_truth, listed
+from surpass.machine.fields import as_tuple, check_kinds, check_text, check_truth
 from surpass.tasks.signature import RealInput
 
 
@@ -45,7 +45,7 @@ class Drawing:
     bracket: bool = False
     """Whether the list is in order, so that one sees between which positions the level can be."""
     flags: tuple[str, ...] = ()
-    """The lists of zeros and ones that are no bars of their own: a one lights up the bars at its position."""
+    """The lists of zeros and ones that are not drawn as bars: a one highlights the bars at its position."""
     bars: tuple[RealInput, ...] = ()
     """Real numbers of the instance, one for each item, that are drawn as bars; no instruction changes them."""
     gauges: tuple[Gauge, ...] = ()
@@ -54,13 +54,13 @@ class Drawing:
         for field, what in (("positions", "names of registers"), ("values", "names of registers"), ("flags", "names")):
             names = getattr(self, field)
             if names is not None:
-                names = listed(f"{field} of a drawing", names, what)
+                names = as_tuple(f"{field} of a drawing", names, what)
                 check_kinds(f"{field} of a drawing", names, str, "a name")
                 object.__setattr__(self, field, names)
         check_text("level of a drawing", self.level)
         check_truth("bracket of a drawing", self.bracket)
         for field, kind, what in (("bars", RealInput, "real inputs"), ("gauges", Gauge, "gauges")):
-            parts = listed(f"{field} of a drawing", getattr(self, field), what)
+            parts = as_tuple(f"{field} of a drawing", getattr(self, field), what)
             check_kinds(f"{field} of a drawing", parts, kind, f"a surpass.{kind.__name__}")
             object.__setattr__(self, field, parts)
 

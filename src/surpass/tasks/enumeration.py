@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 import numpy as np
@@ -131,3 +131,18 @@ def _draw_some(task: Task) -> Enumeration:
         largest=LARGEST_LIST,
         exhaustive=False,
     )
+
+
+def drawable_sizes(task: Task, sizes: Iterable[int]) -> tuple[int, ...]:
+    """Return those of some sizes that a task can draw. It may refuse sizes outside those that it names."""
+    smallest, largest = task.training_sizes[0], max(task.training_sizes[1], *task.sizes)
+    return tuple(size for size in sizes if smallest <= size <= largest or _can_draw(task, size))
+
+
+def _can_draw(task: Task, size: int) -> bool:
+    try:
+        for data, kind in task.inputs.kinds:
+            task.draw(Request(size=size, count=1, data=data, queries=kind or task.inputs.usual_queries))
+    except SurpassError:
+        return False
+    return True

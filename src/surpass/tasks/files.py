@@ -12,8 +12,8 @@ import numpy as np
 
 from surpass.errors import DataFileError, InstanceError, UnknownNameError
 from surpass.reading import as_path, read_bytes
-from surpass.tasks.blame import blaming
 from surpass.tasks.task import Instances, Number, Task, parse_numbers, split_words
+from surpass.tasks.user_code import user_errors
 
 log = logging.getLogger("surpass")
 
@@ -51,7 +51,7 @@ def read_instances(task: Task, path: Path, *, queries: str = "mixed", seed: int 
             if task.inputs.complete is not None and len(parts) == 1:
                 # Read as it stands first, so that a list out of order is refused before a query is added to it.
                 task.read_parts([parts[0], parts[0][:1]])
-                with blaming(f"task {task.name!r}: inputs.complete"):
+                with user_errors(f"task {task.name!r}: inputs.complete"):
                     parts = task.inputs.complete(parts[0], queries, random)
             instance, _ = task.read_parts(parts)
         except InstanceError as error:
@@ -69,7 +69,7 @@ def _join(instances: list[Instances]) -> Instances:
 def read_written(path: Path) -> Iterator[Written]:
     """Yield the instances of a file as they stand there, one by one."""
     if not as_path(path).exists():
-        raise DataFileError(f"there is no file {path}")
+        raise DataFileError(f"{path} does not exist")
     content = read_bytes(path, DataFileError, MOST_BYTES)
     yield from (_read_array if path.suffix == ".npy" else _read_text)(path, content)
 

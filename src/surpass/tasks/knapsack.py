@@ -307,20 +307,6 @@ def write(instance: Instances) -> str:
 
 
 _WEIGHTS_AND_VALUES = (RealInput("weights", WEIGHTS, each=True), RealInput("values", WEIGHTS, sizes=1, each=True))
-_BY_NETWORK = {"unroll": 50, "episodes": 256, "step_cost": 0.0, "updates": 3000, "limit": "200"}
-_DRAWN = {
-    "policy": "drawn",
-    "stages": "3-10 3-160 3-40 3-14",
-    "levelled": 2,
-    "spread": "doubling",
-    "skew": 1.8,
-    "limit": "20n,100n",
-    "step_cost": 0.0,
-    "updates": 100,
-    "last_updates": 80,
-    "updates_per_round": 20,
-    "mended_on": "data",
-}
 
 KNAPSACK = Task(
     name="knapsack",
@@ -377,7 +363,6 @@ KNAPSACK = Task(
     measure="reward",
     sizes=(2, 4, 6, 8, 10, 20, 40, 80, 160, 320, 640),
     training_sizes=(4, 8),
-    learning={"rl": _DRAWN, "rl+imitation": _DRAWN, "rl, network": _BY_NETWORK, "rl+imitation, network": _BY_NETWORK},
     signature=Signature(
         name="knapsack",
         summary="choose the most valuable items within a weight",

@@ -238,34 +238,6 @@ def complete(values: Sequence[Number], kind: str, random: np.random.Generator) -
 
 
 _Q = value("q", query)
-_BY_TABLE = {
-    "policy": "table",
-    "updates": 100,
-    "trace": 0.8,
-    "straying": 0.5,
-    "solved": 0.97,
-    "queries": "paper",
-    "mending": 40,
-}
-_BY_NETWORK = {"unroll": 50, "episodes": 1024}
-_BY_FORKS = {
-    "policy": "forks",
-    "views": "v? ? v?,q*,previous|v? ? v?,q*",
-    "stages": "3-500",
-    "spread": "doubling",
-    "updates": 500,
-    "updates_per_round": 5,
-    "episodes": 4096,
-    "softness": 2.0,
-    "shrink": 20.0,
-    "largest_change": 0.5,
-    "straying": 0.5,
-    "fresh": 0.5,
-    "wrong_cost": 0.5,
-    "queries": "paper",
-    "mending": 10,
-}
-"""Settings that try one other action at a time; the views leave out how values compare with each other."""
 
 SEARCH = Task(
     name="search",
@@ -290,7 +262,7 @@ SEARCH = Task(
             name: _draw_ordered(name) for name in ("uniform", "repeats", "few-distinct", "some-distinct", "all-equal")
         },
         queries=tuple(PRESENT),
-        only_measured=("paper",),
+        eval_only_queries=("paper",),
         small=Enumeration(
             what=f"ordered lists of n distinct values, with every pattern of ties up to n = {LARGEST_TIED}, with every"
             f" run of equal values up to n = {LARGEST_RUN}, with every query: each value, and each gap before, between"
@@ -310,44 +282,6 @@ SEARCH = Task(
     reward=Reward(step_cost=1.0, wrong_cost=10_000.0),
     sizes=(5, 10, 20, 30, 50, 100, 200, 500, 1000),
     training_sizes=(30, 50),
-    learning={
-        "rl": {**_BY_FORKS, "start": "zoo:search/rl-table"},
-        "rl, table": {**_BY_TABLE, "stages": "2-4 2-8 4-16", "temperature": 1.0},
-        "rl, network": {
-            **_BY_NETWORK,
-            "baseline": "network",
-            "wrong_cost": 1.0,
-            "entropy_weight": 3e-3,
-            "first_smallest": 2,
-            "first_largest": 8,
-            "growth": 8,
-            "updates": 5000,
-        },
-        "rl+imitation": _BY_FORKS,
-        "rl+imitation, network": {**_BY_NETWORK, "step_cost": 0.005, "wrong_cost": 0.5, "entropy_weight": 5e-4},
-        "rl+imitation, table": {
-            **_BY_TABLE,
-            "views": "v? ? v?,*A*,q*|v? ? v?,q*|v? ? v?,q*,previous",
-            "stages": "4-32 4-32",
-            "updates": 40,
-            "episodes": 2048,
-            "step_size": 0.2,
-            "largest_change": 0.3,
-            "furthest": 12.0,
-            "shared_furthest": 3.0,
-            "softness": 4.0,
-            "temperature": 0.0,
-            "final_temperature": 0.0,
-            "explored": 0.001,
-            "final_explored": 0.0002,
-            "tried": 1.0,
-            "straying": 0.0,
-            "watched": 6,
-            "limit": "60",
-            "wrong_cost": 2.0,
-            "solved": 0.9,
-        },
-    },
     signature=Signature(
         name="search",
         summary="find the position of a query in an ordered list",

@@ -8,13 +8,13 @@ from typing import Literal
 
 from surpass.errors import DeclarationError
 from surpass.machine.fields import (
+    as_tuple,
     check_kind,
     check_kinds,
     check_real,
     check_text,
     check_truth,
     check_whole,
-    listed,
     refuse_field,
 )
 
@@ -64,7 +64,7 @@ class Signature:
     budget: str = ""
     """The name of the number of steps, where the caller chooses it; a run that uses it up has a result."""
     answer: int | None = None
-    """The register that comes back; below 0 there is no answer."""
+    """The register that is returned; below 0 there is no answer."""
     chosen: str = ""
     """The name of the positions that come back: those that hold 1 from item n on."""
     score: str = ""
@@ -80,7 +80,7 @@ class Signature:
         kinds = ("list", "ordered list", "own", "memory")
         if self.items not in kinds:
             raise refuse_field("items of a signature", self.items, f"one of {', '.join(kinds)}")
-        object.__setattr__(self, "reals", listed("reals of a signature", self.reals, "real inputs"))
+        object.__setattr__(self, "reals", as_tuple("reals of a signature", self.reals, "real inputs"))
         check_kinds("reals of a signature", self.reals, RealInput, "a RealInput")
         check_real("largest of a signature", self.largest, 0)
         if self.answer is not None:

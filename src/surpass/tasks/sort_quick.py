@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations
 
 from surpass.machine.calls import FRAME, enter, leave
 from surpass.machine.features import PREVIOUS_ACTION, CurrentFunction, value
@@ -12,10 +11,10 @@ from surpass.machine.interface import Interface
 from surpass.machine.kernel import kernel
 from surpass.machine.state import DEPTH, RUNNING, SIZE, State
 from surpass.tasks.lists import list_inputs, wrongly_sorted
-from surpass.tasks.sorting import FROM_SMALL_LISTS, SORT, SWAP_WITH_NEXT, start_variables, swap
+from surpass.tasks.sorting import SORT, SWAP_WITH_NEXT, start_variables, swap
 from surpass.tasks.task import Memory, Task
 from surpass.tasks.teacher import Do, See, teacher
-from surpass.tasks.variables import ASSIGN_VAR, MOVE_VAR, NAMES, V, one_of, positions, variable_features
+from surpass.tasks.variables import ASSIGN_VAR, MOVE_VAR, V, one_of, positions, variable_features
 
 FUNCTIONS = (1, 2)
 
@@ -84,30 +83,6 @@ FUNCTION_CALL = Instruction(
 RETURN = Instruction("Return", variable("l1", *V), does=give_back)
 SWAP = Instruction("Swap", one_of[0], one_of[1], does=swap_variables)
 
-_STANDS = ("function", "previous", *(f"{a} ? {b}" for a, b in combinations(NAMES, 2)), "A[v2] ? A[v4]")
-"""Where variables stand, and the comparison with the last value of a range."""
-_HOLDS = (*_STANDS, *(f"A[{a}] ? A[{b}]" for a, b in combinations(NAMES, 2)))
-"""And what they hold."""
-FROM_FORKS = {
-    "policy": "forks",
-    "views": f"{','.join(_STANDS)}|{','.join(_HOLDS)}",
-    "stages": "8-30 12-100",
-    "spread": "doubling",
-    "updates": 25,
-    "last_updates": 10,
-    "updates_per_round": 5,
-    "episodes": 1024,
-    "forks": 6,
-    "step_size": 0.25,
-    "shrink": 20.0,
-    "largest_change": 0.5,
-    "largest_advantage": 30.0,
-    "softness": 4.0,
-    "memory": 0.9,
-    "mended_on": "data",
-    "data": "uniform,uniform,uniform,repeats",
-}
-"""Settings of reinforcement learning that try one other action at a time."""
 
 SORT_QUICK = Task(
     name="sort-quick",
@@ -127,30 +102,6 @@ SORT_QUICK = Task(
     limit="10n^2",
     sizes=(5, 10, 20, 30, 50, 100, 200, 500, 1000),
     training_sizes=(30, 50),
-    learning={
-        "rl": {
-            **FROM_FORKS,
-            "start": "zoo:sort-bubble/rl-network",
-            "views": ",".join(_HOLDS),
-            "stages": "4-12 6-32 8-64",
-            "updates": 10,
-            "last_updates": 60,
-            "settled_every": 2,
-            "change_price": 0.05,
-            "mending_updates": 5,
-            "data": "uniform",
-        },
-        "rl, network": {
-            **FROM_SMALL_LISTS,
-            "data": "repeats,uniform,few-distinct",
-            "smallest": 5,
-            "largest": 20,
-            "updates": 800,
-            "final_learning_rate": 3e-5,
-        },
-        "rl+imitation": FROM_FORKS,
-        "rl+imitation, network": {**FROM_SMALL_LISTS, "unroll": 160},
-    },
     signature=SORT,
     default_teacher="quick_sort",
 )

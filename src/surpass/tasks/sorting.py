@@ -8,17 +8,6 @@ from surpass.machine.state import RUNNING, SCORE, SIZE, SOLVED, State
 from surpass.tasks.signature import Signature
 from surpass.tasks.variables import V, one_of
 
-FROM_SMALL_LISTS = {
-    "data": "repeats",
-    "step_cost": 0.01,
-    "limit": "10n^2",
-    "first_smallest": 3,
-    "first_largest": 6,
-    "growth": 20,
-    "updates": 1400,
-}
-"""Settings of reinforcement learning that begin with short lists and go on to longer ones."""
-
 SORT = Signature(
     name="sort",
     summary="sort a list in place",
@@ -57,21 +46,6 @@ def count_inversions(state: State) -> int:
         for j in range(i + 1, size):
             inversions += items[j] < items[i]
     return inversions
-
-
-@kernel
-def count_in_place(state: State) -> int:
-    """Return how many positions hold the value that they hold once the list is sorted."""
-    items, size = state.items, state.registers[SIZE]
-    in_place = 0
-    for i in range(size):
-        smaller = 0
-        equal = 0
-        for j in range(size):
-            smaller += items[j] < items[i]
-            equal += items[j] == items[i]
-        in_place += smaller <= i < smaller + equal
-    return in_place
 
 
 @kernel

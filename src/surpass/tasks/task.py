@@ -17,6 +17,7 @@ from surpass.machine.calls import FRAME
 from surpass.machine.dispatch import join_features, join_instructions, join_values
 from surpass.machine.features import Feature, Value
 from surpass.machine.fields import (
+    as_tuple,
     check_function,
     check_kernel_given,
     check_kind,
@@ -26,7 +27,6 @@ from surpass.machine.fields import (
     check_text,
     check_truth,
     check_whole,
-    listed,
     refuse_field,
 )
 from surpass.machine.interface import Interface
@@ -34,9 +34,9 @@ from surpass.machine.kernel import kernel
 from surpass.machine.state import FIRST, SCORE, State
 from surpass.machine.state import SIZE as SIZE_REGISTER
 from surpass.reading import ANY_SEED, COUNT, SIZE, Range, check_range, show
-from surpass.tasks.blame import blaming, place_of_function
 from surpass.tasks.drawing import Drawing
 from surpass.tasks.signature import Signature
+from surpass.tasks.user_code import place_of_function, user_errors
 
 Number = int | float
 
@@ -209,13 +209,13 @@ class Memory:
     """What traces call integer `index` of an instance of a size; None keeps it out."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "hidden", listed("hidden of a memory", self.hidden, "names of registers"))
+        object.__setattr__(self, "hidden", as_tuple("hidden of a memory", self.hidden, "names of registers"))
         check_kinds("hidden of a memory", self.hidden, str, "the name of a register")
         if not isinstance(self.registers, tuple):
             raise refuse_field("registers of a memory", self.registers, "what surpass.registers(...) returns")
         if self.saved is not None:
             check_whole("saved of a memory", self.saved)
-        object.__setattr__(self, "reals", listed("reals of a memory", self.reals, "names, the score first"))
+        object.__setattr__(self, "reals", as_tuple("reals of a memory", self.reals, "names, the score first"))
         check_kinds("reals of a memory", self.reals, str, "the name of a real number")
         if not self.reals:
             raise refuse_field("reals of a memory", self.reals, "a tuple of names, the score first")
@@ -223,7 +223,7 @@ class Memory:
         check_function("item_name of a memory", self.item_name, "item_name(index, size)")
         for size in (1, 2, 5):
             for index in range(self.item_width(size)):
-                with blaming(f"item_name({index}, {size}) of a memory"):
+                with user_errors(f"item_name({index}, {size}) of a memory"):
                     name: Any = self.item_name(index, size)
                 if name is not None and not isinstance(name, str):
                     raise refuse_field(f"item_name({index}, {size}) of a memory", name, "a text or None")
@@ -234,7 +234,7 @@ class Memory:
             width_of, before = getattr(self, name), least
             check_function(f"{name} of a memory", width_of, f"{name}(size)")
             for size in TRIED_SIZES:
-                with blaming(f"{name}({size}) of a memory"):
+                with user_errors(f"{name}({size}) of a memory"):
                     width = width_of(size)
                 check_whole(f"{name}({size}) of a memory", width, least)
                 if width < before:
@@ -268,7 +268,7 @@ class Inputs:
     """How to draw instances, by the name of the distribution; the first is the default."""
     queries: tuple[str, ...] = ()
     """For tasks that ask for something in a list: the kinds of query that `draw` knows, the default first."""
-    only_measured: tuple[str, ...] = ()
+    eval_only_queries: tuple[str, ...] = ()
     """Those of `queries` that are drawn only when they are asked for: they show nothing that the others do not."""
     small: Enumeration | None = None
     """How to enumerate small instances for checks; a task that reads lists need not say it, and has `every_list`."""
@@ -285,11 +285,15 @@ class Inputs:
         check_mapping("draw of inputs", self.draw, "functions by the names of distributions")
         for name, draw in self.draw.items():
             check_function(f"draw[{name!r}] of inputs", draw, "draw(request)")
-        object.__setattr__(self, "queries", listed("queries of inputs", self.queries, "texts"))
+        object.__setattr__(self, "queries", as_tuple("queries of inputs", self.queries, "texts"))
         check_kinds("queries of inputs", self.queries, str, "a text")
-        object.__setattr__(self, "only_measured", listed("only_measured of inputs", self.only_measured, "texts"))
-        if any(kind not in self.queries[1:] for kind in self.only_measured):
-            raise refuse_field("only_measured of inputs", self.only_measured, "some of `queries` after the first")
+        object.__setattr__(
+            self, "eval_only_queries", as_tuple("eval_only_queries of inputs", self.eval_only_queries, "texts")
+        )
+        if any(kind not in self.queries[1:] for kind in self.eval_only_queries):
+            raise refuse_field(
+                "eval_only_queries of inputs", self.eval_only_queries, "some of `queries` after the first"
+            )
         if self.small is not None:
             check_kind("small of inputs", self.small, Enumeration, "a surpass.Enumeration")
         for name, called in (("read", "read(parts)"), ("write", "write(instance)"), ("complete", "complete(...)")):
@@ -300,7 +304,7 @@ class Inputs:
     @property
     def kinds(self) -> tuple[tuple[str, str], ...]:
         """Every distribution with every kind of query that trials, checks and extraction draw, "" if there are none."""
-        queries = [kind for kind in self.queries if kind not in self.only_measured] or [""]
+        queries = [kind for kind in self.queries if kind not in self.eval_only_queries] or [""]
         return tuple((data, kind) for data in self.draw for kind in queries)
 
     @property
@@ -353,8 +357,6 @@ class Task:
     """The sizes of a default evaluation."""
     training_sizes: tuple[int, int] = (10, 20)
     """The smallest and largest size to learn on."""
-    learning: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """The settings with which each method learns this task best, by the name of the method."""
     signature: Signature | None = None
     """How exported programs are called; if left out, with a list where instances are lists, else with the memory."""
     default_teacher: str = ""
@@ -392,7 +394,7 @@ class Task:
         for name, kind in (("interface", Interface), ("memory", Memory), ("inputs", Inputs), ("reward", Reward)):
             check_kind(f"{name} {whose}", getattr(self, name), kind, f"a surpass.{kind.__name__}")
         check_kernel_given(f"start {whose}", self.start, "start(state)")
-        object.__setattr__(self, "hints", listed(f"hints {whose}", self.hints, "surpass.value(...)"))
+        object.__setattr__(self, "hints", as_tuple(f"hints {whose}", self.hints, "surpass.value(...)"))
         check_kinds(f"hints {whose}", self.hints, Value, "a surpass.value(...)")
         check_function(f"find_wrong {whose}", self.find_wrong, "find_wrong(before, registers, items, reals)")
         if self.optimum is not None:
@@ -401,7 +403,7 @@ class Task:
         if self.measure not in ("steps", "reward"):
             raise refuse_field(f"measure {whose}", self.measure, "steps or reward")
         for name in ("sizes", "training_sizes"):
-            sizes = listed(f"{name} {whose}", getattr(self, name), "sizes")
+            sizes = as_tuple(f"{name} {whose}", getattr(self, name), "sizes")
             for size in sizes:
                 check_whole(f"a size in {name} {whose}", size, 1)
             object.__setattr__(self, name, tuple(map(int, sizes)))
@@ -409,9 +411,6 @@ class Task:
             raise refuse_field(f"sizes {whose}", self.sizes, "at least one size")
         if len(self.training_sizes) != 2 or self.training_sizes[0] > self.training_sizes[1]:
             raise refuse_field(f"training_sizes {whose}", self.training_sizes, "the smallest and the largest size")
-        check_mapping(f"learning {whose}", self.learning, "settings by the names of methods")
-        for method, settings in self.learning.items():
-            check_mapping(f"learning[{method!r}] {whose}", settings, "values by the names of settings")
         if self.signature is not None:
             check_kind(f"signature {whose}", self.signature, Signature, "a Signature")
         check_text(f"default_teacher {whose}", self.default_teacher)
@@ -454,7 +453,7 @@ class Task:
         if self.inputs.queries and request.queries not in self.inputs.queries:
             raise UnknownNameError("kind of query", request.queries, self.inputs.queries)
         what = f"task {self.name!r}: inputs.draw[{request.data!r}]"
-        with blaming(f"{what}, asked for {request.count} of size {request.size},"):
+        with user_errors(f"{what}, asked for {request.count} of size {request.size},"):
             drawn = self.inputs.draw[request.data](request)
         place = place_of_function(self.inputs.draw[request.data])
         instances = self.check_instances(f"inputs.draw[{request.data!r}]", drawn, place)
@@ -498,12 +497,13 @@ class Task:
 
     def judge(self, before: Instances, registers: Ints, items: Ints, reals: Reals) -> Flags:
         """Return which claimed solutions [B] are wrong, as `find_wrong` tells."""
-        with blaming(f"task {self.name!r}: find_wrong"):
+        with user_errors(f"task {self.name!r}: find_wrong"):
             found: Any = np.asarray(self.find_wrong(before, registers, items, reals))
         if found.shape != (before.count,) or found.dtype != np.bool_:
             raise DeclarationError(
                 f"task {self.name!r}: find_wrong returned {_short(found)}; "
                 f"it must return an array of {before.count} truths, one for each instance"
+                f"{place_of_function(self.find_wrong)}"
             )
         return np.asarray(found, np.bool_)
 
@@ -533,14 +533,14 @@ class Task:
         try:
             return self.read_parts([parse_numbers(part) for part in text.split(":")])
         except InstanceError as error:
-            raise InstanceError(f"{show(text)} is no instance of {self.name}: {error}") from error
+            raise InstanceError(f"{show(text)} is not an instance of {self.name}: {error}") from error
 
     def read_parts(self, parts: Sequence[Sequence[Number]]) -> tuple[Instances, tuple[str, ...]]:
         """Return one instance whose parts are lists of numbers, and the texts of its items."""
         if self.inputs.read is None:
             raise InstanceError(f"task {self.name} does not read instances")
         try:
-            with blaming(f"task {self.name!r}: inputs.read"):
+            with user_errors(f"task {self.name!r}: inputs.read"):
                 read: Any = self.inputs.read(parts)
         except DeclarationError as error:
             # A user's own `read` need not look at everything itself.
@@ -561,10 +561,11 @@ class Task:
         """Return one instance as text that `parse_instance` understands."""
         if self.inputs.write is None:
             raise InstanceError(f"task {self.name} does not write instances")
-        with blaming(f"task {self.name!r}: inputs.write"):
+        with user_errors(f"task {self.name!r}: inputs.write"):
             text: Any = self.inputs.write(instance)
         if not isinstance(text, str):
-            raise DeclarationError(f"task {self.name!r}: inputs.write returned {_short(text)}; it must return a text")
+            said = f"task {self.name!r}: inputs.write returned {_short(text)}; it must return a text"
+            raise DeclarationError(said + place_of_function(self.inputs.write))
         return text
 
 
@@ -599,7 +600,7 @@ def split_words(text: str) -> list[str]:
 
 
 def _hint(word: str) -> str:
-    """Return what to do about a word that is no number, as spreadsheets write some."""
+    """Return what to do about a word that is not a number, as spreadsheets write some."""
     if ";" in word:
         return ": numbers are separated by semicolons; use commas between them, and points in decimals"
     if word[:1] in ("'", '"') or word[-1:] in ("'", '"'):

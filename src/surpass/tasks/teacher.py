@@ -14,9 +14,9 @@ from surpass.machine.features import PreviousAction
 from surpass.machine.fields import check_function, check_kind
 from surpass.machine.instructions import Action
 from surpass.machine.interface import NO_ACTION, Interface
-from surpass.printing import cut
-from surpass.tasks.blame import blaming, own_place, place_of_function
+from surpass.printing import truncate
 from surpass.tasks.task import Task
+from surpass.tasks.user_code import place_of, place_of_function, user_errors
 
 
 class See:
@@ -87,18 +87,18 @@ class Teacher:
         answers = np.empty(len(observations), np.int64)
         whose = f"{self.name} of task {self.task.name!r}"
         try:
-            with blaming(whose):
+            with user_errors(whose):
                 for k, digits in enumerate(interface.digits(observations).tolist()):
                     action = self.choose(See(interface, digits), do)
                     answers[k] = NO_ACTION if action is None else self._number(action, whose)
         except UnknownNameError as error:
-            error.args = (f"{whose}: {error}{own_place(error, self.choose)}",)
+            error.args = (f"{whose}: {error}{place_of(error, self.choose)}",)
             raise
         return answers
 
     def _number(self, action: Any, whose: str) -> int:
         if not isinstance(action, tuple):
-            returned = f"do.{action.__name__} without brackets" if callable(action) else cut(repr(action), 60)
+            returned = f"do.{action.__name__} without brackets" if callable(action) else truncate(repr(action), 60)
             such = f"do.{self.task.interface.instructions[0].name}(...)"
             place = place_of_function(self.choose)
             raise DeclarationError(f"{whose} returns {returned}; it must return an action, such as {such}{place}")

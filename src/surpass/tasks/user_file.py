@@ -10,12 +10,12 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 import surpass
-from surpass.errors import DeclarationError, SettingError, SurpassError, perhaps
+from surpass.errors import DeclarationError, SettingError, SurpassError, did_you_mean
 from surpass.reading import read_bytes
-from surpass.tasks.blame import place_of
 from surpass.tasks.registry import PAPER_TASKS, find_task, forget_task, known_tasks
 from surpass.tasks.task import Task
 from surpass.tasks.teacher import forget_teachers
+from surpass.tasks.user_code import describe_error, place_of
 
 
 def load_task_file(path: Path) -> tuple[Task, ...]:
@@ -37,12 +37,13 @@ def load_task_file(path: Path) -> tuple[Task, ...]:
             module.__dict__["_surpass_tasks"] = tuple(task for task in known_tasks() if task not in before)
             forget_task_file(path)
             if type(error) in (DeclarationError, SettingError):
-                raise type(error)(f"{error} ({place_of(error)[1]})") from error
+                raise type(error)(f"{error}{place_of(error)}") from error
             if isinstance(error, SurpassError | KeyboardInterrupt | MemoryError):
                 raise
             if said := _describe_call(error):
-                raise DeclarationError(f"{said} ({place_of(error)[1]})") from error
-            raise DeclarationError(f"{path} fails when it is run: {_describe(error)}") from error
+                raise DeclarationError(f"{said}{place_of(error)}") from error
+            place = "" if isinstance(error, SyntaxError) else place_of(error)  # a syntax error says its own line
+            raise DeclarationError(f"{path} fails when it is run: {describe_error(error)}{place}") from error
         module.__dict__["_surpass_tasks"] = tuple(task for task in known_tasks() if task not in before)
     tasks: tuple[Task, ...] = sys.modules[name].__dict__["_surpass_tasks"]
     if not tasks:
@@ -106,12 +107,4 @@ def _describe_call(error: BaseException) -> str:
         return f"surpass.{missing[1]} needs {missing[2].replace(chr(39), '')}, which is left out"
     assert unknown is not None
     known = [one.name for one in fields(kind) if one.init]
-    return f"surpass.{unknown[1]} has no {unknown[2]}{perhaps(unknown[2], known)}; it has: {', '.join(known)}"
-
-
-def _describe(error: BaseException) -> str:
-    """Return an error and the line that it came out of, in words."""
-    said = " ".join(str(error).split())
-    if isinstance(error, SyntaxError):  # which says its own line
-        return f"{type(error).__name__}: {said}"
-    return f"{type(error).__name__}" + (f": {said}" if said else "") + f" ({place_of(error)[1]})"
+    return f"surpass.{unknown[1]} has no {unknown[2]}{did_you_mean(unknown[2], known)}; it has: {', '.join(known)}"

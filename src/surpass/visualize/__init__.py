@@ -1,1 +1,1 @@
-"""See it: films of runs, for a browser, for slides and for the terminal; plots; the report."""
+"""See it: recordings of runs, for a browser, for slides and for the terminal; plots; the report."""

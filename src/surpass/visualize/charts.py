@@ -20,7 +20,8 @@ import numpy as np
 from surpass.arrays import Reals
 from surpass.bundles import write_atomically
 from surpass.errors import SettingError
-from surpass.printing import cut
+from surpass.extras import load
+from surpass.printing import truncate
 from surpass.reading import as_path
 
 KINDS = ("png", "svg", "pdf")
@@ -149,7 +150,8 @@ def inline_svg(chart: Chart, *, name: str, width: float = 4.1, height: float = 2
 def legend_of(chart: Chart) -> list[tuple[str, str]]:
     """Return the label of each line of a chart with an SVG element that shows how the line is drawn."""
     return [
-        (cut(line.label, LONGEST_LABEL), _sample(_style_of(chart, line, number))) for line, number in _numbered(chart)
+        (truncate(line.label, LONGEST_LABEL), _sample(_style_of(chart, line, number)))
+        for line, number in _numbered(chart)
     ]
 
 
@@ -189,9 +191,7 @@ def _adopt(svg: str, title: str, name: str) -> str:
 
 def _styled(svg_text: str) -> Any:
     """Return a context in which matplotlib draws as all our charts are drawn, without a screen."""
-    import matplotlib as mpl
-
-    return mpl.rc_context(
+    return load("matplotlib").rc_context(
         {
             **{"svg.hashsalt": "surpass", "svg.fonttype": svg_text, "pdf.fonttype": 42, "text.parse_math": False},
             **{"font.size": 9.5, "font.family": "DejaVu Sans", "axes.titlesize": 10, "axes.labelsize": 9.5},
@@ -229,7 +229,7 @@ def _draw(axis: Any, chart: Chart) -> dict[str, Any]:
 
     handles: dict[str, Any] = {}
     for line, number in _numbered(chart):
-        handles.setdefault(cut(line.label, LONGEST_LABEL), _draw_line(axis, chart, line, number))
+        handles.setdefault(truncate(line.label, LONGEST_LABEL), _draw_line(axis, chart, line, number))
     axis.set_title(chart.title)
     axis.set_xlabel(chart.x_label)
     axis.set_ylabel(chart.y_label)

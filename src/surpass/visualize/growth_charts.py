@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from surpass.agents import Progress
 from surpass.evaluation.growth import Growth, growth_of, paper_growth_of
-from surpass.evaluation.reproduce import PaperRow, PaperTable
+from surpass.evaluation.reproduce import ComparisonRow, ComparisonTable
 from surpass.visualize.charts import Chart, ChartLine
 
 UNSOLVED = " (does not solve all)"
 """What the label of an agent says that fails at some size."""
 
 
-def as_cell_progress(progress: Progress | None) -> Callable[[str, int, int, int], None] | None:
-    """Return what tables tell of their progress to, given what commands show theirs by."""
-    if progress is None:
-        return None
-    return lambda row, size, done, total: progress(f"measuring {row} at n = {size:,}", done, total)
-
-
-def how_counted(table: PaperTable) -> str:
+def how_counted(table: ComparisonTable) -> str:
     """Return on what the numbers of a table are, in a sentence."""
     most = max((cell.instances for row in table.rows for cell in row.cells), default=0)
     least = min((cell.instances for row in table.rows for cell in row.cells if cell.instances), default=0)
     number = f"{most:,}" if least == most else f"{least:,} to {most:,}"
     text = f"Means over {number} instances of each size, the same for every agent of ours."
     if table.measure == "steps before the answer":
-        text += " As in the paper's table, the answer is no step and one query in four is not in the list."
+        text += " As in the paper's table, the answer does not count as a step; one query in four is not in the list."
     return text
 
 
-def growth_chart(table: PaperTable) -> Chart:
+def growth_chart(table: ComparisonTable) -> Chart:
     """Return steps or reward against the size, both on logarithmic axes, with the paper's numbers.
 
     Those of the paper's teachers, which ours equal, are drawn only where nothing learned is.
@@ -60,7 +52,7 @@ def growth_chart(table: PaperTable) -> Chart:
     )
 
 
-def ratio_chart(table: PaperTable, teacher: str) -> Chart | None:
+def ratio_chart(table: ComparisonTable, teacher: str) -> Chart | None:
     """Return the steps of agents that solve everything, and the paper's, as multiples of a teacher's."""
     rows = {row.label: row for row in table.rows}
     if teacher not in rows or table.measure == "reward":
@@ -81,7 +73,7 @@ def _is_drawn(line: ChartLine, lines: Sequence[ChartLine]) -> bool:
     return any(line.label == other.label for other in lines)
 
 
-def _row_line(row: PaperRow, table: PaperTable, number: int) -> list[ChartLine]:
+def _row_line(row: ComparisonRow, table: ComparisonTable, number: int) -> list[ChartLine]:
     """Return the line of our numbers of a row, if there are any that a logarithmic axis can show."""
     cells = [cell for cell in row.cells if cell.instances and cell.ours > 0]
     if not cells:
@@ -94,7 +86,7 @@ def _row_line(row: PaperRow, table: PaperTable, number: int) -> list[ChartLine]:
     return [ChartLine(label, x, y, *band, role="teacher" if row.is_teacher else "learned", colour=number)]
 
 
-def _paper_line(row: PaperRow, table: PaperTable, colour: int | None) -> list[ChartLine]:
+def _paper_line(row: ComparisonRow, table: ComparisonTable, colour: int | None) -> list[ChartLine]:
     """Return the line of the paper's numbers of a row, if it has any."""
     printed = [(float(cell.size), cell.paper) for cell in row.cells if cell.paper]
     if not printed:
@@ -104,5 +96,5 @@ def _paper_line(row: PaperRow, table: PaperTable, colour: int | None) -> list[Ch
     return [ChartLine(label, x, y, role="paper", colour=colour)]
 
 
-def _power(growth: Growth | None, table: PaperTable) -> str:
+def _power(growth: Growth | None, table: ComparisonTable) -> str:
     return f", n^{growth.exponent:.2f}" if growth and table.measure != "reward" else ""

@@ -44,7 +44,7 @@ class History:
         return np.array([row.get(column, math.nan) for row in self.rows])
 
     @property
-    def is_of_pupil(self) -> Flags:
+    def is_of_student(self) -> Flags:
         """Whether in each round [m] a network only learned what the run had found before, and nothing new was."""
         is_gradient = str(self.recipe["method"]).startswith("rl")
         return np.array([is_gradient and "agreement" in row for row in self.rows], np.bool_)

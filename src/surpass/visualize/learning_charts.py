@@ -6,25 +6,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from surpass.agents import Progress
 from surpass.arrays import Reals
 from surpass.engine.run import AnyAgent
 from surpass.errors import SettingError, SurpassError, UnknownNameError
 from surpass.evaluation.curves import Curve, mean_with_band
-from surpass.learning.improvement.learner import Improvement
-from surpass.learning.methods import AnyLearner, new_learner
-from surpass.learning.policy_gradient.learner import GradientLearner
-from surpass.learning.recipes import setting_text
-from surpass.learning.stages import StagedLearner
-from surpass.printing import count
+from surpass.evaluation.scores import evaluate
+from surpass.printing import Progress, count
 from surpass.visualize.charts import Chart, ChartLine
 from surpass.visualize.histories import History, SettingHistories
-from surpass.visualize.subjects import ABOUT
 
 LABELS = {"solved": "share solved", "agreement": "share answered like the teacher", "rules": "rules of the program"}
-PUPIL_LABELS = {"agreement": "share answered like the table"}
+STUDENT_LABELS = {"agreement": "share answered like the table"}
 SHARES = ("solved", "agreement", "sampled_solved")
 """Columns whose values are shares."""
+LEVEL_INSTANCES = 1000
+"""On how many instances of a size the level of a teacher is measured."""
 AXES = ("steps", "updates")
 """The columns that a chart of learning may have below, the best first; else it has the rounds."""
 
@@ -45,15 +41,15 @@ def learning_charts(
     x = next((axis for axis in AXES if all(axis in run.columns for run in histories)), "")
     charts = []
     for column in columns or _best_seen_by(histories):
-        if not any(np.isfinite(_values(run, column)[~run.is_of_pupil]).any() for run in histories):
-            charts.append(_pupil_chart(settings, column))
+        if not any(np.isfinite(_values(run, column)[~run.is_of_student]).any() for run in histories):
+            charts.append(_student_chart(settings, column))
             continue
         lines = _learning_lines(settings, column, x)
         if column == histories[0].measure:
             lines += _levels(histories, agents, x, progress)
         charts.append(_learning_chart(column, lines, histories, x))
-    if not columns and any(run.is_of_pupil.any() for run in histories):
-        charts.append(_pupil_chart(settings, "solved"))
+    if not columns and any(run.is_of_student.any() for run in histories):
+        charts.append(_student_chart(settings, "solved"))
     return charts
 
 
@@ -64,7 +60,7 @@ def _best_seen_by(histories: Sequence[History]) -> list[str]:
     for name in ("rules", "agreement", "solved"):
         has[name] = any(name in run.columns for run in histories)
     first = [name for name in (measure, "agreement", "solved") if has[name]][:1]
-    own = [run.values("solved")[~run.is_of_pupil] for run in histories]
+    own = [run.values("solved")[~run.is_of_student] for run in histories]
     has["solved"] = has["solved"] and (not first or any((values < 1).any() for values in own))
     second = [name for name in ("rules", "solved") if has[name] and name not in first][:1]
     if not first:
@@ -83,16 +79,16 @@ def _values(run: History, column: str) -> Reals:
 
 
 def _learning_lines(
-    settings: Sequence[SettingHistories], column: str, x: str = "", *, of_pupil: bool = False
+    settings: Sequence[SettingHistories], column: str, x: str = "", *, of_student: bool = False
 ) -> list[ChartLine]:
     """Return a line for each setting, over the rounds in which a run itself learned, or else over its network's."""
     lines = []
     for number, one in enumerate(settings):
         points: dict[float, list[float]] = {}
         for run in one.runs:
-            chosen = run.is_of_pupil == of_pupil
+            chosen = run.is_of_student == of_student
             values = _values(run, column)[chosen]
-            places = np.arange(1.0, len(values) + 1) if of_pupil else _x_of(run, x)[chosen]
+            places = np.arange(1.0, len(values) + 1) if of_student else _x_of(run, x)[chosen]
             known = np.isfinite(values) & np.isfinite(places)
             # Of a run there is one point at a place, so that what is shaded is what differs between seeds.
             for at, value in dict(zip(places[known].tolist(), values[known].tolist(), strict=True)).items():
@@ -110,10 +106,10 @@ def _learning_lines(
     return lines
 
 
-def _pupil_chart(settings: Sequence[SettingHistories], column: str) -> Chart:
+def _student_chart(settings: Sequence[SettingHistories], column: str) -> Chart:
     """Return the chart of a column over the rounds in which a network learned what the runs had found."""
-    lines = _learning_lines(settings, column, of_pupil=True)
-    label = PUPIL_LABELS.get(column, LABELS.get(column, column.replace("_", " ")))
+    lines = _learning_lines(settings, column, of_student=True)
+    label = STUDENT_LABELS.get(column, LABELS.get(column, column.replace("_", " ")))
     title = f"The network learns what the table does: {label}"
     return Chart(title, "round of the network", label, tuple(lines), is_share=column in SHARES, marks=True)
 
@@ -142,7 +138,9 @@ def _levels(
 ) -> list[ChartLine]:
     """Return the levels of teachers, and of agents that have no curves, where the runs are measured."""
     spans = [_x_of(run, x)[np.isfinite(run.measured()[0])] for run in histories]
-    ends = (min(span.min() for span in spans if len(span)), max(span.max() for span in spans if len(span)))
+    places = np.concatenate(spans)
+    first, last = float(places.min()), float(places.max())
+    ends = (first, last) if first < last else (first - 0.5, last + 0.5)  # one round: the level is a line all the same
     lines = []
     for agent, run in _level_agents(histories, agents):
         values, sizes = run.measured()
@@ -155,7 +153,7 @@ def _levels(
         level = _measure_level(agent, run, sorted({int(size) for size in chosen}), progress)
         if level is None:
             continue
-        at = _x_of(run, x)[known] if follows else np.array(ends, float)
+        at = _x_of(run, x)[known] if follows else np.array(ends)
         y = np.array([level[int(size)] for size in chosen]) if follows else np.full(2, level[int(chosen[0])])
         label = agent.name.removeprefix("teacher:") + (" (teacher)" if agent.name.startswith("teacher:") else "")
         lines.append(ChartLine(label, at, y, role="teacher"))
@@ -177,31 +175,19 @@ def _level_agents(histories: Sequence[History], agents: Sequence[AnyAgent]) -> l
 def _measure_level(
     agent: AnyAgent, run: History, sizes: Sequence[int], progress: Progress | None
 ) -> dict[int, float] | None:
-    """Return the mean of an agent at each size on the instances that a run was measured on.
+    """Return the mean of an agent at each size, on instances drawn like those that a run was measured on.
 
-    None if that cannot be told any more: files of the run are gone, or it was made by another version.
+    None if the run was measured on a file that is gone or has other sizes.
     """
+    data = str(run.recipe.get("data") or "") if run.recipe["method"] == "improvement" else ""
+    is_file = bool(data) and data not in run.task.inputs.draw
+    seed, which = int(run.recipe["seed"]), None if is_file else sizes
     try:
-        learner = _learner_of(run)
+        measured = evaluate(
+            agent, sizes=which, instances=LEVEL_INSTANCES, seed=seed, data=data or None, progress=progress
+        )
     except SurpassError:
         return None
-    if isinstance(learner, Improvement):
-        return learner.means_of(agent)
-    if not isinstance(learner, StagedLearner | GradientLearner):
-        return None
-    found = {}
-    for done, size in enumerate(sizes):
-        if progress:
-            progress(f"{agent.name} n={size:,}", done, len(sizes))
-        found[size] = learner.yardstick.mean_of(agent, size)
-    return found
-
-
-def _learner_of(run: History) -> AnyLearner:
-    """Return the learner of a run as it was at the beginning."""
-    recipe, left_out = run.recipe, {*ABOUT}
-    if recipe["method"] != "improvement":  # others are measured on the usual instances, whatever they learn on
-        left_out |= {"data", "digest"}
-    settings = {key: setting_text(value) for key, value in recipe.items() if key not in left_out}
-    teacher = str(recipe.get("teacher") or "") or None
-    return new_learner(run.task, str(recipe["method"]), teacher=teacher, seed=int(recipe["seed"]), settings=settings)
+    by_reward = run.task.measure == "reward"
+    means = {row.size: row.mean_reward if by_reward else row.mean_steps for row in measured.rows}
+    return means if means.keys() >= set(sizes) else None

@@ -10,13 +10,7 @@ from typing import Any
 import numpy as np
 
 from surpass.errors import SettingError
-from surpass.evaluation.curves import (
-    EXPERIMENTS,
-    Curves,
-    best_with_band,
-    mean_with_band,
-    teacher_level,
-)
+from surpass.evaluation.curves import EXPERIMENTS, Curves, best_with_band, mean_with_band, teacher_level
 from surpass.printing import Printed, show_number, text_table
 from surpass.reading import as_path
 from surpass.visualize.charts import Chart, ChartLine, write_charts

@@ -1,17 +1,20 @@
-"""Films as pictures for slides and papers: GIF and SVG."""
+"""Recordings as pictures for slides and papers: GIF and SVG."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from surpass.errors import SettingError
+from surpass.extras import load
 from surpass.pictures.layout import PAPER, RULE, Box, Caption, Line, Polygon, Shape, Text, lay_out
 from surpass.pictures.scene import Scene
 from surpass.pictures.svg import write_svg
-from surpass.visualize.film import Film, Move
+from surpass.printing import Progress
+from surpass.visualize.recording import Move, Recording
 
 MOST_DRAWN = 500
 """The largest size that a picture without a screen of its own shows."""
@@ -22,11 +25,9 @@ SPEED = 8.0
 LAST = 2500
 """For how many milliseconds the end is shown."""
 CELL = (480, 300)
-"""The width and height of a picture of one film."""
+"""The width and height of a picture of one recording."""
 STRIP = 6
 """How many moments an SVG shows."""
-
-Report = Callable[[int, int], None]
 
 
 def check_size(size: int) -> None:
@@ -38,23 +39,20 @@ def check_size(size: int) -> None:
         )
 
 
-def write_gif(films: Sequence[Film], *, speed: float = SPEED, progress: Report | None = None) -> bytes:
-    """Return films side by side, in step, as an animated GIF."""
-    from PIL import Image
-
-    from surpass.pictures.raster import draw_image, palette
-
-    frames = _pick(max(len(film.moves) for film in films), MOST_FRAMES)
+def write_gif(recordings: Sequence[Recording], *, speed: float = SPEED, progress: Progress | None = None) -> bytes:
+    """Return recordings side by side, in step, as an animated GIF."""
+    dither, raster = load("PIL.Image").Dither.NONE, load("surpass.pictures.raster")
+    frames = _pick(max(len(recording.moves) for recording in recordings), MOST_FRAMES)
     wide, high = CELL
-    cells: list[list[list[Shape]]] = [_cells(film, frames, films) for film in films]
-    images: list[Image.Image] = []
+    cells: list[list[list[Shape]]] = [_cells(recording, frames, recordings) for recording in recordings]
+    images: list[Any] = []
     for k in range(len(frames)):
         shapes = [shape for number, column in enumerate(cells) for shape in _moved(column[k], number * wide)]
-        shapes += [Box(number * wide, 12, 1, high - 24, RULE) for number in range(1, len(films))]
-        image = draw_image(shapes, wide * len(films), high)
-        images.append(image.quantize(palette=palette(), dither=Image.Dither.NONE))
+        shapes += [Box(number * wide, 12, 1, high - 24, RULE) for number in range(1, len(recordings))]
+        image = raster.draw_image(shapes, wide * len(recordings), high)
+        images.append(image.quantize(palette=raster.palette(), dither=dither))
         if progress:
-            progress(k + 1, len(frames))
+            progress("drawing", k + 1, len(frames))
     each = max(20, round(1000 / speed))
     file = io.BytesIO()
     images[0].save(
@@ -69,13 +67,17 @@ def write_gif(films: Sequence[Film], *, speed: float = SPEED, progress: Report |
     return file.getvalue()
 
 
-def write_strip(films: Sequence[Film], title: str) -> str:
-    """Return a few moments of films, from the first to the last, as SVG: a row for each pair of moments."""
+def write_strip(recordings: Sequence[Recording], title: str) -> str:
+    """Return a few moments of recordings, from the first to the last, as SVG: a row for each pair of moments."""
     wide, high = CELL
     shapes: list[Shape] = []
-    columns = 2 if len(films) == 1 else len(films)
-    frames = _pick(max(len(film.moves) for film in films), STRIP)
-    cells = [cell for pair in zip(*(_cells(film, frames, films) for film in films), strict=True) for cell in pair]
+    columns = 2 if len(recordings) == 1 else len(recordings)
+    frames = _pick(max(len(recording.moves) for recording in recordings), STRIP)
+    cells = [
+        cell
+        for pair in zip(*(_cells(recording, frames, recordings) for recording in recordings), strict=True)
+        for cell in pair
+    ]
     for k, cell in enumerate(cells):
         shapes += _moved(cell, k % columns * wide, k // columns * high)
     rows = -(-len(cells) // columns)
@@ -87,33 +89,35 @@ def _pick(last: int, most: int) -> list[int]:
     return sorted({int(k) for k in np.linspace(0, last, min(most, last + 1)).round()})
 
 
-def _cells(film: Film, frames: Sequence[int], films: Sequence[Film]) -> list[list[Shape]]:
-    """Return the picture of a film at each of some moments; one that is over stands still."""
-    wanted = {min(frame, len(film.moves)) for frame in frames}
+def _cells(recording: Recording, frames: Sequence[int], recordings: Sequence[Recording]) -> list[list[Shape]]:
+    """Return the picture of a recording at each of some moments; one that is over stands still."""
+    wanted = {min(frame, len(recording.moves)) for frame in frames}
     found = {}
-    for at, (scene, move) in enumerate(film.scenes()):
+    for at, (scene, move) in enumerate(recording.scenes()):
         if at in wanted:
-            found[at] = _cell(film, at, scene, move, films)
-    return [found[min(frame, len(film.moves))] for frame in frames]
+            found[at] = _cell(recording, at, scene, move, recordings)
+    return [found[min(frame, len(recording.moves))] for frame in frames]
 
 
-def _cell(film: Film, at: int, scene: Scene, move: Move | None, films: Sequence[Film]) -> list[Shape]:
-    is_over = at == len(film.moves)
-    ending = film.ending if film.is_whole else "cut"
-    calls = "" if move is None or film.task.memory.saved is None else move.function
+def _cell(
+    recording: Recording, at: int, scene: Scene, move: Move | None, recordings: Sequence[Recording]
+) -> list[Shape]:
+    is_over = at == len(recording.moves)
+    ending = recording.ending if recording.is_whole else "cut"
+    calls = "" if move is None or recording.task.memory.saved is None else move.function
     caption = Caption(
-        title=film.agent,
-        progress=f"step {at:,} of {film.steps:,}" + (f": {ending}" if is_over else ""),
-        action=(saving(films) if is_over and film is films[0] and len(films) > 1 else "")
+        title=recording.agent,
+        progress=f"step {at:,} of {recording.steps:,}" + (f": {ending}" if is_over else ""),
+        action=(saving(recordings) if is_over and recording is recordings[0] and len(recordings) > 1 else "")
         or ("start" if move is None else move.action),
         call=calls,
     )
     return lay_out(scene, caption, *CELL)
 
 
-def saving(films: Sequence[Film]) -> str:
-    """Return what the first of two films saves against the second, in a few words; nothing if one is not solved."""
-    first, second = films
+def saving(recordings: Sequence[Recording]) -> str:
+    """Return what the first of two recordings saves against the second, in words; empty unless both are solved."""
+    first, second = recordings
     if first.outcome != "solved" or second.outcome != "solved":
         return ""
     if first.task.measure == "reward":

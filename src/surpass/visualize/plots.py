@@ -10,23 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from surpass.agents import AgentLike, Progress, TaskLike, as_agent
+from surpass.agents import AgentLike, TaskLike, as_agent
 from surpass.agents.teachers import usual_teacher
 from surpass.engine.run import AnyAgent
 from surpass.errors import SavedFileError, SettingError, UnknownNameError
 from surpass.evaluation.growth import Contender, compare_by_size
-from surpass.printing import Printed, finite, show_number, text_table
+from surpass.printing import Printed, Progress, finite, show_number, text_table
 from surpass.reading import COUNT, SIZE, as_path, check_range
 from surpass.tasks.task import Task
 from surpass.visualize.charts import MOST_LINES, Chart, ChartLine, render_charts, write_charts
-from surpass.visualize.growth_charts import as_cell_progress, growth_chart, how_counted, ratio_chart
-from surpass.visualize.histories import (
-    SettingHistories,
-    is_run,
-    is_sweep,
-    read_history,
-    read_sweep,
-)
+from surpass.visualize.growth_charts import growth_chart, how_counted, ratio_chart
+from surpass.visualize.histories import SettingHistories, is_run, is_sweep, read_history, read_sweep
 from surpass.visualize.learning_charts import learning_charts
 
 BY = ("learning", "size")
@@ -107,11 +101,11 @@ class _Subject:
 
 
 def _method_of(name: str) -> str:
-    """Return the method of an agent that is no run: that of one of the zoo, else it is a program."""
+    """Return the method of an agent that is not a run: that of one of the zoo, else it is a program."""
     if name.startswith("zoo:"):
-        from surpass.agents.zoo import find_resident
+        from surpass.agents.zoo import find_entry
 
-        return str(find_resident(name.removeprefix("zoo:")).record["method"])
+        return str(find_entry(name.removeprefix("zoo:")).record["method"])
     return "program"
 
 
@@ -226,9 +220,7 @@ def _plot_by_size(
             known.add(contenders[-1].label)
     if len(contenders) > MOST_LINES:
         raise SettingError(f"a plot shows at most {MOST_LINES} agents; these are {len(contenders)}")
-    table = compare_by_size(
-        task, contenders, sizes=sizes, instances=instances, seed=seed, progress=as_cell_progress(progress)
-    )
+    table = compare_by_size(task, contenders, sizes=sizes, instances=instances, seed=seed, progress=progress)
     notes = [how_counted(table)]
     if any(not cell.instances for row in table.rows for cell in row.cells):
         notes.append("Sizes that would take too long are left out.")

@@ -1,13 +1,14 @@
-"""The listing that a film lights up: an agent's own program, or rules written from what it did."""
+"""The listing that a recording lights up: an agent's own program, or rules written from what it did."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from surpass.engine.run import AnyAgent, run
+from surpass.printing import Progress
 from surpass.programs.extract import write_program
 from surpass.programs.listing import ListedLine, list_program
 from surpass.programs.program import Program
@@ -40,12 +41,8 @@ class Listing:
 NO_LISTING = Listing((), "")
 
 
-def write_aid(
-    agent: AnyAgent,
-    observations: Sequence[int | None],
-    progress: Callable[[str, int, int | None], None] | None = None,
-) -> Listing:
-    """Return the listing of an agent whose run met some observations.
+def write_aid(agent: AnyAgent, observations: Sequence[int | None], progress: Progress | None = None) -> Listing:
+    """Return the listing of an agent whose run showed some observations.
 
     An agent that is a program is listed as it is. For another one rules are written, quickly, that do what it did in
     this run and some more; `surpass show` looks at everything that occurs, which takes longer.
@@ -66,7 +63,7 @@ def write_aid(
         table, where = Table(agent.task, agent), "this run"
         table.actions(seen)
     if len(table) > MOST_OBSERVATIONS or not len(table):
-        return Listing((), f"{agent.name} met {len(table):,} different observations here, too many to list as rules.")
+        return Listing((), f"{agent.name} saw {len(table):,} different observations here, too many to list as rules.")
     note = f"Rules that do what {agent.name} did in {where}; surpass show {agent.name} looks at all that can occur."
     return _listed(write_program(agent.name, table, progress), note)
 

@@ -1,14 +1,14 @@
-"""The report of a run or an agent: what was learned, how, how good it is, its program, its check, and a film."""
+"""The report of a run or an agent: what was learned, how, how good it is, its program, its check, and a recording."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from surpass.agents import AgentLike, Progress, TaskLike
+from surpass.agents import AgentLike, TaskLike
 from surpass.agents.teachers import known_teachers
 from surpass.bundles import write_atomically
 from surpass.checks.certificate import Certificate
@@ -16,17 +16,17 @@ from surpass.checks.check import check
 from surpass.engine.run import AnyAgent, run
 from surpass.errors import SurpassError
 from surpass.evaluation.growth import Contender, compare_by_size, growth_of
-from surpass.evaluation.reproduce import PaperTable
-from surpass.printing import Printed
+from surpass.evaluation.reproduce import ComparisonTable
+from surpass.extras import load
+from surpass.printing import Printed, Progress
 from surpass.programs.extract import Evidence, Extraction, extract, write_program
 from surpass.programs.program import Program
 from surpass.programs.usage import Usage, measure_use
 from surpass.table import Agent, Table
 from surpass.tasks.enumeration import enumeration_of
 from surpass.tasks.task import Request, Task
-from surpass.visualize.film import Film, make_film
-from surpass.visualize.growth_charts import as_cell_progress
 from surpass.visualize.headline import Headline, write_headline
+from surpass.visualize.recording import Recording, record_run
 from surpass.visualize.subjects import Subject, find_subject
 
 PROGRAM_SECONDS = 20.0
@@ -49,17 +49,8 @@ class ProgramPart:
     """The program of an agent, or why there is none."""
 
     usage: Usage | None
-    why: str = ""
+    note: str = ""
     """A sentence: why there is no listing, or what the listing was taken from."""
-
-
-@dataclass(frozen=True, eq=False)
-class FilmPart:
-    """The agent and its teacher on one instance, or why there is nothing to watch."""
-
-    films: tuple[Film, ...]
-    why: str
-    """A sentence: why there is no film, or what it shows."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,11 +61,14 @@ class Report(Printed):
     headline: Headline
     teacher: str
     """The label of the row that it is compared with first; empty if there is none."""
-    comparison: PaperTable | None
+    comparison: ComparisonTable | None
     program: ProgramPart
     certificate: Certificate | None
     is_whole_check: bool
-    films: FilmPart
+    recordings: tuple[Recording, ...] = ()
+    """The agent and its teacher on one instance."""
+    watch_note: str = ""
+    """A sentence: why there is no recording, or what it shows."""
     html: str = ""
     """The page."""
 
@@ -109,11 +103,7 @@ class Report(Printed):
 
 
 def report(
-    what: AgentLike | Any,
-    *,
-    task: TaskLike | None = None,
-    check: bool = False,
-    progress: Progress | None = None,
+    what: AgentLike | Any, *, task: TaskLike | None = None, check: bool = False, progress: Progress | None = None
 ) -> Report:
     """Return the report of a run, an agent of the zoo, or any other agent; `write` makes it one page of HTML.
 
@@ -122,7 +112,9 @@ def report(
     """
     from surpass.visualize.report_page import write_page
 
-    return write_page(gather_report(find_subject(what, task), check, progress), progress)
+    load("matplotlib")  # for its charts; who does not have it is told before all that takes long
+    gathered = gather_report(find_subject(what, task), check, progress)
+    return replace(gathered, html=write_page(gathered, progress))
 
 
 def gather_report(subject: Subject, is_whole: bool = False, progress: Progress | None = None) -> Report:
@@ -130,12 +122,13 @@ def gather_report(subject: Subject, is_whole: bool = False, progress: Progress |
     agent = subject.agent
     if agent is None:
         headline = write_headline(subject, None, "")
-        return Report(subject, headline, "", None, ProgramPart(None), None, is_whole, FilmPart((), ""))
+        return Report(subject, headline, "", None, ProgramPart(None), None, is_whole)
     player = Table.of(agent) if isinstance(agent, Agent) else agent
     contenders, teacher = _contenders(subject, player)
-    comparison = compare_by_size(subject.task, contenders, progress=as_cell_progress(progress))
+    comparison = compare_by_size(subject.task, contenders, progress=progress)
     certificate = _check(subject.task, player, agent, is_whole, progress)
     program = _write_program(agent, player, comparison, certificate, is_whole, progress)
+    recordings, watch_note = _record_runs(subject, player, program.usage, progress)
     return Report(
         subject=subject,
         headline=write_headline(subject, comparison, teacher),
@@ -144,7 +137,8 @@ def gather_report(subject: Subject, is_whole: bool = False, progress: Progress |
         program=program,
         certificate=certificate,
         is_whole_check=is_whole,
-        films=_make_films(subject, player, program.usage, progress),
+        recordings=recordings,
+        watch_note=watch_note,
     )
 
 
@@ -187,7 +181,7 @@ class _TooLongError(Exception):
 def _write_program(
     agent: AnyAgent,
     player: AnyAgent,
-    comparison: PaperTable,
+    comparison: ComparisonTable,
     certificate: Certificate | None,
     is_whole: bool,
     progress: Progress | None,
@@ -211,7 +205,7 @@ def _write_program(
 def _extract(
     agent: Agent,
     player: AnyAgent,
-    comparison: PaperTable,
+    comparison: ComparisonTable,
     certificate: Certificate | None,
     is_whole: bool,
     progress: Progress | None,
@@ -239,11 +233,13 @@ def _extract(
     return Extraction(program, player, Evidence(ran, ())), why
 
 
-# Films
+# Recordings
 
 
-def _make_films(subject: Subject, player: AnyAgent, usage: Usage | None, progress: Progress | None) -> FilmPart:
-    """Return the films of an agent and of its teacher on a typical instance."""
+def _record_runs(
+    subject: Subject, player: AnyAgent, usage: Usage | None, progress: Progress | None
+) -> tuple[tuple[Recording, ...], str]:
+    """Return an agent and its teacher on a typical instance, and in a sentence what they show."""
     task, agent, teacher = subject.task, subject.agent, subject.find_teacher()
     assert agent is not None
     low, high = task.training_sizes
@@ -257,17 +253,17 @@ def _make_films(subject: Subject, player: AnyAgent, usage: Usage | None, progres
     try:
         instance = task.write_instance(drawn.part(typical, typical + 1))
         shown = usage.program if usage is not None else agent
-        films = [make_film(shown, instance, progress=progress)]
-        if films[0].steps != results.steps[typical]:  # the rules are not the agent where it saw something new
-            films = [make_film(agent, instance, progress=progress)]
+        recordings = [record_run(shown, instance, progress=progress)]
+        if recordings[0].steps != results.steps[typical]:  # the rules are not the agent where it saw something new
+            recordings = [record_run(agent, instance, progress=progress)]
         if teacher is not None and teacher.name != agent.name:
-            films.append(make_film(teacher, instance, progress=progress))
+            recordings.append(record_run(teacher, instance, progress=progress))
     except SurpassError as error:
-        return FilmPart((), f"There is nothing to watch: {error}.")
-    beside = f", beside {films[1].agent} on the same one" if len(films) > 1 else ""
+        return (), f"There is nothing to watch: {error}."
+    beside = f", beside {recordings[1].agent} on the same one" if len(recordings) > 1 else ""
     size = f"n = {request.size:,}"
-    return FilmPart(
-        tuple(films),
+    return (
+        tuple(recordings),
         f"The run on a typical instance: of {DRAWN} drawn at {size}, the one with the middle number of steps{beside}."
         " Play it, or step through it; after a click on one of its buttons the arrow keys do that too.",
     )

@@ -1,255 +1,252 @@
-"""A report as one page of HTML that needs nothing else: no network, no other file."""
+"""What the template of the report shows: tables of numbers, charts and the listing, as plain values."""
 
 from __future__ import annotations
 
 import datetime
-import shlex
-from dataclasses import replace
+import re
+from collections.abc import Sequence
 from importlib.metadata import version
-from importlib.resources import files
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from surpass.agents import Progress
 from surpass.errors import SettingError
+from surpass.evaluation.growth import growth_of, paper_growth_of
 from surpass.evaluation.layout import NumberWriter
-from surpass.evaluation.reproduce import PaperCell, PaperRow
-from surpass.learning.recipes import setting_text
-from surpass.printing import count, cut
+from surpass.evaluation.reproduce import ComparisonRow, ComparisonTable
+from surpass.printing import Progress, count
 from surpass.programs.listing import list_program
 from surpass.programs.usage import Usage
+from surpass.visualize.charts import Chart, inline_svg, legend_of
+from surpass.visualize.growth_charts import growth_chart, how_counted, ratio_chart
 from surpass.visualize.headline import how_learned
 from surpass.visualize.histories import SettingHistories
 from surpass.visualize.learning_charts import learning_charts
-from surpass.visualize.markup import Html, fold, join, scroll, tag
-from surpass.visualize.report import Report
-from surpass.visualize.report_numbers import figures, numbers_title, own_rows, show_growth, show_numbers
-from surpass.visualize.viewer import content_policy, viewer_assets, viewer_fragment
+from surpass.visualize.page import as_markup, render
+from surpass.visualize.viewer import viewer_fragment
+
+if TYPE_CHECKING:
+    from surpass.visualize.report import Report
 
 LONG_LISTING = 60
 """A listing of more lines is folded."""
 MOST_LINES = 1500
-"""A listing is cut after so many lines."""
-MOST_CHARACTERS = 20_000
-"""Text of checks and notes is cut after so many characters."""
+"""A longer listing is truncated."""
+NARROW, MARGIN = 40, 2
+"""How many letters wide a table may be on the screen of a phone, and how many the margins of a column are."""
 
 
-def write_page(report: Report, progress: Progress | None = None) -> Report:
-    """Return a report with its page."""
-    sections = [
-        ("learned", "How it was learned", _how(report, progress)),
-        ("numbers", numbers_title(report), show_numbers(report)),
-        ("growth", "How it grows", show_growth(report)),
-        ("watch", "Watch it", _films(report)),
-        ("program", "The program", _program(report)),
-        ("check", "What was checked", _check(report)),
+def write_page(report: Report, progress: Progress | None = None) -> str:
+    """Return a report as one page of HTML that needs nothing else."""
+    table, usage, recordings = report.comparison, report.program.usage, report.recordings
+    charts, note = _learning(report, progress)
+    return render(
+        "report.html.j2",
+        **{name: getattr(report, name) for name in ("subject", "headline", "program", "certificate", "is_whole_check")},
+        how_learned=how_learned(report.subject),
+        learning_charts=charts,
+        learning_note=note,
+        tiles=_tiles(report, table) if table else [],
+        numbers_title=_title(report, table) if table else "",
+        how_counted=how_counted(table) if table else "",
+        means=_means(report, table) if table else None,
+        savings=_savings(report, table) if table else None,
+        growth_charts=_growth_charts(report, table) if table else [],
+        growth=_growth(table) if table else None,
+        watch_note=report.watch_note,
+        viewer=as_markup(viewer_fragment(recordings, element_id="viewer")) if recordings else "",
+        listing=_listing(usage) if usage else None,
+        long_listing=LONG_LISTING,
+        version=version("surpass"),
+        day=datetime.datetime.now(datetime.UTC).date().isoformat(),
+    )
+
+
+# Charts
+
+
+def _drawn(charts: Sequence[Chart | None], name: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "title": chart.title,
+            "svg": as_markup(inline_svg(chart, name=f"{name}{number}")),
+            "legend": [(label, as_markup(sample)) for label, sample in legend_of(chart)],
+        }
+        for number, chart in enumerate(charts)
+        if chart
     ]
-    there = [(key, title, body) for key, title, body in sections if body is not None]
-    body = join(
-        _header(report),
-        tag("nav", *(tag("a", title, href=f"#{key}") for key, title, _ in there), aria_label="On this page"),
-        *(tag("section", tag("h2", title), part, id=key) for key, title, part in there),
-        _footer(report),
-    )
-    title = f"{report.subject.label}: {report.subject.task.name}"
-    return replace(report, html=_frame(title, body, bool(report.films.films)))
 
 
-def _frame(title: str, body: Html, has_film: bool) -> str:
-    style = Html(files("surpass.visualize").joinpath("report.css").read_text())
-    head = join(
-        Html('<meta charset="utf-8">'),
-        Html(content_policy()),
-        Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
-        Html('<meta name="color-scheme" content="light dark">'),
-        tag("title", title),
-        tag("style", style),
-        Html(viewer_assets()) if has_film else None,
-    )
-    return f'<!DOCTYPE html>\n<html lang="en">\n<head>{head}</head>\n<body><main>{body}</main></body>\n</html>\n'
+def _learning(report: Report, progress: Progress | None) -> tuple[list[dict[str, Any]], str]:
+    """Return the charts of a run's learning, or why there are none."""
+    subject = report.subject
+    if subject.history is None or not subject.history.rows:
+        return [], "The zoo does not keep what it measured while it learned." if subject.recipe else ""
+    try:
+        charts = learning_charts([SettingHistories(subject.label, (subject.history,))], progress=progress)
+    except SettingError as error:
+        return [], f"There is no chart: {error}."
+    return _drawn(charts, "learning"), ""
 
 
-# At the top
+def _growth_charts(report: Report, table: ComparisonTable) -> list[dict[str, Any]]:
+    return _drawn([growth_chart(table), ratio_chart(table, report.teacher)], "growth")
 
 
-def _header(report: Report) -> Html:
-    subject, headline = report.subject, report.headline
-    return tag(
-        "header",
-        tag("p", f"surpass report · task {subject.task.name}", class_="kicker"),
-        tag("h1", subject.name),
-        tag("p", headline.text, class_=f"headline {headline.tone}"),
-        _tiles(report),
-        tag(
-            "p",
-            "A step is one executed instruction. A teacher is an algorithm that a person wrote for the same"
-            " instructions. n is the size of the input. All agents run on the same instances, so that differences"
-            " between them are not chance of the draw.",
-            class_="faint",
-        ),
-    )
+# Numbers
 
 
-def _tiles(report: Report) -> Html | None:
-    """Return the few numbers that matter most."""
-    table = report.comparison
-    if table is None:
-        return None
-    show = NumberWriter(table.measure)
-    own = own_rows(report)[0]
+class Cell(NamedTuple):
+    """A cell of a table of numbers."""
+
+    text: str
+    small: str = ""
+    """What follows in smaller letters."""
+    tone: str = ""
+    """Its class, if it has one."""
+    span: int = 0
+    """Over how many columns it goes, if over several."""
+
+
+class NumberTable(NamedTuple):
+    """A table of numbers: each row has its name, then its cells."""
+
+    caption: str
+    heads: list[str]
+    rows: list[tuple[str, list[Cell]]]
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it is too wide for a phone: names of columns are broken at spaces, numbers are not."""
+        widths = [[max(map(len, re.split(r"[\s/-]", head))) for head in self.heads]]
+        for name, cells in self.rows:
+            widths.append([len(name), *(0 if one.span else len(one.text + one.small) for one in cells)])
+        return sum(max(column) + MARGIN for column in zip_longest(*widths, fillvalue=0)) > NARROW
+
+
+def _own_rows(report: Report, table: ComparisonTable) -> list[ComparisonRow]:
+    """Return the rows of what the report is about, the one against its teacher first."""
+    rows = [row for row in table.rows if row.label == report.subject.label]
+    return sorted(rows, key=lambda row: row.against != report.teacher)
+
+
+def _title(report: Report, table: ComparisonTable) -> str:
+    """Return what the agent is compared with: teachers and the paper, as far as there are any."""
+    beside = dict.fromkeys(row.label for row in table.rows if row.label != report.subject.label)
+    has_paper = any(cell.paper is not None for row in table.rows for cell in row.cells)
+    if not beside:
+        return "Beside the paper" if has_paper else "How good it is"
+    teachers = "the teachers" if len(beside) > 1 else next(iter(beside))
+    return f"Against {teachers} and the paper" if has_paper else f"Against {teachers}"
+
+
+def _tiles(report: Report, table: ComparisonTable) -> list[tuple[str, str]]:
+    """Return the few numbers that matter most: the agent, its teacher and the paper's at the largest size."""
+    show, own = NumberWriter(table.measure), _own_rows(report, table)[0]
     cells = [cell for cell in own.cells if cell.instances]
     if not cells:
-        return None
-    last = cells[-1]
-    tried = sum(cell.instances for cell in cells)
+        return []
+    last, tried, tiles = cells[-1], sum(cell.instances for cell in cells), []
     solved = sum(cell.solved * cell.instances for cell in cells) / tried
-    tiles = [(show.share(solved), f"of {tried:,} test instances solved")]
-    if solved == 1:  # how many steps it takes to fail says nothing
-        tiles = [*_level_tiles(report, own, last, show), *tiles]
+    if solved == 1:  # the steps of failures say nothing
+        tiles.append((show.number(last.ours), f"{table.measure} at n = {last.size:,}"))
+        for level in (cell for row in table.rows if row.label == report.teacher for cell in row.cells):
+            if level.size == last.size and level.instances:
+                tiles.append((show.number(level.ours), f"{report.teacher}, at the same size"))
+        if last.paper is not None and report.subject.method:
+            tiles.append((show.number(last.paper), f"the paper's {own.paper_label}"))
+    tiles.append((show.share(solved), f"of {tried:,} test instances solved"))
     if report.program.usage is not None:
         tiles.append((f"{len(report.program.usage.program.rules):,}", "rules"))
-    parts = [tag("div", tag("b", number), tag("span", what), class_="tile") for number, what in tiles]
-    return tag("div", *parts, class_="tiles")
-
-
-def _level_tiles(report: Report, own: PaperRow, last: PaperCell, show: NumberWriter) -> list[tuple[str, str]]:
-    """Return what the agent, its teacher and the paper's come to at the largest size."""
-    assert report.comparison is not None
-    tiles = [(show.number(last.ours), f"{report.comparison.measure} at n = {last.size:,}")]
-    teacher = [row for row in report.comparison.rows if row.label == report.teacher]
-    level = [cell for row in teacher for cell in row.cells if cell.size == last.size and cell.instances]
-    if level:
-        tiles.append((show.number(level[0].ours), f"{report.teacher}, at the same size"))
-    if last.paper is not None and report.subject.method:
-        tiles.append((show.number(last.paper), f"the paper's {own.paper_label}"))
     return tiles
 
 
-# How it was learned
+def _means(report: Report, table: ComparisonTable) -> NumberTable:
+    show, own = NumberWriter(table.measure), _own_rows(report, table)[0]
+    others = [row for row in table.rows if row.label != own.label]
+    has_paper = any(cell.paper is not None for cell in own.cells)
+    has_failures = any(cell.instances and cell.solved < 1 for cell in own.cells)
+    heads = ["n", own.label, *(["solved"] if has_failures else [])]
+    heads += [*([f"the paper's {own.paper_label}"] if has_paper else []), *(row.label for row in others)]
+    rows = []
+    for k, mine in enumerate(own.cells):
+        cells = [Cell(show.number(mine.ours), _noise(show.number(mine.ci95)), "own")]
+        cells += [Cell(show.share(mine.solved), tone="bad" if mine.solved < 1 else "")] if has_failures else []
+        cells += [Cell(show.number(mine.paper))] if has_paper else []
+        cells += [Cell(show.number(row.cells[k].ours), _noise(show.number(row.cells[k].ci95))) for row in others]
+        rows.append((f"{mine.size:,}", cells))
+    return NumberTable(f"Mean {table.measure} for each size n, with the 95 % interval of the mean", heads, rows)
 
 
-def _how(report: Report, progress: Progress | None) -> Html:
-    subject = report.subject
-    parts: list[Html | None] = [tag("p", how_learned(subject))]
-    if subject.notes and subject.history is None:
-        parts.append(tag("p", subject.notes))
-    if subject.history is not None and subject.history.rows:
-        parts.append(_curves(report, progress))
-    elif subject.recipe is not None:
-        parts.append(tag("p", "What it measured while it learned is not kept in the zoo.", class_="faint"))
-    if subject.command:
-        parts += [tag("p", "This command does it again:"), tag("pre", subject.command, class_="command")]
-    if subject.recipe is not None:
-        parts.append(fold("The whole recipe", _recipe(report)))
-    if subject.notes and subject.history is not None:
-        parts.append(fold("What the learner says at the end", tag("pre", cut(subject.notes, MOST_CHARACTERS))))
-    return join(*parts)
+def _noise(half: str) -> str:
+    return "" if half == "-" else f"± {half}"
 
 
-def _curves(report: Report, progress: Progress | None) -> Html:
-    history = report.subject.history
-    assert history is not None
-    try:
-        charts = learning_charts([SettingHistories(report.subject.label, (history,))], progress=progress)
-    except SettingError as error:
-        return tag("p", f"There is no chart: {error}.", class_="faint")
-    return figures(charts, "learning")
-
-
-def _recipe(report: Report) -> Html:
-    recipe = report.subject.recipe or {}
-    rows = [tag("tr", tag("th", key, scope="row"), tag("td", setting_text(value))) for key, value in recipe.items()]
-    return scroll(tag("table", tag("tbody", *rows), class_="recipe"), "the recipe")
-
-
-# Films
-
-
-def _films(report: Report) -> Html | None:
-    part = report.films
-    if report.subject.agent is None:
+def _savings(report: Report, table: ComparisonTable) -> NumberTable | None:
+    """Return what the agent saves against each teacher; None if there is none."""
+    show, own = NumberWriter(table.measure), _own_rows(report, table)
+    if not any(row.against for row in own):
         return None
-    if not part.films:
-        return tag("p", part.why)
-    return join(tag("p", part.why), Html(viewer_fragment(part.films, element_id="viewer")))
+    by_reward = table.measure == "reward"
+    has_paper = any(cell.saving and cell.saving.paper is not None for cell in own[0].cells)
+    heads = ["n", *(f"against {row.against}" for row in own)]
+    heads += [f"the paper's, against {own[0].against}"] if has_paper else []
+    levels = {row.label: row.cells for row in table.rows}
+    rows = []
+    for k, size in enumerate(table.sizes):
+        cells = []
+        for row in own:
+            saving, level = row.cells[k].saving, levels[row.against][k].ours
+            if saving is None or row.cells[k].solved < 1:
+                cells.append(Cell("-" if saving is None else "not all solved", tone="faint"))
+                continue
+            share = f" ({saving.ours / level:+.0%})" if level and not by_reward else ""
+            tone = "good" if saving.ours > saving.ci95 else "bad" if -saving.ours > saving.ci95 else ""
+            cells.append(Cell(show.number(saving.ours), _noise(show.number(saving.ci95)) + share, tone))
+        if has_paper:
+            first = own[0].cells[k].saving
+            cells.append(Cell(show.number(first.paper if first else None)))
+        rows.append((f"{size:,}", cells))
+    what = "reward gained" if by_reward else f"{table.measure} saved"
+    return NumberTable(f"Mean {what} on the same instances: above 0 is better than the teacher", heads, rows)
+
+
+def _growth(table: ComparisonTable) -> NumberTable | None:
+    """Return how steps grow with the size: the fitted exponents; None where steps are a budget."""
+    if table.measure == "reward":
+        return None
+    rows: list[tuple[str, list[Cell]]] = []
+    for label, row in {row.label: row for row in table.rows}.items():
+        fits = [(label, growth_of(row))]
+        if not row.is_teacher and row.paper_label:
+            fits.append((f"the paper's {row.paper_label}", paper_growth_of(row)))
+        for name, fit in fits:
+            if fit is None:
+                rows.append((name, [Cell("too few sizes are solved", span=4)]))
+                continue
+            log = "-" if fit.per_doubling is None else f"{fit.per_doubling:+.2f} steps"
+            exponent = Cell(f"{fit.exponent:.2f}", f"± {fit.ci95:.2f}")
+            sizes = Cell(f"{fit.sizes[0]:,} to {fit.sizes[-1]:,} ({len(fit.sizes)} sizes)")
+            rows.append((name, [exponent, Cell(f"{10**fit.exponent:.3g} times"), Cell(log), sizes]))
+    heads = ["", "exponent k", "steps at ten times the size", "or: each doubling", "fitted over n"]
+    return NumberTable("How the number of steps grows with n", heads, rows)
 
 
 # The program
 
 
-def _program(report: Report) -> Html | None:
-    part = report.program
-    if report.subject.agent is None:
-        return None
-    if part.usage is None:
-        return tag("p", part.why)
-    usage = part.usage
-    program, results = usage.program, usage.results
-    size = f"{count(len(program.rules), 'rule')} at {count(len(program.places), 'place')}"
-    ran = f"{count(len(results.sizes), 'instance')} of size {int(results.sizes[0]):,}"
-    said = (
-        f"{part.why} {size[0].upper()}{size[1:]}, written out as code: v1, v2 and so on are the agent's variables, and"
-        f" a line with a number takes one step. Steps are shares of all {usage.steps:,} steps on {ran}."
-    )
-    listing, lines = _listing(usage)
-    shown = listing if lines <= LONG_LISTING else fold(f"The listing, {count(lines, 'line')}", listing)
-    return join(tag("p", said), shown)
-
-
-def _listing(usage: Usage) -> tuple[Html, int]:
-    """Return the listing with the share of each line, and how many lines it has."""
-    lines = list_program(usage.program)
-    rows = []
-    for line in lines[:MOST_LINES]:
-        share = sum(int(usage.fired[rule]) for rule in line.rules) / max(1, usage.steps)
-        numbers = "+".join(str(rule + 1) for rule in line.rules)
-        bar = tag("span", class_="bar", style=f"width:{100 * share:.1f}%") if line.rules else None
-        rows.append(
-            tag(
-                "tr",
-                tag("td", numbers, class_="number"),
-                tag("td", f"{share:.1%}" if line.rules else "", class_="number"),
-                tag("td", bar, class_="share"),
-                tag("td", tag("code", line.text)),
-            )
-        )
-    head = tag("tr", *(tag("th", name, scope="col") for name in ("rule", "steps", "", "")))
-    left = len(lines) - MOST_LINES
-    rest = tag("p", f"{left:,} more lines are left out; surpass show prints them.") if left > 0 else None
-    listed = tag("table", tag("thead", head), tag("tbody", *rows), class_="listing")
-    return join(scroll(listed, "the listing"), rest), len(lines)
-
-
-# The check
-
-
-def _check(report: Report) -> Html | None:
-    found = report.certificate
-    if found is None:
-        return None
-    checked = [
-        f"{sum(row.instances for row in found.small):,} small instances ({found.what}, n = 0 to {found.up_to:,})"
-    ]
-    if found.drawn:
-        sizes = ", ".join(f"{row.size:,}" for row in found.drawn)
-        drawn = sum(row.instances for row in found.drawn)
-        checked.append(f"{drawn:,} drawn from {', '.join(found.data)} at n = {sizes}")
-    if found.explored:
-        checked.append(f"{found.explored.instances:,} that a search for odd ones made")
-    listed = tag("ul", *(tag("li", one) for one in checked))
-    if found.passed:
-        verdict = tag("p", f"Passed: each of {found.instances:,} instances was solved within {found.limit} steps.")
-    else:
-        verdict = tag("p", "Failed: there is an instance that it does not solve.", class_="bad")
-    again = shlex.join(["surpass", "check", report.subject.name])
-    kind = (
-        "This is the whole check, as made by " if report.is_whole_check else "This is a short check; the whole one is "
-    )
-    beyond = ". A check is no proof for sizes and instances beyond it."
-    said = tag("p", kind, tag("code", again), beyond, class_="faint")
-    text = tag("pre", cut(str(found), MOST_CHARACTERS))
-    return join(verdict, listed, said, fold("The certificate" if found.passed else "The failing instance", text))
-
-
-def _footer(report: Report) -> Html:
-    again = shlex.join(["surpass", "report", report.subject.name, "--out", "report.html"])
-    day = datetime.datetime.now(datetime.UTC).date().isoformat()
-    return tag("footer", tag("p", f"Made by surpass {version('surpass')} on {day} with ", tag("code", again)))
+def _listing(usage: Usage) -> dict[str, Any]:
+    """Return the lines of a program with the share of each of all steps."""
+    program, results, lines = usage.program, usage.results, list_program(usage.program)
+    return {
+        "size": f"{count(len(program.rules), 'rule')} at {count(len(program.places), 'place')}",
+        "ran": f"{count(len(results.sizes), 'instance')} of size {int(results.sizes[0]):,}",
+        "left_out": max(0, len(lines) - MOST_LINES),
+        "lines": [
+            {
+                "rules": "+".join(str(rule + 1) for rule in line.rules),
+                "share": sum(int(usage.fired[rule]) for rule in line.rules) / max(1, usage.steps),
+                "text": line.text,
+            }
+            for line in lines[:MOST_LINES]
+        ],
+    }

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +12,9 @@ from surpass.agents import AgentLike, TaskLike, agent_of_recipe, as_agent, as_ta
 from surpass.agents.teachers import usual_teacher
 from surpass.engine.run import AnyAgent
 from surpass.errors import SavedFileError, SurpassError
-from surpass.learning.recipes import setting_text
 from surpass.reading import Weight, as_path, read_bytes, read_record
 from surpass.tasks.task import Task
 from surpass.visualize.histories import History, is_run, is_sweep, open_sweep, read_history
-
-ABOUT = ("task", "method", "teacher", "seed")
-"""What of a recipe is no setting of the method."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +60,11 @@ class Subject:
         return usual_teacher(self.task)
 
     @property
+    def started_from(self) -> str:
+        """The name of the agent that the learning started from; empty if it started from nothing."""
+        return str((self.recipe or {}).get("start") or "")
+
+    @property
     def learned_from(self) -> str:
         """The name of whom it learned from; empty if it was from nothing."""
         return str((self.recipe or {}).get("teacher") or "")
@@ -82,7 +82,7 @@ def find_subject(what: AgentLike | Any, task: TaskLike | None = None) -> Subject
         if path.is_dir():
             raise SavedFileError(f"{path} is not the folder of a run: it holds no recipe.json")
     if isinstance(what, str) and what.startswith("zoo:"):
-        return _find_resident(what, task)
+        return _find_entry(what, task)
     agent = as_agent(what, task)
     return Subject(agent.name, agent.task, agent)
 
@@ -100,13 +100,14 @@ def _find_run(path: Path, task: TaskLike | None) -> Subject:
     ended = path / "agent.json"
     is_finished = ended.exists() and bool(_about(ended).get("finished", True))
     notes = path / "notes.txt"
+    words = ["surpass", "learn", *([str(task)] if str(task).endswith(".py") else [])]
     return Subject(
         name=str(path),
         task=history.task,
         agent=agent,
         missing=missing,
         recipe=history.recipe,
-        command=repeat_command(history.recipe, history.task, _task_text(task, history.task)),
+        command=shlex.join([*words, "--recipe", str(path), "--out", f"{path}-again"]),
         history=history,
         seconds=_seconds(path / "time.json"),
         is_finished=is_finished,
@@ -137,48 +138,20 @@ def _seconds(path: Path) -> float | None:
         return None
 
 
-def _task_text(task: TaskLike | None, found: Task) -> str:
-    """Return how to name a task on a command line."""
-    return str(task) if task is not None and str(task).endswith(".py") else found.name
+def _find_entry(what: str, task: TaskLike | None) -> Subject:
+    from surpass.agents.zoo import find_entry
 
-
-def _find_resident(what: str, task: TaskLike | None) -> Subject:
-    from surpass.agents.zoo import find_resident
-
-    resident = find_resident(what.removeprefix("zoo:"))
+    entry = find_entry(what.removeprefix("zoo:"))
     if task is not None:
-        as_agent(f"zoo:{resident.name}", as_task(task))
-    record, name = resident.record, f"zoo:{resident.name}"
+        as_agent(f"zoo:{entry.name}", as_task(task))
+    record, name = entry.record, f"zoo:{entry.name}"
     agent = as_agent(name)
     return Subject(
         name=name,
         task=agent.task,
         agent=agent,
         recipe=record["recipe"],
-        command=shlex.join(["surpass", "learn", "--recipe", name, "--out", f"runs/{resident.stem.name}"]),
+        command=shlex.join(["surpass", "learn", "--recipe", name, "--out", f"runs/{entry.stem.name}"]),
         seconds=record["seconds"],
         notes=str(record.get("about", "")),
     )
-
-
-def repeat_command(recipe: Mapping[str, Any], task: Task, task_text: str = "") -> str:
-    """Return the command that does a run again: its method, teacher and seed, and what it set other than usual."""
-    from surpass.learning.methods import configure
-
-    method, teacher, seed = str(recipe["method"]), str(recipe.get("teacher") or ""), int(recipe["seed"])
-    words = ["surpass", "learn", task_text or task.name, "--method", method, "--seed", str(seed)]
-    words += ["--teacher", teacher] if teacher else []
-    chosen: dict[str, str] = {}
-    if "policy" in recipe:  # which other settings there are depends on it
-        chosen["policy"] = str(recipe["policy"])
-    try:
-        usual = asdict(configure(task, method, teacher=teacher or None, seed=seed)[1])
-        if chosen and usual.get("policy", chosen["policy"]) == chosen["policy"]:
-            chosen = {}
-        usual = asdict(configure(task, method, teacher=teacher or None, seed=seed, settings=chosen)[1])
-    except SurpassError:  # a recipe of another version: say all of it
-        usual = {}
-    for key, value in recipe.items():
-        if key not in ABOUT and (key in chosen or json.dumps(usual.get(key)) != json.dumps(value)):
-            words += ["--set", f"{key}={setting_text(value)}"]
-    return shlex.join(words)

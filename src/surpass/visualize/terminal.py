@@ -1,4 +1,4 @@
-"""Films in the terminal."""
+"""Recordings in the terminal."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 from surpass.pictures.text import draw_lines, fit_line
-from surpass.visualize.film import Film
 from surpass.visualize.pictures import saving
+from surpass.visualize.recording import Recording
 
 MOST_SECONDS = 20.0
-"""How long a film lasts at most unless a speed is given."""
+"""How long a recording lasts at most unless a speed is given."""
 SPEED = 4.0
-"""Steps a second of a short film."""
+"""Steps a second of a short recording."""
 STILLS = 12
-"""How many moments are printed where the output is no terminal."""
+"""How many moments are printed where the output is not a terminal."""
 
 
-def play_films(films: Sequence[Film], *, speed: float | None = None, file: TextIO | None = None) -> None:
-    """Play films in step in a terminal; where the output is none, print a few moments, the last among them."""
+def play_recordings(recordings: Sequence[Recording], *, speed: float | None = None, file: TextIO | None = None) -> None:
+    """Play recordings in step in a terminal; where the output is none, print a few moments, the last among them."""
     import shutil
 
     out = file or sys.stdout
     columns, rows = shutil.get_terminal_size((100, 40))
-    length = max(len(film.moves) for film in films)
-    height = max(3, min(12, (rows - 2) // len(films) - 10))
-    moments = _moments(films, columns, height)
+    length = max(len(recording.moves) for recording in recordings)
+    height = max(3, min(12, (rows - 2) // len(recordings) - 10))
+    moments = _moments(recordings, columns, height)
     if not out.isatty():
         every = max(1, -(-length // (STILLS - 1)))
         for at, lines in enumerate(moments):
@@ -52,30 +52,30 @@ def play_films(films: Sequence[Film], *, speed: float | None = None, file: TextI
         out.flush()
 
 
-def _moments(films: Sequence[Film], columns: int, height: int) -> Iterator[list[str]]:
-    """Yield the lines of each moment of films that are shown in step."""
-    length = max(len(film.moves) for film in films)
-    reels = [_lines(film, columns, height) for film in films]
-    shown: list[list[str]] = [[] for _ in films]
+def _moments(recordings: Sequence[Recording], columns: int, height: int) -> Iterator[list[str]]:
+    """Yield the lines of each moment of recordings that are shown in step."""
+    length = max(len(recording.moves) for recording in recordings)
+    reels = [_lines(recording, columns, height) for recording in recordings]
+    shown: list[list[str]] = [[] for _ in recordings]
     for _ in range(length + 1):
         shown = [next(reel, before) for reel, before in zip(reels, shown, strict=True)]
         yield [line for lines in shown for line in (*lines, "")][:-1]
 
 
-def _lines(film: Film, columns: int, height: int) -> Iterator[list[str]]:
-    texts = {rule: line.text.strip() for line in film.listing.lines for rule in line.rules}
-    for at, (scene, move) in enumerate(film.scenes()):
-        ending = f": {film.ending if film.is_whole else 'cut'}" if at == len(film.moves) else ""
+def _lines(recording: Recording, columns: int, height: int) -> Iterator[list[str]]:
+    texts = {rule: line.text.strip() for line in recording.listing.lines for rule in line.rules}
+    for at, (scene, move) in enumerate(recording.scenes()):
+        ending = f": {recording.ending if recording.is_whole else 'cut'}" if at == len(recording.moves) else ""
         action = "start" if move is None else move.action
         rule = "" if move is None or move.rule is None else f"rule {move.rule + 1}: {texts.get(move.rule, '')}"
-        call = "" if move is None or film.task.memory.saved is None else f"  ({move.function})"
-        heading = [f"{film.agent}  step {at:,} of {film.steps:,}{ending}", f"{action}{call}", rule]
+        call = "" if move is None or recording.task.memory.saved is None else f"  ({move.function})"
+        heading = [f"{recording.agent}  step {at:,} of {recording.steps:,}{ending}", f"{action}{call}", rule]
         yield [fit_line(line, columns) for line in heading] + draw_lines(scene, columns, height)
 
 
-def summary(films: Sequence[Film]) -> str:
-    """Return what films show, in a sentence or two."""
-    parts = [f"{film!r}." for film in films]
-    if len(films) == 2 and saving(films):
-        parts.append(f"{films[0].agent}: {saving(films)}.")
+def summary(recordings: Sequence[Recording]) -> str:
+    """Return what recordings show, in a sentence or two."""
+    parts = [f"{recording!r}." for recording in recordings]
+    if len(recordings) == 2 and saving(recordings):
+        parts.append(f"{recordings[0].agent}: {saving(recordings)}.")
     return " ".join(parts)

@@ -9,7 +9,8 @@ from typing import Any
 
 from surpass.engine.run import core_count
 from surpass.errors import SettingError
-from surpass.printing import cut
+from surpass.extras import load
+from surpass.printing import truncate
 from surpass.reading import show
 
 NEAR = "127.0.0.1"
@@ -32,14 +33,8 @@ def import_ray() -> Any:
     """Return the module of Ray."""
     for name, value in QUIETLY.items():
         os.environ.setdefault(name, value)
-    try:
-        import ray
-        import ray.exceptions
-    except ImportError as error:
-        raise SettingError(
-            f"Ray cannot be imported ({error}); install it with: pip install 'surpass[ray]', or use --on local"
-        ) from None
-    return ray
+    load("ray.exceptions")
+    return load("ray")
 
 
 def connect(ray: Any, address: str, processes: int | None) -> bool:
@@ -90,4 +85,4 @@ def _reach(address: str) -> None:
 def _gist(error: Exception) -> str:
     """Return what an error says in one line, without where it came from."""
     text = str(error).partition("Traceback (most recent call last)")[0]
-    return cut(" ".join(text.split()), 400)
+    return truncate(" ".join(text.split()), 400)

@@ -30,7 +30,7 @@ class Played(NamedTuple):
     """For a network: by how much each of these answers led."""
 
 
-class PlayingActor:
+class RemotePlayer:
     """An agent with a worker, by a table of its own."""
 
     def __init__(self, agent: AnyAgent) -> None:
@@ -56,7 +56,7 @@ class PlayedElsewhere:
 
     def __init__(self, runner: Runner, agent: AnyAgent, table: Table | None = None) -> None:
         self._agent, self._table, self._runner = agent, table, runner
-        self._actors = runner.gather(PlayingActor, [(agent,)] * runner.count)
+        self._replicas = runner.replicate(RemotePlayer, agent)
 
     def run(
         self,
@@ -71,7 +71,7 @@ class PlayedElsewhere:
         pieces = [instances.part(first, last) for first, last in pairwise(bounds.tolist())]
         if not pieces:
             return run(self._table or self._agent, instances, limit=limit, find_loops=find_loops)
-        played: list[Played] = self._actors.ask("play", [(piece, limit, find_loops) for piece in pieces])
+        played: list[Played] = self._replicas.ask("play", [(piece, limit, find_loops) for piece in pieces])
         if progress:
             progress(instances.count)
         for one in played:

@@ -16,7 +16,7 @@ from surpass.reading import show
 class Job:
     """A command of surpass to run, and the folder that it leaves its work in.
 
-    A job that is started again goes on from what it finds in its folder.
+    A job that is started again continues from what is in its folder.
     """
 
     name: str
@@ -46,38 +46,28 @@ class JobRunner(Protocol):
         """Run every job and yield each as it ends, in any order. Closing the generator ends the jobs still running."""
 
 
-class Actors(Protocol):
-    """Objects that live with workers: all of one class, numbered, each with a state of its own.
+class Replicas(Protocol):
+    """Copies of one object, which live with workers and answer questions; one that is lost is made again."""
 
-    An actor that is lost is made again, with its state. So their class has `save()`, which returns the state, and
-    `load(state)`, if `tell` changes it.
-    """
-
-    def tell(self, method: str, *arguments: Any) -> list[Any]:
-        """Let every actor do something that may change it, and return what each answers, in their order."""
+    def broadcast(self, method: str, *arguments: Any) -> None:
+        """Let every replica do something that changes it, before it answers anything else."""
 
     def ask(self, method: str, parts: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Return the answer to each of some parts, given as arguments, in their order.
 
-        Any actor may be asked any part: answering changes none of them.
+        Any replica may be asked any part: answering changes none of them.
         """
-
-    def save(self) -> list[Any]:
-        """Return the state of each actor; one that is lost from here on goes on from it."""
-
-    def load(self, states: Sequence[Any]) -> None:
-        """Set each actor to a state."""
 
     def close(self) -> None:
         """Let go of them."""
 
 
 Make = Callable[..., Any]
-"""A class or function at the top of a module, which makes an actor."""
+"""A class or function at the top of a module, which makes an object to replicate."""
 
 
 class Runner(JobRunner, Protocol):
-    """Workers that run jobs, and hold actors."""
+    """Workers that run jobs, and hold replicas."""
 
     @property
     def is_local(self) -> bool:
@@ -87,8 +77,8 @@ class Runner(JobRunner, Protocol):
     def count(self) -> int:
         """How many parts to cut a piece of work into, so that all workers have something to do."""
 
-    def gather(self, make: Make, arguments: Sequence[tuple[Any, ...]]) -> Actors:
-        """Return actors, one for each of some arguments of `make`."""
+    def replicate(self, make: Make, *arguments: Any) -> Replicas:
+        """Return replicas of the object that `make` makes of some arguments, one with each worker."""
 
     def close(self) -> None:
         """Let go of everything that was begun."""

@@ -1,4 +1,4 @@
-"""What each process of a cluster does: it holds actors, and runs jobs, on behalf of a runner elsewhere."""
+"""What each process of a cluster does: it holds replicas, and runs jobs, on behalf of a runner elsewhere."""
 
 from __future__ import annotations
 
@@ -27,23 +27,12 @@ class About(NamedTuple):
     """That of surpass, by its sources."""
 
 
-class Remaking(NamedTuple):
-    """How to make an actor again as it was when it was lost."""
-
-    make: bytes
-    """What makes it, and the arguments of that."""
-    state: bytes | None
-    """Its last known state, or None for a fresh one."""
-    journal: tuple[bytes, ...]
-    """What it was told since."""
-
-
 class Worker:
     """A process with one processor for its own. What it is given and what it answers is written as bytes."""
 
     def __init__(self) -> None:
         os.environ.update({"SURPASS_THREADS": "1", "OMP_NUM_THREADS": "1"})
-        self._actors: dict[str, Any] = {}
+        self._replicas: dict[str, Any] = {}
 
     def about(self) -> About:
         """Return who this is."""
@@ -56,30 +45,23 @@ class Worker:
         except OSError:
             return False
 
-    def do(self, name: str, call: bytes, remaking: Remaking | None = None) -> bytes:
-        """Let an actor do something, once it has been made again if that is asked for; return what it answers."""
+    def do(self, name: str, call: bytes, setup: Sequence[bytes] = ()) -> bytes:
+        """Let a replica answer a call, once what its setup lacked has been done; return the answer."""
         try:
-            if remaking is not None:
-                self._remake(name, remaking)
+            for one in setup:
+                do, arguments = pickle.loads(one)
+                if isinstance(do, str):
+                    getattr(self._replicas[name], do)(*arguments)
+                else:
+                    self._replicas[name] = do(*arguments)
             method, arguments = pickle.loads(call)
-            return pickle.dumps((None, getattr(self._actors[name], method)(*arguments)), pickle.HIGHEST_PROTOCOL)
+            return pickle.dumps((None, getattr(self._replicas[name], method)(*arguments)), pickle.HIGHEST_PROTOCOL)
         except Exception as error:
             return pickle.dumps((_describe(error), None))
 
-    def _remake(self, name: str, remaking: Remaking) -> None:
-        make, arguments = pickle.loads(remaking.make)
-        actor = make(*arguments)
-        if remaking.state is not None:
-            actor.load(pickle.loads(remaking.state))
-        for call in remaking.journal:
-            method, words = pickle.loads(call)
-            getattr(actor, method)(*words)
-        self._actors[name] = actor
-
-    def forget(self, names: Sequence[str]) -> None:
-        """Let go of actors."""
-        for name in names:
-            self._actors.pop(name, None)
+    def forget(self, name: str) -> None:
+        """Let go of a replica."""
+        self._replicas.pop(name, None)
 
     def run_job(self, job: Job, where: Path) -> tuple[int, str]:
         """Run a job to its end, and return its exit code and the last line that it printed."""
@@ -87,18 +69,13 @@ class Worker:
             return process.wait(), last_line(where / job.folder)
 
 
-def write_make(make: Make, arguments: tuple[Any, ...]) -> bytes:
-    """Return what makes an actor, as bytes."""
-    return pickle.dumps((make, arguments), pickle.HIGHEST_PROTOCOL)
-
-
-def write_call(method: str, arguments: tuple[Any, ...]) -> bytes:
-    """Return something for an actor to do, as bytes."""
-    return pickle.dumps((method, arguments), pickle.HIGHEST_PROTOCOL)
+def write_call(do: str | Make, arguments: tuple[Any, ...]) -> bytes:
+    """Return a call of a replica's method, or of what makes the replica, as bytes."""
+    return pickle.dumps((do, arguments), pickle.HIGHEST_PROTOCOL)
 
 
 def read_answer(answer: bytes) -> Any:
-    """Return what an actor answered, or raise what it raised."""
+    """Return what a replica answered, or raise what it raised."""
     failure, found = pickle.loads(answer)
     if failure is None:
         return found

@@ -1,26 +1,56 @@
-"""Networks as agents: the most likely action, and how clearly it leads."""
+"""Networks as agents: the most likely action, and how clearly it leads.
+
+PyTorch trains networks; to run one takes its parameters and NumPy.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Generator, Mapping
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from surpass.agents.networks.structured import StructuredPolicy
-from surpass.arrays import Ints
-from surpass.full_view.graph import GraphAgent, GraphPolicy
+from surpass.arrays import Array, Floats, Ints
+from surpass.bundles import Tensors
+from surpass.machine.interface import Interface
 from surpass.tasks.task import Task
 
+if TYPE_CHECKING:
+    from surpass.agents.networks.structured import StructuredPolicy
+
+HIDDEN = (64, 64, 64)
 SAFE_MARGIN = 1e-4
-"""A choice that leads by less could come out otherwise in another batch, where one value can differ by 1e-5."""
+"""A choice that leads by less could differ in another batch, where a value can differ by 1e-5."""
+PRUNE = 0.01
+"""The search for the most likely action ends once no other one is behind by less than this."""
 BATCH = 4096
+Found = tuple[tuple[int, ...], float]
+"""An action, as the choices that make it up, and its lead."""
+
+
+def layer_sizes(interface: Interface, number: int) -> list[int]:
+    """Return how wide the layers of a slot's network are, from its inputs to its outputs."""
+    slot = interface.slots[number]
+    operands = interface.instructions[slot.instruction].operands[: slot.operand] if number else ()
+    inputs = interface.input_size + sum(operand.input_size for operand in operands)
+    return [inputs, *HIDDEN, 1 if slot.kind == "binary" else slot.choices]
 
 
 class NetworkAgent:
-    """An agent that takes the most likely action of a structured policy."""
+    """An agent that takes the most likely action of a structured policy.
 
-    def __init__(self, name: str, task: Task, network: StructuredPolicy) -> None:
-        self.name = name
-        self.task = task
-        self.network = network.eval()
+    It reads the parameters of a policy in training where they are, so it always acts as the policy does now.
+    """
+
+    def __init__(self, name: str, task: Task, network: StructuredPolicy | Tensors) -> None:
+        self.name, self.task = name, task
+        self.tensors = network if isinstance(network, Mapping) else network.arrays()
+        depth = range(0, 2 * len(HIDDEN) + 1, 2)  # between two layers stands a ReLU, which has a number too
+        self._layers = [
+            [(self.tensors[f"slots.{slot}.{k}.weight"], self.tensors[f"slots.{slot}.{k}.bias"]) for k in depth]
+            for slot in range(len(task.interface.slots))
+        ]
         self.margins: dict[int, float] = {}
         """By how much the action for each observation asked about leads, at least, in log-probability."""
 
@@ -34,14 +64,107 @@ class NetworkAgent:
         answers = np.empty(len(observations), np.int64)
         for at in range(0, len(observations), BATCH):
             part = observations[at : at + BATCH]
-            actions, margins = self.network.most_likely(self.network.encode(part))
-            answers[at : at + BATCH] = actions.numpy()
+            answers[at : at + BATCH], margins = self.most_likely(part)
             self.margins.update(zip(part.tolist(), margins.tolist(), strict=True))
         return answers
 
+    def most_likely(self, observations: Ints) -> tuple[Ints, Floats]:
+        """Return the most likely action [m] for each observation, and a lower bound [m] of its lead.
 
-def new_agent(name: str, task: Task, *, seed: int = 0) -> NetworkAgent | GraphAgent:
-    """Return a fresh network for a task, derived from its declaration, as an agent."""
-    if task.interface.is_full_view:
-        return GraphAgent(name, task, GraphPolicy(seed=seed))
-    return NetworkAgent(name, task, StructuredPolicy(task.interface, seed=seed))
+        The best choice at each slot in turn gives an action. It is the most likely one if no prefix that it left aside
+        is more likely. Where one is, a search settles it.
+        """
+        inputs = self.task.interface.encode(observations)
+        rows, margins = self._descend(inputs)
+        unsettled = np.flatnonzero(margins < 0)
+        for k, (action, lead) in zip(unsettled.tolist(), self._search(inputs[unsettled]), strict=True):
+            rows[k, : len(action)], rows[k, len(action) :], margins[k] = action, 0, lead
+        kinds, interface = rows[:, 0], self.task.interface
+        weights = interface.operand_weights[kinds]
+        return np.array(interface.offsets)[kinds] + (weights * rows[:, 1:]).sum(axis=1), margins
+
+    def log_probabilities(self, slot: int, inputs: Floats, prefix: Ints) -> Floats:
+        """Return the log-probabilities [m, choices] of a slot's choices.
+
+        `inputs` [m, input_size] are encoded observations, `prefix` [m, operands before] the choices made before.
+        """
+        *hidden, (weights, biases) = self._layers[slot]
+        values = np.concatenate([inputs, *self._encode(slot, prefix)], axis=1)
+        for weight, bias in hidden:
+            values = np.maximum(values @ weight.T + bias, 0)
+        logits = values @ weights.T + biases
+        if self.task.interface.slots[slot].kind == "binary":
+            logits = np.concatenate([np.zeros_like(logits), logits], axis=1)
+        logits = logits - logits.max(axis=1, keepdims=True)
+        found: Floats = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+        return found
+
+    def _encode(self, number: int, prefix: Ints) -> list[Array]:
+        """Return the network inputs of the operands chosen before a slot."""
+        slot = self.task.interface.slots[number]
+        operands = self.task.interface.instructions[slot.instruction].operands[: max(0, slot.operand)]
+        return [
+            prefix[:, k : k + 1].astype(np.float32)
+            if operand.kind == "binary"
+            else np.eye(len(operand.values), dtype=np.float32)[prefix[:, k]]
+            for k, operand in enumerate(operands)
+        ]
+
+    def _descend(self, inputs: Floats) -> tuple[Ints, Floats]:
+        """Return the action rows [m, 1 + operands] of the best choice at each slot.
+
+        The second array [m] says by how much their log-probability leads that of the best prefix left aside.
+        """
+        interface = self.task.interface
+        rows = np.zeros((len(inputs), interface.action_rows.shape[1]), np.int64)
+        total = np.zeros(len(inputs), np.float32)
+        runner_up = np.full(len(inputs), -np.inf, np.float32)
+        for number, slot in enumerate(interface.slots):
+            member = np.arange(len(rows)) if number == 0 else np.flatnonzero(rows[:, 0] == slot.instruction)
+            if not member.size:
+                continue
+            options = self.log_probabilities(number, inputs[member], rows[member, 1 : 1 + max(0, slot.operand)])
+            chosen, each = options.argmax(axis=1), np.arange(len(member))
+            best = options[each, chosen]
+            options[each, chosen] = -np.inf
+            runner_up[member] = np.maximum(runner_up[member], total[member] + options.max(axis=1))
+            total[member] += best
+            rows[member, 0 if number == 0 else 1 + slot.operand] = chosen
+        return rows, total - runner_up
+
+    def _search(self, inputs: Floats) -> list[Found]:
+        """Return the most likely action of each observation [m, input_size], by searches that ask together."""
+        searches = [_search_one(self.task.interface) for _ in inputs]
+        found: dict[int, Found] = {}
+        asked = {k: next(search) for k, search in enumerate(searches)}
+        while asked:
+            for slot in {slot for slot, _ in asked.values()}:
+                members = [k for k, (other, _) in asked.items() if other == slot]
+                prefixes = np.array([asked.pop(k)[1] for k in members], np.int64).reshape(len(members), -1)
+                options = self.log_probabilities(slot, inputs[members], prefixes).tolist()
+                for k, row in zip(members, options, strict=True):
+                    try:
+                        asked[k] = searches[k].send(row)
+                    except StopIteration as end:
+                        found[k] = end.value
+        return [found[k] for k in range(len(searches))]
+
+
+def _search_one(interface: Interface) -> Generator[tuple[int, tuple[int, ...]], list[float], Found]:
+    """Search for the most likely action, and return it with its lead, which is at most `PRUNE`.
+
+    It asks for the log-probabilities of a slot after a prefix. Prefixes are extended in the order of their probability,
+    so the first whole action is the most likely one.
+    """
+    slot_of = {(slot.instruction, slot.operand): k for k, slot in enumerate(interface.slots)}
+    queue: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
+    whole: list[tuple[float, tuple[int, ...]]] = []
+    while len(whole) < 2 and queue and not (whole and queue[0][0] >= whole[0][0] + PRUNE):
+        cost, chosen = heappop(queue)
+        if chosen and len(chosen) > len(interface.instructions[chosen[0]].operands):
+            whole.append((cost, chosen))
+            continue
+        options = yield slot_of[chosen[0], len(chosen) - 1] if chosen else 0, chosen[1:]
+        for choice, option in enumerate(options):
+            heappush(queue, (cost - option, (*chosen, choice)))
+    return whole[0][1], whole[1][0] - whole[0][0] if len(whole) > 1 else PRUNE

@@ -10,7 +10,7 @@ from typing import ParamSpec, TypeVar
 
 from surpass.arrays import Ints
 from surpass.engine.chance import draw_uniform
-from surpass.learning.improvement.drafts import BITS, Draft, Lore
+from surpass.learning.improvement.drafts import BITS, Draft, EditContext
 from surpass.machine.kernel import inner, kernel
 from surpass.programs.evaluate import Digits
 
@@ -59,10 +59,10 @@ def holds(draft: Draft, place: int, rule: int, digits: Digits) -> bool:
 
 
 @kernel
-def place_of(draft: Draft, lore: Lore, digits: Digits) -> int:
+def place_of(draft: Draft, context: EditContext, digits: Digits) -> int:
     """Return the place where an observation is seen, or `NONE`."""
-    function, previous = lore.where
-    f = 0 if function < 0 else lore.function_of[digits[function]]
+    function, previous = context.where
+    f = 0 if function < 0 else context.function_of[digits[function]]
     if f < 0:
         return NONE
     return int(draft.place_at[f, 0 if previous < 0 else digits[previous]])
@@ -193,29 +193,29 @@ def some_rule(draft: Draft, place: int, digits: Digits, random: Ints) -> int:
 
 
 @compiled
-def other_action(draft: Draft, lore: Lore, old: int, random: Ints) -> int:
+def other_action(draft: Draft, context: EditContext, old: int, random: Ints) -> int:
     """Return an action: the old one with another operand, one that the program takes, or any."""
     kind = uniform(random)
     if kind < 0.35 and old >= 0:
-        instruction = lore.action_rows[old, 0]
+        instruction = context.action_rows[old, 0]
         count = 0
-        while count < lore.operand_sizes.shape[1] and lore.operand_sizes[instruction, count] > 0:
+        while count < context.operand_sizes.shape[1] and context.operand_sizes[instruction, count] > 0:
             count += 1
         if count == 0:
             return old
         k = below(random, count)
-        value = below(random, lore.operand_sizes[instruction, k])
-        return int(old + (value - lore.action_rows[old, 1 + k]) * lore.operand_weights[instruction, k])
+        value = below(random, context.operand_sizes[instruction, k])
+        return int(old + (value - context.action_rows[old, 1 + k]) * context.operand_weights[instruction, k])
     if kind < 0.65:
         for _ in range(8):
             p = below(random, len(draft.owners))
             if draft.owners[p] >= 0 and draft.rule_counts[p] > 0:
                 return int(draft.actions[p, below(random, draft.rule_counts[p])])
-    instruction = below(random, len(lore.offsets))
-    action = lore.offsets[instruction]
-    for k in range(lore.operand_sizes.shape[1]):
-        if lore.operand_sizes[instruction, k] > 0:
-            action += below(random, lore.operand_sizes[instruction, k]) * lore.operand_weights[instruction, k]
+    instruction = below(random, len(context.offsets))
+    action = context.offsets[instruction]
+    for k in range(context.operand_sizes.shape[1]):
+        if context.operand_sizes[instruction, k] > 0:
+            action += below(random, context.operand_sizes[instruction, k]) * context.operand_weights[instruction, k]
     return int(action)
 
 
@@ -242,10 +242,10 @@ def lead_on(draft: Draft, place: int, action: int, instead: int, random: Ints) -
 
 @compiled
 def write_test(
-    draft: Draft, lore: Lore, place: int, rule: int, at: int, feature: int, digits: Digits, random: Ints
+    draft: Draft, context: EditContext, place: int, rule: int, at: int, feature: int, digits: Digits, random: Ints
 ) -> None:
     """Write a test of a feature in place that holds for what is seen: for its value alone, or for a few more."""
-    radix = lore.radices[feature]
+    radix = context.radices[feature]
     draft.features[place, rule, at] = feature
     for w in range(draft.sets.shape[3]):
         draft.sets[place, rule, at, w] = 0
@@ -269,14 +269,14 @@ def has_test(draft: Draft, place: int, rule: int, feature: int) -> int:
 
 
 @compiled
-def write_tests(draft: Draft, lore: Lore, place: int, rule: int, digits: Digits, random: Ints) -> None:
+def write_tests(draft: Draft, context: EditContext, place: int, rule: int, digits: Digits, random: Ints) -> None:
     """Write a few tests of a rule in place, all of which hold for what is seen."""
-    wanted = 1 + below(random, min(MOST_TESTS, len(lore.tested)))
+    wanted = 1 + below(random, min(MOST_TESTS, len(context.tested)))
     for _ in range(wanted):
-        feature = lore.tested[below(random, len(lore.tested))]
+        feature = context.tested[below(random, len(context.tested))]
         if has_test(draft, place, rule, feature) == NONE:
             at = draft.test_counts[place, rule]
-            write_test(draft, lore, place, rule, at, feature, digits, random)
+            write_test(draft, context, place, rule, at, feature, digits, random)
             draft.test_counts[place, rule] = at + 1
 
 
@@ -284,21 +284,21 @@ def write_tests(draft: Draft, lore: Lore, place: int, rule: int, digits: Digits,
 
 
 @compiled
-def insert(draft: Draft, lore: Lore, place: int, digits: Digits, random: Ints) -> None:
+def insert(draft: Draft, context: EditContext, place: int, digits: Digits, random: Ints) -> None:
     """Insert a rule in place that fires for what is seen."""
     fires = firing(draft, place, digits)
     fires = draft.rule_counts[place] if fires == NONE else fires
     old = draft.actions[place, fires] if fires < draft.rule_counts[place] else NONE
     at = below(random, fires + 1) if uniform(random) < 0.5 else fires
-    action = other_action(draft, lore, old, random)
+    action = other_action(draft, context, old, random)
     if make_room(draft, place, at):
         draft.actions[place, at] = action
-        write_tests(draft, lore, place, at, digits, random)
+        write_tests(draft, context, place, at, digits, random)
         lead_on(draft, place, action, old, random)
 
 
 @compiled
-def copy_one(draft: Draft, lore: Lore, place: int, digits: Digits, random: Ints) -> None:
+def copy_one(draft: Draft, context: EditContext, place: int, digits: Digits, random: Ints) -> None:
     """Copy a rule of the program to this place, and change an operand of its action or one of its tests, in place."""
     p = below(random, len(draft.owners))
     if draft.owners[p] < 0 or draft.rule_counts[p] == 0:
@@ -311,40 +311,40 @@ def copy_one(draft: Draft, lore: Lore, place: int, digits: Digits, random: Ints)
         return
     copy_rule(draft, p, r + 1 if p == place and r >= at else r, draft, place, at)
     if uniform(random) < 0.5:
-        draft.actions[place, at] = other_action(draft, lore, draft.actions[place, at], random)
+        draft.actions[place, at] = other_action(draft, context, draft.actions[place, at], random)
     else:
-        change_test(draft, lore, place, at, digits, random)
+        change_test(draft, context, place, at, digits, random)
     lead_on(draft, place, draft.actions[place, at], NONE, random)
 
 
 @compiled
-def copy_renamed(draft: Draft, lore: Lore, p: int, r: int, q: int, s: int, which: int) -> None:
+def copy_renamed(draft: Draft, context: EditContext, p: int, r: int, q: int, s: int, which: int) -> None:
     """Copy a rule to a place of the same draft with the names of two variables changed, in place."""
-    draft.actions[q, s] = lore.renamed_actions[which, draft.actions[p, r]]
+    draft.actions[q, s] = context.renamed_actions[which, draft.actions[p, r]]
     draft.test_counts[q, s] = draft.test_counts[p, r]
     for c in range(draft.test_counts[p, r]):
         feature = draft.features[p, r, c]
-        draft.features[q, s, c] = lore.renamed_features[which, feature]
+        draft.features[q, s, c] = context.renamed_features[which, feature]
         for w in range(draft.sets.shape[3]):
             draft.sets[q, s, c, w] = 0
-        for value in range(lore.radices[feature]):
+        for value in range(context.radices[feature]):
             if (draft.sets[p, r, c, value // BITS] >> (value % BITS)) & 1:
-                new = lore.renamed_values[which, feature, value]
+                new = context.renamed_values[which, feature, value]
                 draft.sets[q, s, c, new // BITS] |= 1 << (new % BITS)
 
 
 @compiled
-def find_origin(lore: Lore, done: Ints, count: int, action: int) -> tuple[int, int]:
+def find_origin(context: EditContext, done: Ints, count: int, action: int) -> tuple[int, int]:
     """Return which of some actions another one is when two variables change their names, and which two; or `NONE`."""
     for k in range(count):
-        for which in range(len(lore.renamed_actions)):
-            if lore.renamed_actions[which, done[k]] == action:
+        for which in range(len(context.renamed_actions)):
+            if context.renamed_actions[which, done[k]] == action:
                 return k, which
     return NONE, NONE
 
 
 @compiled
-def spread(draft: Draft, lore: Lore, place: int, came: int) -> None:
+def spread(draft: Draft, context: EditContext, place: int, came: int) -> None:
     """Let the place after an action serve, with other names, after all actions of other names that it leads to."""
     owner = draft.owners[place]
     done = draft.notes
@@ -356,7 +356,7 @@ def spread(draft: Draft, lore: Lore, place: int, came: int) -> None:
             is_done = False
             for j in range(count):
                 is_done |= done[j] == action
-            origin, which = find_origin(lore, done, count, action)
+            origin, which = find_origin(context, done, count, action)
             if is_done or origin == NONE or count == len(done):
                 continue
             fresh = new_place(draft, owner, action + 1)
@@ -364,7 +364,7 @@ def spread(draft: Draft, lore: Lore, place: int, came: int) -> None:
                 return
             source = draft.place_at[owner, done[origin] + 1]
             for s in range(draft.rule_counts[source]):
-                copy_renamed(draft, lore, source, s, fresh, s, which)
+                copy_renamed(draft, context, source, s, fresh, s, which)
             draft.rule_counts[fresh] = draft.rule_counts[source]
             done[count] = action
             count += 1
@@ -372,61 +372,61 @@ def spread(draft: Draft, lore: Lore, place: int, came: int) -> None:
 
 
 @compiled
-def rename(draft: Draft, lore: Lore, place: int, digits: Digits, random: Ints) -> None:
+def rename(draft: Draft, context: EditContext, place: int, digits: Digits, random: Ints) -> None:
     """Let two variables change their names, in place.
 
-    Where the previous action is seen, the rule that fires goes on with what came before, renamed; and places that
-    renamed actions lead to are renamed copies of those that the actions lead to. Elsewhere a rule is copied, renamed.
+    Where the previous action is seen, the rule that fires repeats that action, renamed. Places that renamed actions
+    lead to become renamed copies of those that the actions lead to. Elsewhere a rule is copied, renamed.
     """
-    if len(lore.renamed_actions) == 0 or draft.rule_counts[place] == 0:
+    if len(context.renamed_actions) == 0 or draft.rule_counts[place] == 0:
         return
-    which, previous = below(random, len(lore.renamed_actions)), lore.where[1]
+    which, previous = below(random, len(context.renamed_actions)), context.where[1]
     if previous < 0:
         at = below(random, draft.rule_counts[place] + 1)
         r = below(random, draft.rule_counts[place])
         if make_room(draft, place, at):
-            copy_renamed(draft, lore, place, r + 1 if r >= at else r, place, at, which)
+            copy_renamed(draft, context, place, r + 1 if r >= at else r, place, at, which)
         return
     came = int(digits[previous]) - 1
     rule = firing(draft, place, digits)
     if came < 0 or rule == NONE:
         return
     owner = draft.owners[place]
-    draft.actions[place, rule] = lore.renamed_actions[which, came]
+    draft.actions[place, rule] = context.renamed_actions[which, came]
     if uniform(random) < 0.5:
-        spread(draft, lore, split(draft, place, came + 1), came)
+        spread(draft, context, split(draft, place, came + 1), came)
         return
     for p in range(len(draft.owners)):
         if draft.owners[p] != owner:
             continue
-        # A place that is added behind this one is come to in its turn.
+        # The loop reaches a place that is added behind this one in its turn.
         for r in range(draft.rule_counts[p]):
             action = draft.actions[p, r]
-            origin = lore.renamed_actions[which, action] + 1
+            origin = context.renamed_actions[which, action] + 1
             source = draft.place_at[owner, origin]
-            if draft.place_at[owner, action + 1] >= 0 or source < 0 or not lore.followed[origin]:
+            if draft.place_at[owner, action + 1] >= 0 or source < 0 or not context.followed[origin]:
                 continue
             fresh = new_place(draft, owner, action + 1)
             if fresh == NONE:
                 return
             for k in range(draft.rule_counts[source]):
-                copy_renamed(draft, lore, source, k, fresh, k, which)
+                copy_renamed(draft, context, source, k, fresh, k, which)
             draft.rule_counts[fresh] = draft.rule_counts[source]
 
 
 @compiled
-def add_test(draft: Draft, lore: Lore, place: int, rule: int, digits: Digits, random: Ints) -> None:
+def add_test(draft: Draft, context: EditContext, place: int, rule: int, digits: Digits, random: Ints) -> None:
     """Add a test to a rule in place, which holds for what is seen or for all else; or replace one of its feature."""
-    feature = lore.tested[below(random, len(lore.tested))]
+    feature = context.tested[below(random, len(context.tested))]
     at = has_test(draft, place, rule, feature)
     if at == NONE:
         at = draft.test_counts[place, rule]
         if at == draft.features.shape[2]:
             return
         draft.test_counts[place, rule] = at + 1
-    write_test(draft, lore, place, rule, at, feature, digits, random)
+    write_test(draft, context, place, rule, at, feature, digits, random)
     if uniform(random) < 0.5:
-        for value in range(lore.radices[feature]):
+        for value in range(context.radices[feature]):
             draft.sets[place, rule, at, value // BITS] ^= 1 << (value % BITS)
 
 
@@ -443,17 +443,17 @@ def drop_test(draft: Draft, place: int, rule: int, random: Ints) -> None:
 
 
 @compiled
-def change_test(draft: Draft, lore: Lore, place: int, rule: int, digits: Digits, random: Ints) -> None:
+def change_test(draft: Draft, context: EditContext, place: int, rule: int, digits: Digits, random: Ints) -> None:
     """Replace a test of a rule in place by another of the same feature or of any."""
     count = draft.test_counts[place, rule]
     if count > 0:
         at = below(random, count)
         feature = draft.features[place, rule, at]
         if uniform(random) < 0.5:
-            feature = lore.tested[below(random, len(lore.tested))]
+            feature = context.tested[below(random, len(context.tested))]
         other = has_test(draft, place, rule, feature)
         if other in (NONE, at):
-            write_test(draft, lore, place, rule, at, feature, digits, random)
+            write_test(draft, context, place, rule, at, feature, digits, random)
 
 
 @compiled
@@ -473,14 +473,14 @@ def swap_rules(draft: Draft, place: int, random: Ints) -> None:
 
 
 @compiled
-def detour(draft: Draft, lore: Lore, place: int, digits: Digits, random: Ints) -> None:
+def detour(draft: Draft, context: EditContext, place: int, digits: Digits, random: Ints) -> None:
     """Do one or two things before an action, which then comes next, in place."""
     fires = firing(draft, place, digits)
     if fires == NONE:
         return
     owner, goal = draft.owners[place], draft.actions[place, fires]
-    first = other_action(draft, lore, goal, random)
-    second = other_action(draft, lore, goal, random) if uniform(random) < 0.5 else NONE
+    first = other_action(draft, context, goal, random)
+    second = other_action(draft, context, goal, random) if uniform(random) < 0.5 else NONE
     if first in (goal, second) or second == goal:
         return
     if draft.place_at[owner, first + 1] >= 0 or (second != NONE and draft.place_at[owner, second + 1] >= 0):
@@ -488,7 +488,7 @@ def detour(draft: Draft, lore: Lore, place: int, digits: Digits, random: Ints) -
     if uniform(random) < 0.5:
         if not make_room(draft, place, fires):
             return
-        write_tests(draft, lore, place, fires, digits, random)
+        write_tests(draft, context, place, fires, digits, random)
     draft.actions[place, fires] = first
     fresh = new_place(draft, owner, first + 1)
     if fresh == NONE or not make_room(draft, fresh, 0):
@@ -515,34 +515,34 @@ def join(draft: Draft, place: int, random: Ints) -> None:
 
 
 @compiled
-def edit_once(draft: Draft, lore: Lore, kind: int, random: Ints) -> None:
+def edit_once(draft: Draft, context: EditContext, kind: int, random: Ints) -> None:
     """Edit a draft once in place, where the program goes often or ever."""
-    seen = len(lore.digits)
+    seen = len(context.digits)
     row = below(random, seen)
     if uniform(random) < 0.5:
         wanted, low, high = uniform(random), 0, seen - 1
         while low < high:
             middle = (low + high) // 2
-            if lore.often[middle] <= wanted:
+            if context.often[middle] <= wanted:
                 low = middle + 1
             else:
                 high = middle
         row = low
-    digits = lore.digits[row]
-    place = place_of(draft, lore, digits)
+    digits = context.digits[row]
+    place = place_of(draft, context, digits)
     if place == NONE:
         return
-    if lore.where[1] >= 0 and (kind == SPLIT or (kind <= COPY and uniform(random) < 0.3)):
-        place = split(draft, place, int(digits[lore.where[1]]))
+    if context.where[1] >= 0 and (kind == SPLIT or (kind <= COPY and uniform(random) < 0.3)):
+        place = split(draft, place, int(digits[context.where[1]]))
     rule = some_rule(draft, place, digits, random)
     if kind == INSERT:
-        insert(draft, lore, place, digits, random)
+        insert(draft, context, place, digits, random)
     elif kind == COPY:
-        copy_one(draft, lore, place, digits, random)
+        copy_one(draft, context, place, digits, random)
     elif kind == RENAME:
-        rename(draft, lore, place, digits, random)
+        rename(draft, context, place, digits, random)
     elif kind == DETOUR:
-        detour(draft, lore, place, digits, random)
+        detour(draft, context, place, digits, random)
     elif kind == JOIN:
         join(draft, place, random)
     elif kind == SWAP:
@@ -551,17 +551,17 @@ def edit_once(draft: Draft, lore: Lore, kind: int, random: Ints) -> None:
         return
     elif kind == ACTION:
         old = draft.actions[place, rule]
-        draft.actions[place, rule] = other_action(draft, lore, old, random)
+        draft.actions[place, rule] = other_action(draft, context, old, random)
         lead_on(draft, place, draft.actions[place, rule], old, random)
     elif kind == DROP:
         if draft.rule_counts[place] > 1:
             remove_rule(draft, place, rule)
     elif kind == ADD_TEST:
-        add_test(draft, lore, place, rule, digits, random)
+        add_test(draft, context, place, rule, digits, random)
     elif kind == DROP_TEST:
         drop_test(draft, place, rule, random)
     else:
-        change_test(draft, lore, place, rule, digits, random)
+        change_test(draft, context, place, rule, digits, random)
 
 
 WEIGHTS = (5, 3, 3, 2, 2, 3, 3, 1, 1, 4, 2, 1)
@@ -569,10 +569,10 @@ WEIGHTS = (5, 3, 3, 2, 2, 3, 3, 1, 1, 4, 2, 1)
 
 
 @compiled
-def edit(draft: Draft, lore: Lore, random: Ints) -> None:
+def edit(draft: Draft, context: EditContext, random: Ints) -> None:
     """Edit a draft one to four times in place; a half of all are edited once."""
     total = 0
-    kinds = len(WEIGHTS) if lore.where[1] >= 0 else DETOUR
+    kinds = len(WEIGHTS) if context.where[1] >= 0 else DETOUR
     for kind in range(kinds):
         total += WEIGHTS[kind]
     for _ in range(MOST_EDITS):
@@ -580,6 +580,6 @@ def edit(draft: Draft, lore: Lore, random: Ints) -> None:
         while drawn >= WEIGHTS[kind]:
             drawn -= WEIGHTS[kind]
             kind += 1
-        edit_once(draft, lore, kind, random)
+        edit_once(draft, context, kind, random)
         if uniform(random) < 0.5:
             return

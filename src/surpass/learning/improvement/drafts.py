@@ -43,8 +43,8 @@ class Draft(NamedTuple):
     """[MOST_NAMES] room for edits to note actions in, since they allocate nothing."""
 
 
-class Lore(NamedTuple):
-    """What edits need to know: the interface, and what the program comes to."""
+class EditContext(NamedTuple):
+    """What edits and runs of a draft need to know: the interface, and the observations of the program."""
 
     where: Ints
     """[2] the features that tell the function and the previous action, or -1."""
@@ -69,15 +69,15 @@ class Lore(NamedTuple):
     renamed_actions: Ints
     """[renamings, actions]"""
     followed: Flags
-    """[1 + actions] whether the program goes on after nothing and after each action, or never does."""
+    """[1 + actions] whether the program acts after nothing and after each action."""
     digits: Digits
-    """[observations, features] what the program comes to."""
+    """[observations, features] what the program sees in its runs."""
     often: Reals
     """[observations] the share of the steps at this one or one before."""
 
 
-class Ground(NamedTuple):
-    """Instances that edited programs are compared on, and what the program does there."""
+class ScreeningSet(NamedTuple):
+    """Instances on which edited programs are compared, and what the program does there."""
 
     sizes: Ints
     """[m]"""
@@ -94,21 +94,21 @@ class Ground(NamedTuple):
     needed: Flags
     """[m] whether the program solves it, so that an edited one must."""
     weights: Reals
-    """[m] what a cost counts for."""
+    """[m] the weight of a cost."""
 
 
-class Worth(NamedTuple):
-    """What things cost."""
+class Prices(NamedTuple):
+    """What rules, conditions and steps cost, and what the score is worth."""
 
     rule_price: float
     test_price: float
     step_cost: float
     progress: float
-    """What the score counts for."""
+    """The worth of the score."""
     by_steps: bool
-    """Whether to use up the steps is a failure."""
+    """Whether a run that uses up its steps has failed."""
     least: float
-    """An edited program that gains less than this at any moment is given up."""
+    """An edited program is given up as soon as it gains less than this."""
 
 
 def draft_of(program: Program) -> Draft:
@@ -173,8 +173,12 @@ def _rule(draft: Draft, p: int, r: int) -> Rule:
     return Rule(tuple(tests), int(draft.actions[p, r]))
 
 
-def lore_of(program: Program, observations: Ints, counts: Ints) -> Lore:
-    """Return what edits of a program need to know, given what it comes to and how often."""
+def edit_context(program: Program, observations: Ints | None = None, counts: Ints | None = None) -> EditContext:
+    """Return the context of a program, given the observations of its runs and how often each occurs.
+
+    Runs of a draft need no observations; edits do.
+    """
+    observations, counts = (np.zeros(0, np.int64) if given is None else given for given in (observations, counts))
     interface = program.task.interface
     where = place_features(interface)
     function_of = np.full(1 if where[0] is None else interface.radices[where[0]], -1, np.int64)
@@ -190,7 +194,7 @@ def lore_of(program: Program, observations: Ints, counts: Ints) -> Lore:
     followed = np.zeros(1 + interface.action_count, np.bool_)
     if where[1] is not None:
         followed[digits[:, where[1]]] = True
-    return Lore(
+    return EditContext(
         np.array([-1 if k is None else k for k in where], np.int64),
         function_of,
         np.array(sorted(testable_features(interface)), np.int64),

@@ -13,7 +13,7 @@ from surpass.programs.cover import cover_rows
 from surpass.programs.program import START, Place, Program, Rule, place_features
 
 MOST_ROWS = 2000
-"""The rules of a place that comes to more observations are not written anew."""
+"""The rules of a place that sees more observations are not written anew."""
 
 
 def size_of(program: Program) -> tuple[int, int]:
@@ -61,7 +61,7 @@ def without(program: Program, numbers: Sequence[int]) -> Program:
 
 
 def shorter_programs(program: Program) -> Iterator[Program]:
-    """Yield the program without each of its rules, without each condition, and with two places made one."""
+    """Yield the program without each of its rules, without each condition, and with two places merged."""
     yield from (without(program, [k]) for k in range(len(program.rules)))
     for f, function in enumerate(program.functions):
         for p, place in enumerate(function.places):
@@ -89,7 +89,7 @@ def rewritten_programs(
 ) -> Iterator[Program]:
     """Yield programs that do the same at some observations, with the rules of places written anew.
 
-    First of as many places together as do not contradict each other: they are made one, and what was told by the
+    First of as many places together as do not contradict each other: they are merged, and what was told by the
     previous action must then be told by other features. Then of two, and of each alone.
     """
     interface = program.task.interface

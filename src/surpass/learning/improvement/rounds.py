@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from surpass.arrays import Reals
-from surpass.learning.improvement.trials import Screen, Trial, ways_of
-from surpass.learning.levelling import groups_of, merits_of, shortfalls_of, weights_of
+from surpass.learning.improvement.trials import Screen, Trial, reference_run
 from surpass.programs.program import Program
 
 if TYPE_CHECKING:
@@ -22,25 +21,16 @@ FAR_ABOVE = 4
 """How many times the mean reward of a size an instance must give to count as a share of its own reward."""
 FINALISTS = 8
 """How many of the programs that did no worse on few instances are tried on more."""
-
-
-class Level:
-    """What some programs reach on the instances of a trial, for others that shall not fall behind them at any size."""
-
-    def __init__(self, learner: Improvement, trial: Trial) -> None:
-        self.sharpness = learner.config.sharpness
-        self.reached = np.concatenate([-trial.run([program]) for program in learner.levels])
-        """[E, m]"""
-        self.groups = groups_of(trial.sizes, len((learner.config.limit or learner.task.limit).split(",")))
-        """[m]"""
-
-    def merits(self, costs: Reals) -> Reals:
-        """Return what each of K programs with costs [K, m] is worth as a whole."""
-        return merits_of(shortfalls_of(-costs, self.reached, self.groups), self.sharpness)
-
-    def weights(self, costs: Reals) -> Reals:
-        """Return what the cost of each instance counts for [m], for a program with costs [m]."""
-        return weights_of(-costs, self.reached, self.groups, self.sharpness)
+SCREENED, TESTED = 6, 40
+"""Instances of each size in the first two stages of the sequential test, or more if the last one has many."""
+Z_THRESHOLD = 1.0
+"""How many standard errors the gain in the last stage must lie above 0 once the temperature is 0."""
+ACCEPT_NEUTRAL = 0.2
+"""The share of sets in which an edit that makes no difference may be accepted."""
+ACCEPT_ANY = 0.5
+"""The share of sets in which, at a temperature above 0, any edits that may be accepted are finalists, not the best."""
+STEP_BUDGET_FACTOR = 1.25
+"""How many times the program's own steps a candidate may take before it is stopped."""
 
 
 class Round:
@@ -50,24 +40,25 @@ class Round:
         assert learner.current is not None
         self.learner, self.config, task = learner, learner.config, learner.task
         self.random = np.random.default_rng([self.config.seed, 4, learner.rounds])
-        self.screen = Screen(task, learner.draw(learner.rounds, self.config.screened))
+        most = self.config.instances
+        counts = (min(most, max(SCREENED, most // 100)), min(most, max(TESTED, most // 10)), most)
+        self.screen = Screen(task, learner.draw(learner.rounds, counts[0]))
         """Edits the programs that did well once more; all candidates are tried by screens with the workers."""
         self.pieces = PIECES * learner.runner.count if not learner.runner.is_local else 1
         self.screens = learner.screens(self.screen)
         self.trials = [
-            learner.trial(self.screen.instances, 1),
-            learner.trial(learner.draw(learner.rounds, self.config.tested), FINALISTS),
-            learner.trial(learner.draw(learner.rounds, self.config.confirmed), 1),
+            Trial(task, self.screen.instances, 1),
+            Trial(task, learner.draw(learner.rounds, counts[1]), FINALISTS),
+            Trial(task, learner.draw(learner.rounds, counts[2]), 1),
         ]
         self.accepted = [learner.current]
         """The program at the beginning of the round, and those that took its place, one after the other."""
-        self.levels = [Level(learner, trial) for trial in self.trials] if learner.levels else []
-        self.weights = [] if self.levels else [self._weights(trial) for trial in self.trials]
+        self.weights = [self._weights(trial) for trial in self.trials]
         self.costs: list[Reals] = []
-        self._settle()
+        self._measure()
 
     def _weights(self, trial: Trial) -> Reals:
-        """Return what the cost of each instance counts for: all sizes alike, other sizes not at all.
+        """Return the weight of the cost of each instance [m]: all sizes alike, other sizes 0.
 
         A reward far above the mean of its size, as other distributions have, counts as a share of itself.
         """
@@ -75,14 +66,14 @@ class Round:
         if self.learner.task.measure == "reward":
             costs = trial.run(self.accepted)[0]
             rewards = np.where(np.isfinite(costs), np.abs(costs), 0.0)
-        for size, base in zip(self.learner.sizes, self.learner.reference, strict=True):
+        for size, base in zip(self.learner.sizes, self.learner.scales, strict=True):
             member = self.learner.sources.group(trial.sizes) == size
             scale = np.where(rewards[member] > FAR_ABOVE * base, rewards[member], base)
             weights[member] = 1 / (len(self.learner.sizes) * scale * member.sum())
         return weights
 
-    def _settle(self) -> None:
-        """Measure the program on all instances, let candidates take not much longer, and see where it goes."""
+    def _measure(self) -> None:
+        """Measure the program on all instances, limit the steps of candidates by its own, and prepare the screens."""
         program, task = self.accepted[-1], self.learner.task
         self.costs = []
         for trial in self.trials:
@@ -91,40 +82,29 @@ class Round:
             costs = trial.run([program])[0]
             self.costs.append(costs)
             if task.measure == "steps":
-                trial.give_up(costs, times=self.config.slack, more=12)
-        if self.levels:
-            # Where the program has fallen behind, what an edit gains counts most.
-            found = zip(self.levels, self.costs, strict=True)
-            self.weights = [level.weights(np.where(np.isfinite(costs), costs, 0.0)) for level, costs in found]
-        ways = ways_of(program, self.trials[0], self.weights[0], self.trials[1].visits(program))
-        self.screen.settle(program, ways)
+                trial.give_up(costs, times=STEP_BUDGET_FACTOR, more=12)
+        reference = reference_run(program, self.trials[0], self.weights[0], self.trials[1].visits(program))
+        self.screen.prepare(program, reference)
         if not self.learner.runner.is_local:
-            self.screens.tell("settle", program, ways)
+            self.screens.broadcast("prepare", program, reference)
 
     def _gains(self, stage: int, programs: list[Program]) -> tuple[Reals, Reals]:
         """Return what programs gain on the instances of a stage, rules included, and the standard errors of that.
 
-        One that fails where the program does not gains nothing at all, nor does one that costs more at some size beyond
-        chance, unless the program is levelled.
+        One that fails where the program does not is out, and so is one that costs more at some size beyond chance.
         """
         learner, base, weights = self.learner, self.costs[stage], self.weights[stage]
         costs = self.trials[stage].run(programs)
         fails = (~np.isfinite(costs) & np.isfinite(base)).any(axis=1)
         penalty = self.trials[stage].failure_costs
         saved = weights * (np.where(np.isfinite(base), base, penalty) - np.where(np.isfinite(costs), costs, penalty))
-        if self.levels:
-            both = np.vstack([base[None], costs])
-            merits = self.levels[stage].merits(np.where(np.isfinite(both), both, 0.0))
-            gained = merits[1:] - merits[0]
-        else:
-            gained = saved.sum(axis=1)
-            groups = learner.sources.group(self.trials[stage].sizes)
-            for size in learner.sizes:
-                part = saved[:, groups == size]
-                fails |= part.sum(axis=1) < -2 * np.sqrt((part**2).sum(axis=1))
+        groups = learner.sources.group(self.trials[stage].sizes)
+        for size in learner.sizes:
+            part = saved[:, groups == size]
+            fails |= part.sum(axis=1) < -2 * np.sqrt((part**2).sum(axis=1))
         before = learner.weigh(self.accepted[-1])
         shorter = np.array([before - learner.weigh(program) for program in programs])
-        gains = np.where(fails, -np.inf, gained + shorter)
+        gains = np.where(fails, -np.inf, saved.sum(axis=1) + shorter)
         return gains, np.sqrt((saved**2).sum(axis=1))
 
     def try_generation(self, heat: float) -> int:
@@ -132,15 +112,15 @@ class Round:
         program, config = self.accepted[-1], self.config
         states = self.random.integers(1, 1 << 32, (config.candidates, 2), np.int64)
         allowed = -heat * float(self.random.exponential())
-        drifts = self.random.random() < config.drift
+        is_neutral_fine = self.random.random() < ACCEPT_NEUTRAL
         parts = [part for part in np.array_split(states, self.pieces) if len(part)]
-        worth = (self.learner.prices, allowed - HOPELESS)
-        gains = np.concatenate(self.screens.ask("run", [(part, *worth) for part in parts]))
+        given = (self.learner.prices, allowed - HOPELESS)
+        gains = np.concatenate(self.screens.ask("run", [(part, *given) for part in parts]))
         finalists: list[Program] = []
-        if not drifts:
+        if not is_neutral_fine:
             gains[gains == 0] = -np.inf
         merits = gains
-        if heat and self.random.random() < config.wander:
+        if heat and self.random.random() < ACCEPT_ANY:
             merits = np.where(gains < allowed, -np.inf, self.random.random(len(gains)))
         for k in np.argsort(-merits, kind="stable")[: 4 * FINALISTS].tolist():
             if gains[k] < allowed or len(finalists) == FINALISTS:
@@ -152,11 +132,11 @@ class Round:
             if not finalists:
                 return len(states)
             gains, errors = self._gains(stage, finalists)
-            wanted = config.errors * errors if stage == 2 and not heat else 0.0
-            passes = (gains > allowed + wanted) | ((gains == 0) & drifts)
+            wanted = Z_THRESHOLD * errors if stage == 2 and not heat else 0.0
+            passes = (gains > allowed + wanted) | ((gains == 0) & is_neutral_fine)
             order = [k for k in np.argsort(-gains, kind="stable").tolist() if passes[k]]
             finalists = [finalists[k] for k in order[:1]]
         if finalists:
             self.accepted.append(finalists[0])
-            self._settle()
+            self._measure()
         return len(states)

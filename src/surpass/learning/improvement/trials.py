@@ -16,48 +16,54 @@ from surpass.engine.run import core_count, run_by
 from surpass.engine.specialise import Template, specialise
 from surpass.engine.types import record_of, types_of
 from surpass.learning.improvement import draft_kernels, drafts, trial_kernels
-from surpass.learning.improvement.drafts import Draft, Ground, Lore, Worth, blank, draft_of, lore_of, program_of
+from surpass.learning.improvement.drafts import (
+    Draft,
+    EditContext,
+    Prices,
+    ScreeningSet,
+    blank,
+    draft_of,
+    edit_context,
+    program_of,
+)
 from surpass.learning.improvement.edits import tidy
 from surpass.machine.calls import stack_limit
 from surpass.machine.state import SCORE, Outcome
-from surpass.programs import evaluate
-from surpass.programs.evaluate import CompiledRules
 from surpass.programs.program import Program
 from surpass.table import Table
-from surpass.tasks.task import Instances, Task, limits_in_turn
+from surpass.tasks.task import Instances, Limit, Task
 
 _RECORDS = {
-    "rules": record_of(CompiledRules, "i1 i1 h1 i1 i1 i1 i1 i1 i1"),
     "draft": record_of(Draft, "h2 i1 i1 i2 i2 h3 i4 i1"),
-    "ground": record_of(Ground, "i1 i2 f2 i1 f1 f1 b1 f1"),
-    "worth": record_of(Worth, "f f f f b f"),
-    "lore": record_of(Lore, "i1 i1 i1 i1 i2 i1 i2 i2 i2 i3 i2 b1 h2 f1"),
+    "chosen": record_of(ScreeningSet, "i1 i2 f2 i1 f1 f1 b1 f1"),
+    "prices": record_of(Prices, "f f f f b f"),
+    "context": record_of(EditContext, "i1 i1 i1 i1 i2 i1 i2 i2 i2 i3 i2 b1 h2 f1"),
 }
 TEMPLATE = Template(
     trial_kernels,
     {
-        "play": types_of("batch rules i2 i1 b1 i i1", **_RECORDS),
-        "screen": types_of("batch i draft draft lore ground worth i2 i2 f1 i1", **_RECORDS),
-        "redo": types_of("draft draft lore i2", **_RECORDS),
+        "play": types_of("batch draft context i1 b1 i i1", **_RECORDS),
+        "screen": types_of("batch i draft draft context chosen prices i2 f1 i1", **_RECORDS),
+        "redo": types_of("draft draft context i2", **_RECORDS),
     },
-    (chance, evaluate, drafts, draft_kernels),
+    (chance, drafts, draft_kernels),
     general=frozenset({"redo"}),
 )
 
 
 class Trial:
-    """Instances that programs are compared on, and room to run some programs on them at once."""
+    """Instances on which programs are compared, and room to run some programs on them at once."""
 
-    def __init__(self, task: Task, instances: Instances, copies: int, limit: str = "") -> None:
+    def __init__(self, task: Task, instances: Instances, copies: int) -> None:
         self.task, self.count, self.sizes = task, instances.count, instances.sizes
-        self.most_steps: Ints = limits_in_turn(limit or task.limit, instances.sizes)
+        self.most_steps: Ints = Limit.parse(task.limit).steps(instances.sizes)
         """[m] how many steps are allowed."""
         self.limits: Ints = self.most_steps
         """[m] after how many a program is stopped."""
         self.needed: Flags = np.zeros(instances.count, np.bool_)
-        """[m] what a program must solve to be of any use: one that fails there is not run on the rest."""
+        """[m] what a program must solve: one that fails there is not run on the rest."""
         self.failure_costs = self.most_steps * float(task.measure == "steps")
-        """[m] what an instance costs that is not solved: all of its steps, or the reward that is not had."""
+        """[m] what an instance costs that is not solved: all of its steps, or no reward."""
         self._instances = instances
         self._copies = Instances(*(np.concatenate([part] * copies) for part in instances))
         self._batch = allocate(task, instances.count * copies, int(instances.sizes.max()))
@@ -83,7 +89,7 @@ class Trial:
         self.needed[:] = np.isfinite(costs)
 
     def visits(self, program: Program) -> tuple[Ints, Ints]:
-        """Return the observations that a program comes to, in ascending order, and how often it does."""
+        """Return the observations that occur in runs of a program, in ascending order, and how often each does."""
         player = Player(Table(self.task, program), is_counting=True, threads=core_count())
         run_by(player.finish, self.task, self._instances)
         places = np.flatnonzero(player.counts)
@@ -104,7 +110,8 @@ class Trial:
 
     def _finish(self, programs: Sequence[Program]) -> None:
         """Run each program on its own episodes to the end, in place."""
-        kernel, rows, used = specialise(self.task, TEMPLATE).play, self.task.interface.action_rows, len(programs)
+        kernel, used = specialise(self.task, TEMPLATE).play, len(programs)
+        given = [(draft_of(program), edit_context(program)) for program in programs]
         parts = np.array_split(np.arange(self.count), max(1, core_count() // len(programs)))
         pieces = [slice(int(part[0]), int(part[-1]) + 1) for part in parts if len(part)]
         stop = np.zeros(1, np.int64)
@@ -112,8 +119,8 @@ class Trial:
         def calls(batch: Batch) -> list[Call]:
             is_running = (batch.outcomes[: used * self.count] <= Outcome.RUNNING).reshape(used, self.count)
             return [
-                (kernel, (batch, program.compiled, rows, self.limits[piece], self.needed[piece], first, stop))
-                for k, program in enumerate(programs)
+                (kernel, (batch, *given[k], self.limits[piece], self.needed[piece], first, stop))
+                for k in range(used)
                 for piece, first in ((piece, k * self.count + piece.start) for piece in pieces)
                 if is_running[k, piece].any()
             ]
@@ -122,8 +129,8 @@ class Trial:
         self._batch = advance(self.task, self._batch, calls, threads=core_count(), stop=stop)
 
 
-class Ways(NamedTuple):
-    """What a program does on the instances of a screen, and where it goes elsewhere too."""
+class ReferenceRun(NamedTuple):
+    """What a program does on the instances of a screen, and which observations occur in its runs."""
 
     limits: Ints
     """[m] how many steps an edited program may take."""
@@ -132,16 +139,16 @@ class Ways(NamedTuple):
     failure_costs: Reals
     """[m]"""
     weights: Reals
-    """[m] what a cost counts for."""
+    """[m] the weight of a cost."""
     observations: Ints
-    """[k] what it comes to,"""
+    """[k] what it sees,"""
     visits: Ints
     """[k] and how often."""
 
 
-def ways_of(program: Program, trial: Trial, weights: Reals, visits: tuple[Ints, Ints]) -> Ways:
-    """Return the ways of a program on the instances of a trial, whose costs have weights [m]."""
-    return Ways(trial.limits, trial.run([program])[0], np.asarray(trial.failure_costs), weights, *visits)
+def reference_run(program: Program, trial: Trial, weights: Reals, visits: tuple[Ints, Ints]) -> ReferenceRun:
+    """Return what a program does on the instances of a trial, whose costs have weights [m]."""
+    return ReferenceRun(trial.limits, trial.run([program])[0], np.asarray(trial.failure_costs), weights, *visits)
 
 
 class Screen:
@@ -156,27 +163,28 @@ class Screen:
         if task.frame_size:
             self._batch = grow_stack(self._batch, (stack_limit(size) + 2) * task.frame_size)
 
-    def settle(self, program: Program, ways: Ways) -> None:
-        """Take in a program to edit, and the ways it goes."""
-        is_solved = np.isfinite(ways.costs)
+    def prepare(self, program: Program, reference: ReferenceRun) -> None:
+        """Take in a program to edit, and what it does."""
+        is_solved = np.isfinite(reference.costs)
         self._program, self._draft = program, draft_of(program)
-        self._lore: Lore = lore_of(program, ways.observations, ways.visits)
-        self._ground = Ground(
+        self._context: EditContext = edit_context(program, reference.observations, reference.visits)
+        self._chosen = ScreeningSet(
             sizes=np.ascontiguousarray(self.instances.sizes),
             items=np.ascontiguousarray(self.instances.items),
             reals=np.ascontiguousarray(self.instances.reals),
-            limits=ways.limits,
-            costs=np.where(is_solved, ways.costs, ways.failure_costs),
-            failure_costs=np.asarray(ways.failure_costs, np.float64),
+            limits=reference.limits,
+            costs=np.where(is_solved, reference.costs, reference.failure_costs),
+            failure_costs=np.asarray(reference.failure_costs, np.float64),
             needed=is_solved,
-            weights=ways.weights,
+            weights=reference.weights,
         )
 
-    def run(self, states: Ints, prices: tuple[float, float], least: float) -> Reals:
+    def run(self, states: Ints, rule_prices: tuple[float, float], least: float) -> Reals:
         """Return what the program gains, rules included, when it is edited with each of some generators [K, 2]."""
-        reward, rows, stop = self.task.reward, self.task.interface.action_rows, np.zeros(1, np.int64)
+        reward, stop = self.task.reward, np.zeros(1, np.int64)
         by_steps = self.task.measure == "steps"
-        worth = Worth(*prices, *((1.0, 0.0) if by_steps else (reward.step_cost, reward.progress)), by_steps, least)
+        worth = (1.0, 0.0) if by_steps else (reward.step_cost, reward.progress)
+        prices = Prices(*rule_prices, *worth, by_steps, least)
         gains = np.full(len(states), -np.inf)
         threads = len(self._batch.outcomes)
         parts = [part for part in np.array_split(np.arange(len(states)), threads) if len(part)]
@@ -184,8 +192,7 @@ class Screen:
         calls: list[Call] = []
         for b, part in enumerate(parts):
             piece = slice(int(part[0]), int(part[-1]) + 1)
-            room = blank(self._draft)
-            shared = (self._batch, b, self._draft, room, self._lore, self._ground, worth, rows)
+            shared = (self._batch, b, self._draft, blank(self._draft), self._context, self._chosen, prices)
             calls.append((kernel, (*shared, states[piece], gains[piece], stop)))
         with Crew(threads, stop, self.task.name) as crew:
             crew.make(calls)
@@ -194,5 +201,5 @@ class Screen:
     def edited(self, state: Ints) -> Program:
         """Return the program that one of the generators [2] gives."""
         room = blank(self._draft)
-        specialise(self.task, TEMPLATE).redo(self._draft, room, self._lore, state[None].copy())
+        specialise(self.task, TEMPLATE).redo(self._draft, room, self._context, state[None].copy())
         return tidy(program_of(room, self._program))

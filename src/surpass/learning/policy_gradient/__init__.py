@@ -1,9 +1,9 @@
-"""The policy gradient, top to bottom: `learner` reads first; the rest is what it stands on.
+"""The paper's learner: n-step policy gradient (A2C) with a structured network. Read `learner` first.
 
-learner     settings, the update, the round, the state of a run
-gradient    the losses of a batch and their gradient, from the layers that sampling has left behind
-sampler     many episodes at once, each distinct decision evaluated once
-compiled    the loops below as a template of the engine
-kernels     those loops; forward evaluates the networks, arrays are what they read and write
-tree        how an interface's actions are chosen, as arrays
+learner     the equation, the settings, the update and the round
+losses      the loss of a batch, over its distinct decisions
+sampler     many episodes side by side
+kernels     the compiled loop that plays them; `arrays` holds what it reads and writes
+forward     the networks in compiled code, one decision at a time
+tree        the decisions that make up an action, and the inputs that they set, as arrays
 """

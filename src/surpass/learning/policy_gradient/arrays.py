@@ -1,22 +1,23 @@
-"""What sampling reads and writes, as arrays."""
+"""The arrays that the sampling loop reads and writes."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from surpass.arrays import Array, Floats, Ints, Reals
+from surpass.arrays import Floats, Ints, Reals
 
 
 class Tree(NamedTuple):
-    """How the actions of an interface are chosen, decision by decision, and which inputs of the networks that sets.
+    """The decisions that make up each action, and the network inputs that they set.
 
-    A node is a slot with the operands chosen before it; the last node is that of the instruction.
+    A node is a slot (the instruction, or one of its operands) with the operands chosen before it; the last node is that
+    of the instruction. I instructions, N nodes, S slots, G groups of features with V values in all, E entries.
     """
 
     action_rows: Ints
     """[A, 1 + operands] as in the interface."""
     offsets: Ints
-    """[I] each instruction's first action."""
+    """[I] the first action of each instruction."""
     operand_counts: Ints
     """[I]"""
     weights: Ints
@@ -24,41 +25,33 @@ class Tree(NamedTuple):
     first_nodes: Ints
     """[I] the node of each instruction's first operand."""
     children: Ints
-    """[N] the node after each node's first choice; the others' follow."""
+    """[N] the node after each node's first choice; those after its other choices follow."""
     slots: Ints
     """[N]"""
-    prefixes: Ints
-    """[N, operands] the choices made before, padded with 0."""
-    node_count: int
-    """N"""
     value_starts: Ints
-    """[G] the number of each group's first value, among the values of all groups of features."""
-    value_count: int
-    """V"""
+    """[G + 1] the number of each group's first value, and V."""
     table_starts: Ints
-    """[G] where the values of each group begin in a network's table of sums; -1 for those it does not hold."""
+    """[G] where the values of a group begin in a network's table of sums; -1 for groups that have none."""
     table_size: int
-    """How many values there are in such a table."""
+    """How many values such a table holds."""
     input_starts: Ints
-    """[V + N + 1] where the inputs begin that a value of a group, or the choices before a node, set"""
+    """[V + N + 1] where the entries of each value of a group, and then of each node, begin."""
     inputs: Ints
-    """[E] the numbers of these inputs"""
+    """[E] the numbers of the inputs that are set"""
     strengths: Floats
     """[E] and what they are set to."""
     parameter_starts: Ints
-    """[S] the row in which the parameters of each slot's network begin."""
+    """[S + 1] the row in which the parameters of each slot's network begin, and how many rows there are."""
     input_counts: Ints
     """[S]"""
     output_counts: Ints
     """[S]"""
     choice_counts: Ints
     """[S]"""
-    parameter_count: int
-    """How many rows of parameters there are."""
 
 
 class DecisionPlan(NamedTuple):
-    """A policy as tables: a row for each decision that came up, found by its observation and node."""
+    """A policy as tables: a row for each decision that came up."""
 
     keys: Ints
     """[H] observations, hashed."""
@@ -66,22 +59,10 @@ class DecisionPlan(NamedTuple):
     """[H] the row of each observation's choice of instruction."""
     used: Ints
     """[1] how many rows there are."""
-    observations: Ints
-    """[R]"""
-    owners: Ints
-    """[R] the row of the choice of instruction for the same observation."""
-    nodes: Ints
-    """[R]"""
-    origins: Ints
-    """[R] where `links`, flattened, lead to this row; -1 for a choice of instruction."""
     links: Ints
     """[R, C] the row of the decision after each choice; -1 if it has not come up."""
     cumulative: Reals
     """[R, C] cumulative probabilities of the choices; from the last possible choice on they are 2."""
-    options: Reals
-    """[R, C] log-probabilities of the choices, -inf for those that there are not."""
-    layers: Floats
-    """[R, hidden layers, width] the hidden layers of the network that gave them."""
 
 
 class Pool(NamedTuple):
@@ -97,7 +78,7 @@ class Record(NamedTuple):
     """What B episodes did in T steps each."""
 
     rows: Ints
-    """[B, T] the row of the observation."""
+    """[B, T] the row of the observation in the plan."""
     actions: Ints
     """[B, T]"""
     gains: Reals
@@ -115,52 +96,8 @@ class Record(NamedTuple):
     waits: Ints
     """[B] what an episode waits for, as an `Outcome`."""
     episodes: Ints
-    """[B] how many episodes ended, and in all of them together"""
+    """[B] how many episodes ended,"""
     episode_steps: Ints
-    """[B] the steps they took"""
+    """[B] how many steps they took together,"""
     solved: Ints
     """[B] and how many were solved."""
-
-
-class Sums(NamedTuple):
-    """What a batch showed, per row."""
-
-    weights: Reals
-    """[R, C] the sum of the advantages of each choice."""
-    counts: Reals
-    """[R] how often a row came up."""
-    returns: Reals
-    """[R] the sum of the returns of an observation's row"""
-    squares: Reals
-    """[R] and of their squares."""
-
-
-class Share(NamedTuple):
-    """What one actor's share of a batch showed, as it is sent: only what is not 0."""
-
-    observations: Ints
-    """[F]"""
-    origins: Array
-    """[R] int32: where each decision comes from, as in a plan of these decisions alone; -1 for the choices of an
-    instruction, which are those for `observations`, in order."""
-    places: Array
-    """[m] int32: a decision times the number of choices, plus the choice"""
-    weights: Reals
-    """[m] and the sum of its advantages."""
-    counts: Array
-    """[R] int32: how often each decision came up."""
-    returns: Reals
-    """[F] the sum of the returns of each observation"""
-    squares: Reals
-    """[F] and of their squares."""
-    ended: tuple[int, int, int]
-    """How many episodes ended, the steps they took, and how many were solved."""
-
-    def add_to(self, sums: Sums, rows: Ints) -> None:
-        """Add the share to sums, in place; `rows` [R] are those of its decisions."""
-        width = sums.weights.shape[1]
-        sums.weights[rows[self.places // width], self.places % width] += self.weights
-        sums.counts[rows] += self.counts
-        first = rows[self.origins < 0]
-        sums.returns[first] += self.returns
-        sums.squares[first] += self.squares

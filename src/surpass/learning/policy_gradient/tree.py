@@ -1,4 +1,4 @@
-"""How the actions of an interface are chosen, and which inputs of the networks that sets, as arrays for the kernels."""
+"""The decisions that make up each action of an interface, and the network inputs that they set, as arrays."""
 
 from __future__ import annotations
 
@@ -14,40 +14,21 @@ from surpass.machine.interface import Interface
 
 Encoding = list[tuple[int, float]]
 """The inputs that are not 0, with what they are set to."""
+Node = tuple[int, tuple[int, ...]]
+"""A slot, and the operands chosen before it."""
 
 
 def grow_tree(interface: Interface) -> Tree:
     """Return the tree of an interface."""
-    most = max(1, interface.most_operands)
-    slot_of = {(slot.instruction, slot.operand): k for k, slot in enumerate(interface.slots)}
-    nodes: list[tuple[int, tuple[int, ...]]] = []
-    children: list[int] = []
-    first_nodes: list[int] = []
-    for number, instruction in enumerate(interface.instructions):
-        first_nodes.append(len(nodes))
-        level: list[tuple[int, ...]] = [()] if instruction.operands else []
-        for k, operand in enumerate(instruction.operands):
-            after = len(nodes) + len(level)
-            following: list[tuple[int, ...]] = []
-            for prefix in level:
-                nodes.append((slot_of[number, k], prefix))
-                children.append(after + len(following))
-                following += [(*prefix, choice) for choice in range(len(operand.values))]
-            level = following
-    nodes.append((0, ()))
-    children.append(0)
-    prefixes = np.zeros((len(nodes), most), np.int64)
-    for k, (_, prefix) in enumerate(nodes):
-        prefixes[k, : len(prefix)] = prefix
-
+    nodes, children, first_nodes = _list_nodes(interface)
     groups = _encode_groups(interface)
     values = [encoding for group in groups for encoding in group]
     tabulated = [len(group) if len(group) <= MOST_VALUES else 0 for group in groups]
-    encodings = values + [_encode_prefix(interface, slot, prefix) for slot, prefix in nodes]
-    lengths = [len(encoding) for encoding in encodings]
+    encodings = values + [_encode_prefix(interface, *node) for node in nodes]
     entries = [entry for encoding in encodings for entry in encoding]
-    input_counts, output_counts = _count_inputs(interface), _count_outputs(interface)
-    sizes = input_counts + 1 + (HIDDEN_LAYERS - 1) * (WIDTH + 1) + output_counts + -(-output_counts // WIDTH)
+    input_counts = np.array([_count_inputs(interface, slot) for slot in range(len(interface.slots))], np.int64)
+    output_counts = np.array([1 if slot.kind == "binary" else slot.choices for slot in interface.slots], np.int64)
+    rows = input_counts + 1 + (HIDDEN_LAYERS - 1) * (WIDTH + 1) + output_counts + -(-output_counts // WIDTH)
     return Tree(
         action_rows=interface.action_rows,
         offsets=np.array(interface.offsets, np.int64),
@@ -56,30 +37,43 @@ def grow_tree(interface: Interface) -> Tree:
         first_nodes=np.array(first_nodes, np.int64),
         children=np.array(children, np.int64),
         slots=np.array([slot for slot, _ in nodes], np.int64),
-        prefixes=prefixes,
-        node_count=len(nodes),
         value_starts=_starts([len(group) for group in groups]),
-        value_count=len(values),
-        table_starts=np.where(np.array(tabulated) > 0, _starts(tabulated), -1),
+        table_starts=np.where(np.array(tabulated) > 0, _starts(tabulated)[:-1], -1),
         table_size=sum(tabulated),
-        input_starts=np.array([0, *np.cumsum(lengths)], np.int64),
+        input_starts=_starts([len(encoding) for encoding in encodings]),
         inputs=np.array([number for number, _ in entries], np.int64),
         strengths=np.array([strength for _, strength in entries], np.float32),
-        parameter_starts=_starts(sizes.tolist()),
+        parameter_starts=_starts(rows.tolist()),
         input_counts=input_counts,
         output_counts=output_counts,
         choice_counts=np.array([slot.choices for slot in interface.slots], np.int64),
-        parameter_count=int(sizes.sum()),
     )
 
 
-def _starts(lengths: list[int] | tuple[int, ...]) -> Ints:
-    """Return where each of several stretches begins, one after the other."""
-    return np.cumsum([0, *lengths[:-1]]).astype(np.int64)
+def _list_nodes(interface: Interface) -> tuple[list[Node], list[int], list[int]]:
+    """Return all nodes, the node after each one's first choice, and each instruction's first node."""
+    slot_of = {(slot.instruction, slot.operand): k for k, slot in enumerate(interface.slots)}
+    nodes: list[Node] = []
+    children: list[int] = []
+    first_nodes: list[int] = []
+    for number, instruction in enumerate(interface.instructions):
+        first_nodes.append(len(nodes))
+        level: list[tuple[int, ...]] = [()] if instruction.operands else []
+        for k, operand in enumerate(instruction.operands):
+            after, choices = len(nodes) + len(level), range(len(operand.values))
+            children += [after + at * len(choices) for at in range(len(level))]
+            nodes += [(slot_of[number, k], prefix) for prefix in level]
+            level = [(*prefix, choice) for prefix in level for choice in choices]
+    return [*nodes, (0, ())], [*children, 0], first_nodes
+
+
+def _starts(lengths: list[int]) -> Ints:
+    """Return where each of several stretches begins, one after the other, and where the last ends."""
+    return np.cumsum([0, *lengths]).astype(np.int64)
 
 
 def _encode_groups(interface: Interface) -> list[list[Encoding]]:
-    """Return what each value of each group of features sets."""
+    """Return the inputs that each value of each group of features sets."""
     features: list[list[Encoding]] = []
     at = 0
     for block in interface.encodings:
@@ -94,7 +88,7 @@ def _encode_groups(interface: Interface) -> list[list[Encoding]]:
 
 
 def _encode_prefix(interface: Interface, number: int, prefix: tuple[int, ...]) -> Encoding:
-    """Return what the operands chosen before set, among the inputs of a slot's network."""
+    """Return the inputs of a slot's network that the operands chosen before it set."""
     found, at = [], interface.input_size
     operands = interface.instructions[interface.slots[number].instruction].operands
     for operand, choice in zip(operands, prefix, strict=False):
@@ -106,15 +100,8 @@ def _encode_prefix(interface: Interface, number: int, prefix: tuple[int, ...]) -
     return found
 
 
-def _count_inputs(interface: Interface) -> Ints:
-    """Return the number of inputs of each slot's network."""
-    counts = [interface.input_size]
-    for slot in interface.slots[1:]:
-        before = interface.instructions[slot.instruction].operands[: slot.operand]
-        counts.append(interface.input_size + sum(operand.input_size for operand in before))
-    return np.array(counts, np.int64)
-
-
-def _count_outputs(interface: Interface) -> Ints:
-    """Return the number of outputs of each slot's network."""
-    return np.array([1 if slot.kind == "binary" else slot.choices for slot in interface.slots], np.int64)
+def _count_inputs(interface: Interface, number: int) -> int:
+    """Return the number of inputs of a slot's network."""
+    slot = interface.slots[number]
+    before = interface.instructions[slot.instruction].operands[: slot.operand] if number else ()
+    return interface.input_size + sum(operand.input_size for operand in before)

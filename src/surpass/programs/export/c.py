@@ -55,7 +55,7 @@ def _frame(plan: Plan) -> Lines:
 
 
 def _has_sites(plan: Plan) -> bool:
-    """Tell whether a frame says where its call comes back to; C has no frames with nothing in them."""
+    """Tell whether a frame holds its return place; C has no empty frames."""
     return len(plan.sites) > 1 or not plan.saved
 
 
@@ -156,7 +156,7 @@ class _CWriter:
     # Subroutines
 
     def subroutine(self, found: syntax.Subroutine) -> Lines:
-        """Yield a kernel as a function; what it changes comes by address."""
+        """Yield a kernel as a function; it takes what it changes by address."""
         plan, changes = self.plan, self.plan.changes[found.name]
         self.scope, needs = self.kinds.subroutines[found.name], plan.needs(found)
         self.pointers = {used for used in needs if used in changes and used in plan.memory}
@@ -374,7 +374,7 @@ def _jump(place: int | None) -> str:
 
 
 def _ends(block: Sequence[ast.stmt]) -> bool:
-    """Tell whether a block never goes on behind its end."""
+    """Tell whether a block never continues behind its end."""
     last = block[-1] if block else None
     if isinstance(last, ast.If):
         return _ends(last.body) and _ends(last.orelse)

@@ -30,7 +30,7 @@ def write_condition(feature: Feature | PreviousAction, values: frozenset[int], t
     else:
         left, right = read(feature.left), read(feature.right)
         if signs in ("<", "<=") and (syntax.may_be_real(left) or syntax.may_be_real(right)):
-            # Where one is no number, the machine sees `<`.
+            # Where one is not a number, the machine sees `<`.
             found = syntax.negate(syntax.compare(">=" if signs == "<" else ">", left, right))
         else:
             found = syntax.compare(_SIGNS[signs], left, right)

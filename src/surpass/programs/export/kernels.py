@@ -22,7 +22,7 @@ from surpass.machine.state import FIRST, SIZE, Outcome, State
 from surpass.programs.export import syntax
 from surpass.programs.export.source import KernelSource, is_kernel, opens_calls, read_source
 
-WAS_OPEN = "was open"
+HAD_FRAME = "was open"
 """Stands for what `leave` returns; no name that a kernel could use itself."""
 OUTCOMES = tuple(outcome.name for outcome in (Outcome.RUNNING, Outcome.SOLVED, Outcome.WRONG_ANSWER))
 """The outcomes that kernels return, as exported files call them, by their numbers."""
@@ -44,15 +44,15 @@ class StateArray(str):
 
 
 @dataclass(frozen=True, eq=False)
-class Thing:
-    """A thing of Python that is no number: the state, a module, a class, a tuple with names or a kernel."""
+class PyObject:
+    """A Python object that is not a number: the state, a module, a class, a tuple with names or a kernel."""
 
     what: Any
 
 
-STATE = Thing(tuple(StateArray(array) for array in State._fields))
-Meaning = ast.expr | StateArray | Thing | tuple[Any, ...] | None
-"""What an expression of a kernel comes to: code, or something that is known beforehand."""
+STATE = PyObject(tuple(StateArray(array) for array in State._fields))
+AbstractValue = ast.expr | StateArray | PyObject | tuple[Any, ...] | None
+"""The value of an expression of a kernel: code, or something known beforehand."""
 
 
 class _DependsOnRunError(ExportError):
@@ -64,7 +64,7 @@ class _Scope:
     """A kernel while it is written."""
 
     source: KernelSource
-    meanings: dict[str, Meaning]
+    meanings: dict[str, AbstractValue]
     is_action: bool = False
     """Whether it may open and close calls."""
     code: list[ast.stmt] = field(default_factory=list)
@@ -96,8 +96,8 @@ class Translator:
         # The names that no variable may have, those that are taken, and those of variables that are set once.
         self._names: tuple[set[str], set[str], set[str]] = set(reserved), set(), set()
 
-    def expression(self, kernel: Any, *arguments: int | ast.expr, state: Meaning = STATE) -> ast.expr:
-        """Return what a kernel that is asked comes to, given the state, if it takes it, and numbers."""
+    def expression(self, kernel: Any, *arguments: int | ast.expr, state: AbstractValue = STATE) -> ast.expr:
+        """Return a kernel as an expression, given the state, if it takes it, and numbers."""
         scope = _Scope(read_source(kernel), {}, conditional=1)
         given = [syntax.constant(a) if isinstance(a, int) else a for a in arguments]
         found = self._run(scope.source, [*([] if state is None else [state]), *given], scope, scope.source.tree)
@@ -110,7 +110,7 @@ class Translator:
         """
         self._names = self._names[0], set(), set()
         source = read_source(kernel)
-        arguments: list[Meaning] = [STATE, *map(syntax.constant, numbers)]
+        arguments: list[AbstractValue] = [STATE, *map(syntax.constant, numbers)]
         scope = _Scope(source, {}, is_action=True)
         if source.is_small or opens_calls(kernel) or (is_start and not source.returns_from_loop):
             self._write_out(source, arguments, scope)
@@ -174,7 +174,7 @@ class Translator:
         source = read_source(kernel)
         return not source.is_expression and (source.is_small or opens_calls(kernel))
 
-    def _write_out(self, source: KernelSource, arguments: Sequence[Meaning], scope: _Scope) -> None:
+    def _write_out(self, source: KernelSource, arguments: Sequence[AbstractValue], scope: _Scope) -> None:
         """Write the statements of a kernel in the place of its call, which is the last thing that a scope does."""
         inner = _Scope(source, {}, scope.is_action, scope.code)
         for parameter, value in source.given(arguments).items():
@@ -226,7 +226,9 @@ class Translator:
             if isinstance(where, ast.Name | ast.Subscript):  # and not a register that is taken to hold a value
                 scope.code.append(syntax.assign(where, self._need(value, line, scope)))
 
-    def _pairs(self, line: ast.Assign | ast.AnnAssign | ast.AugAssign, scope: _Scope) -> list[tuple[ast.expr, Meaning]]:
+    def _pairs(
+        self, line: ast.Assign | ast.AnnAssign | ast.AugAssign, scope: _Scope
+    ) -> list[tuple[ast.expr, AbstractValue]]:
         """Return each target of an assignment with its value."""
         if line.value is None:
             return []
@@ -238,12 +240,12 @@ class Translator:
             raise scope.source.refuse(line, "sets several things to one value; write one line for each")
         if not isinstance(target, ast.Tuple):
             return [(target, value)]
-        parts = value.what if isinstance(value, Thing) else value
+        parts = value.what if isinstance(value, PyObject) else value
         if not isinstance(parts, tuple) or len(parts) != len(target.elts):
             raise scope.source.refuse(line, ALLOWED)
         return list(zip(target.elts, parts, strict=True))
 
-    def _set_name(self, own: str, value: Meaning, scope: _Scope) -> None:
+    def _set_name(self, own: str, value: AbstractValue, scope: _Scope) -> None:
         is_kept = _is_fixed(value) or (isinstance(value, ast.Name) and value.id in self._names[2])
         if not isinstance(value, ast.expr) or (is_kept and scope.source.assignments[own] == 1):
             scope.meanings[own] = self._keep(own, value, scope) if isinstance(value, tuple) else value
@@ -254,7 +256,7 @@ class Translator:
         scope.code.append(syntax.assign(variable, value))
 
     def _keep(self, like: str, value: Any, scope: _Scope) -> Any:
-        """Return a value that stays what it is whatever is changed: a constant, or a variable that is set once."""
+        """Return a value that nothing changes: a constant, or a variable that is set once."""
         if isinstance(value, tuple):
             return tuple(self._keep(like, part, scope) for part in value)
         if not isinstance(value, ast.expr) or _is_fixed(value):
@@ -277,7 +279,7 @@ class Translator:
     # Expressions
 
     def _code(self, node: ast.expr, scope: _Scope, conditional: int = 0) -> ast.expr:
-        """Return what an expression of a kernel comes to, which must be a number."""
+        """Return the value of an expression of a kernel, which must be a number."""
         scope.conditional += conditional
         found = self._need(self._meaning(node, scope), node, scope)
         scope.conditional -= conditional
@@ -286,13 +288,13 @@ class Translator:
     def _test(self, node: ast.expr, scope: _Scope, conditional: int = 0) -> ast.expr:
         return syntax.truth(self._code(node, scope, conditional))
 
-    def _need(self, meaning: Meaning, node: ast.AST, scope: _Scope) -> ast.expr:
+    def _need(self, meaning: AbstractValue, node: ast.AST, scope: _Scope) -> ast.expr:
         if not isinstance(meaning, ast.expr):
             raise scope.source.refuse(node, "must be a number")
         return meaning
 
-    def _meaning(self, node: ast.expr, scope: _Scope) -> Meaning:
-        """Return what an expression of a kernel comes to."""
+    def _meaning(self, node: ast.expr, scope: _Scope) -> AbstractValue:
+        """Return the value of an expression of a kernel."""
         match node:
             case ast.Constant(value=bool() | int() | float()):
                 return node
@@ -308,7 +310,7 @@ class Translator:
                 owner = self._meaning(node.value, scope)
                 if owner is STATE and own in State._fields:
                     return StateArray(own)
-                thing = owner.what if isinstance(owner, Thing) else None
+                thing = owner.what if isinstance(owner, PyObject) else None
                 if own in (dir(thing) if isinstance(thing, ModuleType | type) else getattr(thing, "_fields", ())):
                     return _lift(getattr(thing, own), own)
             case ast.Subscript():
@@ -339,7 +341,7 @@ class Translator:
                 return self._call(node, scope)
         raise scope.source.refuse(node, ALLOWED)
 
-    def _element(self, node: ast.Subscript, scope: _Scope, *, is_set: bool = False) -> Meaning:
+    def _element(self, node: ast.Subscript, scope: _Scope, *, is_set: bool = False) -> AbstractValue:
         """Return what stands at a place of an array or a tuple, or, where it is set, the place."""
         owner, source = self._meaning(node.value, scope), scope.source
         if isinstance(node.slice, ast.Slice):
@@ -364,21 +366,21 @@ class Translator:
             raise _DependsOnRunError(str(source.refuse(node, "is a real whose number depends on the run")))
         if isinstance(owner, StateArray):
             return syntax.place(owner, index)
-        parts = owner.what if isinstance(owner, Thing) else owner
+        parts = owner.what if isinstance(owner, PyObject) else owner
         if is_set or not isinstance(parts, tuple) or not isinstance(known, int) or not 0 <= known < len(parts):
             raise source.refuse(node, ALLOWED)
         return _lift(parts[known], "")
 
     # Calls
 
-    def _arguments(self, node: ast.Call, scope: _Scope) -> list[Meaning]:
+    def _arguments(self, node: ast.Call, scope: _Scope) -> list[AbstractValue]:
         if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
             raise scope.source.refuse(node, "has named or starred arguments; give them in their places")
         return [self._meaning(argument, scope) for argument in node.args]
 
-    def _call(self, node: ast.Call, scope: _Scope) -> Meaning:
+    def _call(self, node: ast.Call, scope: _Scope) -> AbstractValue:
         called = self._meaning(node.func, scope)
-        thing = called.what if isinstance(called, Thing) else None
+        thing = called.what if isinstance(called, PyObject) else None
         arguments = self._arguments(node, scope)
         if thing in (enter, leave):
             return self._enter_or_leave(thing, arguments, node, scope)
@@ -397,21 +399,25 @@ class Translator:
         is_whole = _FUNCTIONS[thing] == "int" and syntax.is_truth(numbers[0])
         return numbers[0] if is_whole else syntax.call(_FUNCTIONS[thing], numbers[0])
 
-    def _enter_or_leave(self, thing: Any, arguments: list[Meaning], node: ast.Call, scope: _Scope) -> Meaning:
+    def _enter_or_leave(
+        self, thing: Any, arguments: list[AbstractValue], node: ast.Call, scope: _Scope
+    ) -> AbstractValue:
         if not scope.is_action or scope.loops or scope.conditional:
             raise scope.source.refuse(node, "must stand on its own in the kernel of an instruction")
         numbers = [self._need(argument, node, scope) for argument in arguments[1:]]
         if thing is leave:
             scope.code.append(syntax.CloseCall(numbers[0]))
-            return syntax.name(WAS_OPEN)
+            return syntax.name(HAD_FRAME)
         function, receiver = map(syntax.number, numbers)
         if not isinstance(function, int) or not isinstance(receiver, int):
             raise scope.source.refuse(node, "must open a function that is known beforehand")
         scope.code.append(syntax.OpenCall(function, receiver))
         return None
 
-    def _run(self, source: KernelSource, arguments: Sequence[Meaning], scope: _Scope, node: ast.AST) -> Meaning:
-        """Return what a call of a kernel comes to: an expression; one with effects stands on its own."""
+    def _run(
+        self, source: KernelSource, arguments: Sequence[AbstractValue], scope: _Scope, node: ast.AST
+    ) -> AbstractValue:
+        """Return a call of a kernel as an expression; one with effects is a statement before it."""
         if source.is_expression:
             return self._follow(source.body, _Scope(source, source.given(arguments)))
         try:
@@ -432,7 +438,7 @@ class Translator:
         kept: ast.expr = self._keep("outcome" if is_outcome else source.name, made, scope)
         return kept
 
-    def _follow(self, lines: Sequence[ast.stmt], scope: _Scope) -> Meaning:
+    def _follow(self, lines: Sequence[ast.stmt], scope: _Scope) -> AbstractValue:
         """Return what a kernel without loops and effects returns."""
         for at, line in enumerate(lines):
             match line:
@@ -462,7 +468,7 @@ class Translator:
         return found
 
     def _subroutine(
-        self, source: KernelSource, arguments: Sequence[Meaning], *, baked: bool
+        self, source: KernelSource, arguments: Sequence[AbstractValue], *, baked: bool
     ) -> tuple[syntax.Subroutine, list[ast.expr]]:
         """Return the subroutine of a kernel and the arguments to call it with; those it cannot take are worked in."""
         values = source.given(arguments)
@@ -495,20 +501,20 @@ class Translator:
         return made, list(given.values())
 
 
-def _is_fixed(value: Meaning) -> bool:
-    """Tell whether something stays what it is whatever is changed."""
+def _is_fixed(value: AbstractValue) -> bool:
+    """Tell whether nothing can change a value."""
     if isinstance(value, tuple):
         return all(map(_is_fixed, value))
     return not isinstance(value, ast.expr) or isinstance(value, ast.Constant) or syntax.same(value, syntax.name("n"))
 
 
-def _identify(value: Meaning) -> object:
+def _identify(value: AbstractValue) -> object:
     if isinstance(value, tuple):
         return tuple(map(_identify, value))
-    return ast.dump(value) if isinstance(value, ast.expr) else id(value.what) if isinstance(value, Thing) else value
+    return ast.dump(value) if isinstance(value, ast.expr) else id(value.what) if isinstance(value, PyObject) else value
 
 
-def _lift(thing: Any, label: str) -> Meaning:
+def _lift(thing: Any, label: str) -> AbstractValue:
     """Return what a thing of Python means in a kernel."""
     if isinstance(thing, bool | np.bool_ | float | np.floating):
         return syntax.constant(thing.item() if isinstance(thing, np.generic) else thing)
@@ -518,4 +524,4 @@ def _lift(thing: Any, label: str) -> Meaning:
         return syntax.whole(label) if is_outcome else syntax.constant(int(thing))
     if isinstance(thing, tuple) and not hasattr(thing, "_fields"):
         return tuple(_lift(element, "") for element in thing)
-    return thing if isinstance(thing, ast.expr | StateArray | Thing) else Thing(thing)
+    return thing if isinstance(thing, ast.expr | StateArray | PyObject) else PyObject(thing)

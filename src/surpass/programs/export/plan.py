@@ -1,7 +1,7 @@
-"""A program with the kernels of its task as code: the start, and what is done at each place.
+"""A program with the kernels of its task as code: the start, and the code of each place.
 
 A place of the program is a place in the code, so function and previous action need no variables: after an action the
-code goes on at the place that the two lead to.
+code continues at the place that the two lead to.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from surpass.machine.calls import stack_limit
 from surpass.machine.state import DEPTH, FIRST, FUNCTION, LOCALS, PREVIOUS, SCORE, SIZE, Outcome
 from surpass.programs.export import syntax
 from surpass.programs.export.conditions import write_condition
-from surpass.programs.export.kernels import OUTCOMES, WAS_OPEN, Translator
+from surpass.programs.export.kernels import HAD_FRAME, OUTCOMES, Translator
 from surpass.programs.export.shorten import drop_needless_limits, drop_unneeded, shorten
 from surpass.programs.program import START, Program
 from surpass.programs.tree import Leaf, Node, as_tree
@@ -57,7 +57,7 @@ class CodePlace:
 
 @dataclass(frozen=True)
 class Site:
-    """Where a call comes back to."""
+    """Where a call returns to."""
 
     place: int | None
     receiver: str
@@ -89,9 +89,9 @@ class Plan:
     reals: tuple[str, ...] | None
     """The reals that are variables; None if they are an array."""
     outputs: tuple[str, ...]
-    """The registers that come back."""
+    """The registers that are returned."""
     score: str
-    """What the score is called, if it comes back and is a variable."""
+    """The name of the score, if it is returned and is a variable."""
 
     @property
     def blocks(self) -> list[syntax.Block]:
@@ -284,9 +284,9 @@ class _Planner:
     def _end_with_outcomes(
         self, code: syntax.Block, action: int | None, function: int | None, previous: int | None
     ) -> syntax.Block:
-        """Return the code of an action that goes on, or ends the run, where its kernel returns an outcome.
+        """Return the code of an action that continues, or ends the run, where its kernel returns an outcome.
 
-        It goes on in a function after a previous action; where that is None, it goes back to a caller.
+        It continues in a function after a previous action; where that is None, it returns to a caller.
         """
         found: list[ast.stmt] = []
         for at, line in enumerate(code):
@@ -302,7 +302,7 @@ class _Planner:
                     syntax.assign(syntax.name("previous"), syntax.constant(0)),
                 ]
             elif isinstance(line, syntax.CloseCall):
-                after, stays = (syntax.put(rest, {WAS_OPEN: syntax.constant(known)}) for known in (True, False))
+                after, stays = (syntax.put(rest, {HAD_FRAME: syntax.constant(known)}) for known in (True, False))
                 if self._end_with_outcomes(after, action, None, None):
                     raise ExportError(
                         f"task {self.task.name!r} cannot be exported: to leave a function must be the last thing that"
@@ -413,7 +413,7 @@ def _decides(line: ast.stmt) -> bool:
 
 
 def _targets(block: syntax.Block) -> Iterator[int]:
-    """Yield the places to which a block goes on."""
+    """Yield the places at which a block continues."""
     for line in syntax.statements(block):
         if isinstance(line, syntax.GoTo) and line.place is not None:
             yield line.place

@@ -88,7 +88,7 @@ def drop_unneeded(
     kept: Iterable[str],
     receivers: Set[str],
 ) -> tuple[list[syntax.Block], dict[str, syntax.Subroutine]]:
-    """Return code without what has no bearing on its effects; what is `kept` counts as read at the end."""
+    """Return code without statements that no effect depends on; `kept` names count as read at the end."""
     needed, count = set(kept), -1
     everything = [*codes, *(found.body for found in subroutines.values())]
     while len(needed) != count:
@@ -137,7 +137,7 @@ def _mark(
             for inner in syntax.blocks(line):
                 _mark(inner, needed, subroutines, receivers)
             if isinstance(line, ast.While | ast.For):
-                # Whether a loop goes on depends on what decides about leaving it.
+                # Whether a loop continues depends on the conditions for leaving it.
                 needed |= syntax.names_in(
                     *(s.test for s in syntax.statements(line.body) if isinstance(s, ast.If) and _leaves(s))
                 )

@@ -14,7 +14,7 @@ from typing import Any
 
 from surpass.errors import ExportError
 from surpass.machine.calls import enter, leave
-from surpass.tasks.blame import show_place
+from surpass.tasks.user_code import show_place
 
 LARGE = 8
 """A kernel with more statements is not written out where it is called."""
@@ -64,7 +64,7 @@ class KernelSource:
 
     @cached_property
     def is_expression(self) -> bool:
-        """Whether it comes to one expression: it is short, has no loops and changes nothing."""
+        """Whether it is one expression: it is short, has no loops and changes nothing."""
         nodes = list(ast.walk(self.tree))
         called = [thing for node in nodes if isinstance(node, ast.Call) and is_kernel(thing := self.called(node))]
         return (
@@ -103,8 +103,8 @@ class KernelSource:
     def refuse(self, node: ast.AST, why: str) -> ExportError:
         """Return the error that says which part of the kernel cannot be exported."""
         line = self.function.__code__.co_firstlineno + getattr(node, "lineno", 1) - 1
-        place = show_place(self.function.__code__, line)[1]
-        return ExportError(f"kernel {self.name!r} cannot be exported: {ast.unparse(node)!r} {why} ({place})")
+        place = show_place(self.function.__code__, line)
+        return ExportError(f"kernel {self.name!r} cannot be exported: {ast.unparse(node)!r} {why}{place}")
 
 
 def is_kernel(thing: Any) -> bool:

@@ -46,18 +46,18 @@ class Finish(ast.stmt):
 
 @dataclass(eq=False)
 class OpenCall(ast.stmt):
-    """Opens a call of a function: saves the locals and where to go on; ends the run if too many calls are open."""
+    """Opens a call of a function: saves the locals and where to continue; ends the run if too many calls are open."""
 
     function: int
     receiver: int
     site: int = -1
-    """The number of the place in the code that the call comes back to, once that is known."""
+    """The number of the place in the code that the call returns to, once known."""
     _fields = ("function", "receiver", "site")
 
 
 @dataclass(eq=False)
 class CloseCall(ast.stmt):
-    """Closes the newest call: restores the locals, gives the result to its receiver and goes on behind the call."""
+    """Closes the newest call: restores the locals, gives the result to its receiver and continues behind the call."""
 
     result: ast.expr
     _fields = ("result",)
@@ -187,14 +187,14 @@ def negate(expr: ast.expr) -> ast.expr:
     if isinstance(expr, ast.BoolOp):
         other = ast.Or() if isinstance(expr.op, ast.And) else ast.And()
         return fold(ast.BoolOp(other, [negate(side) for side in expr.values]))
-    # Of what is no number, neither a comparison nor its opposite holds.
+    # For NaN neither a comparison nor its opposite holds.
     if isinstance(expr, ast.Compare) and not any(map(may_be_real, (expr.left, *expr.comparators))):
         return ast.Compare(expr.left, [_COMPARISONS[type(expr.ops[0])][2]()], expr.comparators)
     return ast.UnaryOp(ast.Not(), truth(expr))
 
 
 def may_be_real(expr: ast.expr) -> bool:
-    """Tell whether an expression may be a real, which is rounded and could be no number at all."""
+    """Tell whether an expression may be a real, which is rounded and could be NaN."""
     match expr:
         case ast.Constant():
             return isinstance(expr.value, float)

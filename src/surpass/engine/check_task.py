@@ -1,0 +1,117 @@
+"""Check a task before its first run, in a fresh process with the compiler off: see `checked_play`.
+
+Compiled kernels check nothing: a wrong index ends the process, and an endless loop never returns. A file that has
+passed is not checked again until it, a module that it imports, or surpass changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+from weakref import WeakSet
+
+import numba
+import numpy as np
+
+from surpass.bundles import digest, write_atomically
+from surpass.engine.cache import cache_folder
+from surpass.engine.kernel_types import check_kernels
+from surpass.errors import DeclarationError, ObservationError, SurpassError
+from surpass.reading import read_record
+from surpass.tasks.task import Task
+from surpass.tasks.user_file import file_of, task_file
+
+_log = logging.getLogger(__name__)
+
+CALL_SECONDS = 2.0
+"""Seconds of work after which a call of the user's code counts as endless."""
+MOST_SECONDS = 60.0
+"""Seconds after which a check that gives no answer is ended."""
+PASSED = {"instances": int, "doubts": list[str], "files": dict[str, str]}
+"""What is kept of a check: on how many instances, what to warn of, and the SHA-256 of each file of the user's."""
+
+_checked: WeakSet[Task] = WeakSet()
+
+
+def check_once(task: Task) -> None:
+    """Raise `DeclarationError` if a task that a file registers goes wrong; skip what has passed before."""
+    file = file_of(task)
+    if file is None or task in _checked or numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return
+    check_kernels(task, compiling=False)
+    content = hashlib.sha256(_own_digest() + str(file.resolve()).encode() + file.read_bytes())
+    note = cache_folder() / "checked" / f"{task.name}-{content.hexdigest()[:16]}.json"
+    passed = _read_note(note)
+    if passed is None:
+        _log.info("checking task %s, once for each version of its file", task.name)
+        passed = check_task(task)
+        with suppress(OSError, SurpassError):  # without the note the task is checked again
+            note.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(note, json.dumps(passed).encode())
+    for doubt in passed["doubts"]:
+        _log.warning("%s", doubt)
+    _checked.add(task)
+
+
+def check_task(task: Task, effort: int = 1) -> dict[str, Any]:
+    """Check a task in a fresh process; raise `DeclarationError` about its first mistake, or return a `PASSED` record.
+
+    The error's note has the user's lines on the way to the mistake.
+    """
+    verdict = _ask_process(task, effort)
+    kind, said = verdict.pop("kind"), verdict.get("said", "")
+    if kind == "passed":
+        return verdict
+    if kind == "python":  # the compiler knows better whether a kernel has the types that it needs
+        check_kernels(task)
+        return {"instances": 0, "doubts": [f"{said}; compiled, it was not tried"], "files": {}}
+    error = (ObservationError if kind == "ObservationError" else DeclarationError)(said)
+    error.add_note(verdict.get("way", ""))
+    raise error
+
+
+def _ask_process(task: Task, effort: int) -> dict[str, Any]:
+    """Return the verdict of a fresh process about a task."""
+    words = (task.name, task_file(task), str(effort), str(CALL_SECONDS))
+    command = [sys.executable, "-P", "-m", "surpass.engine.checked_play", *words]
+    paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": paths}
+    whose, most = f"the check of task {task.name!r}", MOST_SECONDS * effort
+    try:
+        ran = subprocess.run(command, env=environment, capture_output=True, stdin=subprocess.DEVNULL, timeout=most)
+    except subprocess.TimeoutExpired:
+        return {"kind": "", "said": f"{whose} gave no answer within {most:g} s"}
+    with suppress(ValueError, IndexError):
+        verdict: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
+        return verdict
+    if ran.returncode < 0:
+        return {"kind": "", "said": f"{whose} was ended by signal {signal.Signals(-ran.returncode).name}"}
+    return {"kind": "", "said": f"{whose} ended without an answer"}
+
+
+def _read_note(note: Path) -> dict[str, Any] | None:
+    """Return the record of a check, if every file of the user's is still the same."""
+    with suppress(OSError, SurpassError):
+        passed: dict[str, Any] = read_record(note, PASSED)
+        if all(digest(Path(file).read_bytes()) == known for file, known in passed["files"].items()):
+            return passed
+    return None
+
+
+@cache
+def _own_digest() -> bytes:
+    """Return what changes with the versions of surpass, Numba, NumPy and Python."""
+    key = hashlib.sha256(repr((numba.__version__, np.__version__, sys.version)).encode())
+    package = Path(__file__).parents[1]
+    for source in sorted(path for part in ("machine", "tasks", "engine") for path in (package / part).glob("*.py")):
+        key.update(source.read_bytes() + b"\0")
+    return key.digest()

@@ -1,0 +1,1 @@
+"""The table learner: natural policy gradient on a table of logits. Start reading at `learner.py`."""

@@ -1,0 +1,157 @@
+"""Sampled tables: improve a score by comparing whole policies (a cross-entropy method; Rubinstein and Kroese, 2004).
+
+An update draws some tables from the probabilities of the logits: one action for each observation, which then holds for
+all steps of all episodes. All tables play the same instances. On an instance a table has the advantage
+
+    A = share of the tables that it beats - share of the tables that beat it
+
+and every action that it took there gets this advantage. What an action is worth often shows only if it is a habit.
+Ranks put instances of all sizes on a par. As the logits grow, nearly all tables that are drawn are the most likely one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from surpass.arrays import Flags, Ints, Reals
+from surpass.engine.advance import advance
+from surpass.engine.batch import Batch
+from surpass.engine.crew import Call
+from surpass.engine.specialise import specialise
+from surpass.learning.table.critic import explored_actions
+from surpass.learning.table.episodes import CUT_SHORT, Costs, returns_of, start
+from surpass.learning.table.logits import LogitTable
+from surpass.machine.state import RUNNING
+from surpass.table import EMPTY, Table, find_all
+from surpass.tasks.task import Instances
+
+TABLES = 48
+"""How many tables an update draws."""
+STEP_SIZE, PRIOR_COUNT = 1.5, 36.0
+MAX_LOGIT_GAP = 6.0
+"""How far a logit may lie below the largest of its observation."""
+ROUNDING = 1e-9
+"""The share of what tables bring by which they must differ for one of them to have brought more."""
+
+
+class SampledTables:
+    """Improves a table of logits by drawing whole tables from it."""
+
+    def __init__(self, logits: LogitTable, costs: Costs) -> None:
+        self.logits, self.task, self.costs = logits, logits.task, costs
+        self.observations: Ints = np.zeros(0, np.int64)
+        """What has come up so far, in ascending order."""
+        self._actions = explored_actions(self.task)
+
+    def update(self, instances: Instances, limits: Ints, random: np.random.Generator) -> tuple[float, int]:
+        """Make one update; return the share of instances on which the tables differed, and the steps they took."""
+        returns: Reals = np.zeros((TABLES, instances.count))
+        played: list[tuple[Ints, Ints, Flags]] = []
+        steps = 0
+        known = self.draw(self.observations, random, TABLES)
+        for k in range(TABLES):
+            table = Table(self.task, _Drawn(self, random))
+            table.insert(self.observations, known[k])
+            same = _find_same(table, played)
+            if same is not None:
+                returns[k] = returns[same]
+                played.append(played[same])
+                continue
+            batch, observations, seen = _play_and_see(table, instances, limits)
+            returns[k] = returns_of(self.task, batch, limits, self.costs)
+            returns[k, np.isin(batch.outcomes, CUT_SHORT[:2])] = 0.0
+            played.append((observations, table.actions(observations), seen))
+            steps += int(batch.steps.sum())
+        self.observations = np.union1d(self.observations, np.concatenate([one[0] for one in played]))
+        ranks = ranks_of(returns)
+        self._learn(played, ranks)
+        return float((ranks != 0).any(axis=0).mean()), steps
+
+    def draw(self, observations: Ints, random: np.random.Generator, count: int = 1) -> Ints:
+        """Return actions [count, m] for observations [m], drawn by their probabilities."""
+        logits = self.logits.all_logits(observations)[:, self._actions]
+        logits = np.maximum(logits, logits.max(axis=1, keepdims=True, initial=0.0) - MAX_LOGIT_GAP)
+        cumulative = np.cumsum(np.exp(logits - logits.max(axis=1, keepdims=True, initial=0.0)), axis=1)
+        wanted = random.random((count, len(observations))) * cumulative[:, -1]
+        drawn = np.minimum((cumulative <= wanted[:, :, None]).sum(axis=2), len(self._actions) - 1)
+        actions: Ints = self._actions[drawn]
+        return actions
+
+    def _learn(self, played: list[tuple[Ints, Ints, Flags]], advantages: Reals) -> None:
+        """Add the advantages [K, B] of the tables' actions to their logits, in place.
+
+        For each of K tables `played` holds the observations [m] that came up, their actions [m], and which of B
+        instances met each [B, m].
+        """
+        count, width = len(self.observations), self.task.interface.action_count
+        sums, counts = np.zeros((2, count, width))
+        for (observations, actions, seen), gained in zip(played, advantages, strict=True):
+            rows = np.searchsorted(self.observations, observations)
+            sums[rows, actions] += gained @ seen
+            counts[rows, actions] += seen.sum(axis=0)
+        (rows,) = np.nonzero(counts.any(axis=1))
+        mean = sums[rows].sum(axis=1, keepdims=True) / counts[rows].sum(axis=1, keepdims=True)
+        centred = sums[rows] - counts[rows] * mean
+        at, actions = np.nonzero(counts[rows])
+        self.logits.update(
+            self.observations[rows[at]],
+            actions,
+            centred[at, actions],
+            counts[rows][at, actions],
+            step_size=STEP_SIZE,
+            prior_count=PRIOR_COUNT,
+        )
+
+
+class _Drawn:
+    """An agent that draws an action for each new observation, for a table that asks once."""
+
+    def __init__(self, source: SampledTables, random: np.random.Generator) -> None:
+        self.source, self.random, self.task, self.name = source, random, source.task, "rl"
+
+    def actions(self, observations: Ints) -> Ints:
+        """Return an action [m] for each packed observation [m]."""
+        (drawn,) = self.source.draw(observations, self.random)
+        actions: Ints = drawn
+        return actions
+
+
+def ranks_of(returns: Reals) -> Reals:
+    """Return the share of tables that each beats on each instance less the share that beats it [K, B]."""
+    least = ROUNDING * np.abs(returns).max(axis=0)
+    shares = [(returns < one - least).mean(axis=0) - (returns > one + least).mean(axis=0) for one in returns]
+    return np.array(shares)
+
+
+def _find_same(table: Table, played: list[tuple[Ints, Ints, Flags]]) -> int | None:
+    """Return the first of some tables that does the same wherever it came, if there is one."""
+    for k, (observations, actions, _) in enumerate(played):
+        if (table.actions(observations) == actions).all():
+            return k
+    return None
+
+
+def _play_and_see(table: Table, instances: Instances, limits: Ints) -> tuple[Batch, Ints, Flags]:
+    """Play instances [B] by a table; return the episodes, the observations [m], and which instances met each [B, m]."""
+    task, kernel, stop = table.task, specialise(table.task).advance, np.zeros(1, np.int64)
+    counts: Ints = np.zeros((instances.count, len(table.keys)), np.int64)
+
+    def calls(batch: Batch) -> list[Call]:
+        shared = (batch, table.keys, table.values, task.interface.action_rows, limits)
+        running = np.flatnonzero(batch.outcomes <= RUNNING).tolist()
+        return [(kernel, (*shared, counts[b], True, b, b + 1, stop)) for b in running]
+
+    def answer(observations: Ints) -> None:
+        nonlocal counts
+        before = table.keys
+        table.extend(observations)
+        if table.keys is not before:
+            taken = np.flatnonzero(before != EMPTY)
+            moved = np.zeros((instances.count, len(table.keys)), np.int64)
+            moved[:, find_all(table.keys, before[taken])] = counts[:, taken]
+            counts = moved
+
+    batch = advance(task, start(task, instances), calls, answer=answer)
+    places = np.flatnonzero(counts.any(axis=0))
+    places = places[np.argsort(table.keys[places])]
+    return batch, table.keys[places], counts[:, places] > 0
