@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -43,15 +41,11 @@ class TwoNodes:
         self.cluster.wait_for_nodes()
         return self
 
-    def kill_second(self, delay: float = 0.0) -> None:
-        """Kill the second node after a while, in the middle of whatever it does."""
+    def kill_second(self) -> None:
+        """Kill the second node, whatever it is doing, and return once it is dead."""
         second, self._second = self._second, None
         if second is not None:
-            threading.Thread(target=self._kill, args=(second, delay), daemon=True).start()
-
-    def _kill(self, node: Any, delay: float) -> None:
-        time.sleep(delay)
-        self.cluster.remove_node(node, allow_graceful=False)
+            self.cluster.remove_node(second, allow_graceful=False)
 
 
 def _patiently(start: Callable[[], Any]) -> Any:

@@ -50,7 +50,7 @@ def test_improvement_that_loses_a_node_ends_as_on_this_machine(two_nodes: TwoNod
     learn(out=tmp_path / "here")
     runner = both_workers(two_nodes)
     try:
-        learn(out=tmp_path / "there", on=runner, report=lambda *_: two_nodes.kill_second(0.02))
+        learn(out=tmp_path / "there", on=runner, report=lambda *_: two_nodes.kill_second())
         assert runner.lost >= 1
     finally:
         runner.close()
