@@ -1,4 +1,4 @@
-"""The table of logits: sums over views, the update rule, and what changes in place."""
+"""The table of logits: the best action, the update rule, and what changes in place."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 from surpass.agents.teachers import teacher_of
 from surpass.engine.run import run
 from surpass.errors import SavedFileError
+from surpass.learning.table.features import ViewAgent, drop_features
 from surpass.learning.table.logits import LogitTable
-from surpass.learning.table.views import ViewAgent, decisive_features, drop_features, views_from
 from surpass.machine.interface import NO_ACTION
 from surpass.table import Table
 from surpass.tasks.registry import find_task
@@ -21,12 +21,11 @@ def feature(task: str, name: str) -> int:
 
 
 def random_table() -> tuple[LogitTable, np.ndarray]:
-    """Return logits of sort-quick in two views, with quick sort as the base agent, and observations that it meets."""
+    """Return logits of sort-quick with quick sort as the base agent, and observations that it meets."""
     task = find_task("sort-quick")
     base = Table.of(teacher_of(task, "quick_sort"))
     run(base, task.draw(Request(size=6, count=30, seed=1)))
-    narrow = [feature("sort-quick", name) for name in ("function", "v1 ? v2", "v2 ? v3", "A[v2] ? A[v4]")]
-    logits = LogitTable(task, [narrow, list(range(len(task.interface.features)))], base, 2.0)
+    logits = LogitTable(task, base, 2.0)
     random = np.random.default_rng(3)
     seen = random.choice(base.observations, 400)
     logits.cells_of(seen, random.integers(0, 12, 400))
@@ -34,7 +33,7 @@ def random_table() -> tuple[LogitTable, np.ndarray]:
     return logits, base.observations
 
 
-def test_the_best_action_has_the_largest_sum_over_the_views() -> None:
+def test_the_best_action_has_the_largest_logit() -> None:
     logits, seen = random_table()
     every, best, base = logits.all_logits(seen), logits.best_actions(seen), logits.base_actions(seen)
     assert (every.max(axis=1) == every[np.arange(len(seen)), best]).all()
@@ -42,13 +41,13 @@ def test_the_best_action_has_the_largest_sum_over_the_views() -> None:
     np.testing.assert_array_equal(logits.greedy().actions(seen), best)
 
 
-def test_a_cell_holds_wherever_its_view_shows_the_same() -> None:
+def test_a_cell_holds_wherever_its_features_are_the_same() -> None:
     task = find_task("sort-quick")
     previous = feature("sort-quick", "previous")
-    logits = LogitTable(task, [[previous], list(range(len(task.interface.features)))])
+    logits = LogitTable(task, features=[previous])
     stride = task.interface.strides[previous]
     here, alike, other = 5 * stride + 1, 5 * stride + 2, 6 * stride + 1
-    logits.logits[logits.cells_of(np.array([here]), np.array([7]))[0, 0]] = 1.0
+    logits.logits[logits.cells_of(np.array([here]), np.array([7]))] = 1.0
     np.testing.assert_array_equal(logits.best_actions(np.array([here, alike, other])), [7, 7, NO_ACTION])
 
 
@@ -68,7 +67,7 @@ def test_others_are_drawn_as_often_as_their_logits_say() -> None:
 
 def test_an_update_adds_the_mean_advantage_shrunk_by_a_prior_count() -> None:
     task = find_task("search")
-    logits = LogitTable(task, [list(range(len(task.interface.features)))])
+    logits = LogitTable(task)
     one = np.array([17])
     logits.update(one, np.array([4]), np.array([6.0]), np.array([3.0]), step_size=0.1, prior_count=9.0)
     assert logits.all_logits(one)[0, 4] == pytest.approx(0.1 * 6 / (3 + 9))
@@ -98,26 +97,20 @@ def test_a_saved_table_comes_back_and_damaged_ones_are_refused() -> None:
         ("following", lambda a: np.arange(len(a)) + 1),
         ("heads", lambda a: a + 10**6),
         ("actions", lambda a: a + 10**6),
-        ("numbers.0", lambda a: np.zeros_like(a)),
+        ("shown", lambda a: np.zeros_like(a)),
         ("logits", lambda a: a[:-1]),
     ):
         with pytest.raises(SavedFileError):
             other.load({**saved, name: damage(saved[name])})
 
 
-def test_the_features_that_a_teacher_needs_are_found_and_give_the_views() -> None:
+def test_a_policy_of_the_features_that_matter_holds_on_larger_sizes() -> None:
     task = find_task("sort-bubble")
     table = Table.of(teacher_of(task, "insertion_sort"))
     run(table, task.draw(Request(size=8, count=100, seed=1)))
     run(table, task.draw(Request(size=8, count=100, seed=1, data="repeats")))
     observations, actions = table.entries()
-    used = decisive_features(task, observations, actions)
-    names = [task.interface.features[k].name for k in used]
-    assert set(names) == {"v1 ? v2", "A[v2] ? A[v2-1]", "A[v2] ? A[v2+1]"}
-    narrow, alike, every = views_from(task, used)
-    assert narrow == sorted(used)
-    assert {task.interface.features[k].name for k in alike} >= {"v3 ? v4", "A[v4] ? A[v4+1]"}
-    assert len(every) == len(task.interface.features)
+    used = [feature("sort-bubble", name) for name in ("v1 ? v2", "A[v2] ? A[v2-1]", "A[v2] ? A[v2+1]")]
     agent = ViewAgent.voted(task, used, observations, actions, np.ones(len(actions)))
     large = task.draw(Request(size=40, count=20, seed=2))
     np.testing.assert_array_equal(run(Table(task, agent), large).steps, run(table, large).steps)

@@ -31,7 +31,7 @@ COSTS = Costs(1.0, 1.0)
 
 def base_table(task: Task, teacher: str) -> LogitTable:
     """Return logits without cells whose base agent is a teacher."""
-    return LogitTable(task, [list(range(len(task.interface.features)))], teacher_of(task, teacher), 2.0)
+    return LogitTable(task, teacher_of(task, teacher), 2.0)
 
 
 def drawn(task: Task, size: int, count: int, seed: int = 1) -> tuple[Instances, Ints]:
@@ -82,7 +82,7 @@ def test_deviations_beat_their_teacher(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_actor_critic_solves_small_sizes_from_nothing() -> None:
     task = find_task("sort-bubble")
-    logits = LogitTable(task, [list(range(len(task.interface.features)))])
+    logits = LogitTable(task)
     critic = ActorCritic(logits, *COSTS)
     for k in range(40):
         critic.anneal(k / 39)
@@ -90,7 +90,7 @@ def test_the_actor_critic_solves_small_sizes_from_nothing() -> None:
         critic.update(instances, limits, np.random.default_rng(k), k < 30)
     fresh = task.draw(Request(size=3, count=100, seed=9))
     assert run(Table(task, logits.greedy()), fresh, find_loops=True).solved.all()
-    again = ActorCritic(LogitTable(task, logits.views), *COSTS)
+    again = ActorCritic(LogitTable(task), *COSTS)
     again.load({name: array.copy() for name, array in critic.save().items()})
     again.anneal(1.0)
     batches = [one.update(instances, limits, np.random.default_rng(3), True) for one in (critic, again)]
@@ -114,7 +114,7 @@ def test_ranks_count_the_tables_that_are_beaten() -> None:
 
 def test_sampled_tables_gain_score_from_nothing() -> None:
     task = find_task("knapsack")
-    logits = LogitTable(task, [list(range(len(task.interface.features)))])
+    logits = LogitTable(task)
     improver = SampledTables(logits, Costs(0.0, 1.0))
     for k in range(12):
         instances, limits = drawn(task, 4, 40, k)

@@ -70,7 +70,7 @@ class ActorCritic:
         self.settings = np.array([step_cost, wrong_cost, self.task.reward.progress, LAMBDA, CRITIC_PRIOR])
         self.actions = explored_actions(self.task)
         self._prior = _prior(self.task)[self.actions]
-        view, interface = logits.views[-1], self.task.interface
+        view, interface = logits.features, self.task.interface
         hidden = [k for k in range(len(interface.features)) if k not in view]
         self._hidden = np.array([(interface.strides[k], interface.radices[k]) for k in hidden], np.int64).reshape(-1, 2)
         self._kernels = specialise(self.task, TEMPLATE)

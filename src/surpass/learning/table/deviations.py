@@ -128,7 +128,7 @@ class Deviations:
         resume(batch)
         seen = observe(task, batch)
         batch = take_step(task, batch, self._try(seen, table.actions(seen), known, random), limits)
-        on_path = Table(task, _OnPath(table, self.logits, path))
+        on_path = Table(task, _OnPath(table, path))
         skipped = random.integers(0, MAX_OFF_PATH_STEPS, len(limits))
         for turn in range(MAX_OFF_PATH_STEPS):
             batch = play(on_path, batch, limits)
@@ -170,20 +170,14 @@ class Deviations:
 
 
 class _OnPath:
-    """An agent that acts only where a view shows what it showed on the path of the most likely actions.
+    """An agent that acts only on observations that the most likely actions have met."""
 
-    It is the view before the last: all features of the kinds that matter.
-    """
-
-    def __init__(self, table: Table, logits: LogitTable, path: Ints) -> None:
-        self.table, self.logits, self.task, self.name = table, logits, logits.task, "path"
-        self._view = max(0, len(logits.views) - 2)
-        self._shown = np.unique(logits.see(path, self._view))
+    def __init__(self, table: Table, path: Ints) -> None:
+        self.table, self.path, self.task, self.name = table, path, table.task, "path"
 
     def actions(self, observations: Ints) -> Ints:
         """Return the action [m] for each packed observation [m], or `NO_ACTION`."""
-        is_known = np.isin(self.logits.see(observations, self._view), self._shown)
-        return np.where(is_known, self.table.actions(observations), NO_ACTION)
+        return np.where(np.isin(observations, self.path), self.table.actions(observations), NO_ACTION)
 
 
 def _radices(task: Task) -> Ints:

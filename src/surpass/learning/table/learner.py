@@ -26,7 +26,7 @@ from surpass.agents import agent_of_recipe
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.structured import StructuredPolicy
 from surpass.agents.teachers import teacher_of
-from surpass.arrays import Ints
+from surpass.arrays import Ints, Reals
 from surpass.bundles import Tensors
 from surpass.checks import QUICK, THOROUGH, find_failures
 from surpass.engine.run import AnyAgent, run
@@ -39,16 +39,11 @@ from surpass.learning.sources import Sources
 from surpass.learning.table.critic import ActorCritic
 from surpass.learning.table.deviations import Deviations
 from surpass.learning.table.episodes import Costs, play_all
+from surpass.learning.table.features import ViewAgent, drop_features, without_previous
 from surpass.learning.table.logits import LogitTable
 from surpass.learning.table.repair import Reference, revert_failures
 from surpass.learning.table.sampled_tables import TABLES
 from surpass.learning.table.starts import Start, load_start, relative_losses
-from surpass.learning.table.views import (
-    ViewAgent,
-    decisive_features,
-    drop_features,
-    without_previous,
-)
 from surpass.learning.updates import SOURCE, tensors_under
 from surpass.machine.interface import NO_ACTION
 from surpass.machine.state import Outcome
@@ -183,10 +178,9 @@ class TableLearner:
         self._critic: ActorCritic | None = None
         self._student: Imitation | None = None
         if self.given is not None:
-            self.starts.append(self._start_with(self.given))
+            self.starts.append(Start(self.task, self.config, self.given))
         if self.phase == "improve" and self._from_nothing:
-            every = list(range(len(self.task.interface.features)))
-            self.starts.append(Start(self.task, self.config, None, every))
+            self.starts.append(Start(self.task, self.config, None))
 
     @property
     def _from_nothing(self) -> int:
@@ -200,16 +194,6 @@ class TableLearner:
         if not isinstance(found, Agent):
             raise SettingError(f"start is {self.config.start!r}; it must be an agent with a table")
         return found
-
-    def _start_with(self, agent: Agent) -> Start:
-        """Return the start that begins with an agent; its views follow from the features that its actions need."""
-        table = Table.of(agent)
-        for size in (size for size in (3, 5, 8, 12, 20, 30) if size >= self.smallest):
-            for data, kind in self.task.inputs.kinds:
-                run(table, self.task.draw(Request(size=size, count=50, seed=1, data=data, queries=kind)))
-        observations, actions = table.entries()
-        known = actions != NO_ACTION
-        return Start(self.task, self.config, agent, decisive_features(self.task, observations[known], actions[known]))
 
     # What a run asks of a learner
 
@@ -375,7 +359,7 @@ class TableLearner:
 
     def _actor_critic(self) -> ActorCritic:
         if self._critic is None:
-            logits = LogitTable(self.task, [without_previous(self.task)])
+            logits = LogitTable(self.task, features=without_previous(self.task))
             self._critic = ActorCritic(logits, *self.costs)
         return self._critic
 
@@ -427,7 +411,7 @@ class TableLearner:
             table = Table(task, ViewAgent.voted(task, features, *votes))
             return -float(play_all(table, instances, limits, self.costs)[1].mean())
 
-        least = cost(critic.logits.views[-1])
+        least = cost(critic.logits.features)
 
         def is_enough(features: list[int]) -> bool:
             nonlocal least
@@ -437,8 +421,8 @@ class TableLearner:
             least = min(least, found)
             return True
 
-        used = drop_features(task, critic.logits.views[-1], is_enough)
-        return Start(task, self.config, ViewAgent.voted(task, used, *votes), used)
+        used = drop_features(task, critic.logits.features, is_enough)
+        return Start(task, self.config, ViewAgent.voted(task, used, *votes))
 
     # Improve
 
@@ -474,20 +458,24 @@ class TableLearner:
     def _keep_best(self, count: int) -> None:
         """Keep the best starts, ordered by their cost relative to the best in each doubling of the sizes, in place.
 
-        A start with a given agent is kept in addition until it has been improved.
+        Of starts that cost the same on every instance one is kept. A start with a given agent is kept in addition
+        until it has been improved.
         """
         policies = [Table(self.task, start.logits.greedy()) for start in self.starts]
-        losses = []
+        losses: list[Reals] = []
+        costs: list[Reals] = []
         for size in self._doublings():
             request = replace(self.measured_on(size), count=COMPARED)
             instances = self.task.draw(request)
             limits = self._limits(instances.sizes)
             played = [play_all(policy, instances, limits, self.costs) for policy in policies]
             losses.append(relative_losses(np.array([returns.mean() for _, returns, _ in played])))
+            costs.append(np.array([returns for _, returns, _ in played]))
             if min(int(batch.steps.sum()) for batch, _, _ in played) > MOST_COMPARED_STEPS:
                 break
-        scores = -np.mean(losses, axis=0)
-        order = [self.starts[k] for k in np.argsort(-scores, kind="stable")]
+        _, distinct = np.unique(np.concatenate(costs, axis=1), axis=0, return_index=True)
+        mean = np.mean(losses, axis=0)
+        order = [self.starts[k] for k in np.argsort(mean, kind="stable").tolist() if k in distinct]
         given = [start for start in order if start.base is self.given is not None and not start.updates]
         self.starts = [start for start in order if start not in given][:count] + given
 

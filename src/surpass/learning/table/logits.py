@@ -1,12 +1,10 @@
 """A table of logits, the one policy of this learner.
 
-The logit of an action a after an observation o is a sum:
+The logit of an action a after an observation o is
 
-    logit(a | o) = base_logit [a = base(o)] + sum over views v of cell(v, v(o), a)
+    logit(a | o) = base_logit [a = base(o)] + cell(o, a)
 
-`base` is the agent that learning begins with, if there is one. A view is a subset of the features, v(o) what it shows
-of o. A cell of a view with few features holds wherever those features are the same, so the table generalises; the
-view of all features corrects it where it is wrong. Cells exist only for actions that were tried.
+`base` is the agent that learning begins with, if there is one. Cells exist only for actions that were tried.
 
 The natural gradient of the expected return with respect to the logits of a softmax policy is the advantage itself
 (Kakade, 2001: "A natural policy gradient"), so an update adds advantages to logits, whatever the probabilities:
@@ -42,22 +40,23 @@ LOWEST, HIGHEST = -8.0, 12.0
 
 
 class LogitTable:
-    """Logits of actions in views of observations."""
+    """Logits of actions after observations, of which some features, or all, are looked at."""
 
-    def __init__(self, task: Task, views: list[list[int]], base: Agent | None = None, base_logit: float = 0.0) -> None:
-        """Begin without cells; `views` are lists of features, the most specific last."""
-        self.task, self.views, self.base_logit = task, views, base_logit
+    def __init__(
+        self, task: Task, base: Agent | None = None, base_logit: float = 0.0, features: list[int] | None = None
+    ) -> None:
+        """Begin without cells; `features` are those that tell observations apart, by default all."""
+        self.task, self.base_logit = task, base_logit
+        self.features = list(range(len(task.interface.features))) if features is None else features
         self.base = None if base is None else Table.of(base)
         self.clear()
 
     def clear(self) -> None:
         """Forget every cell, in place."""
-        self.row_count = self.count = 0
-        self._keys: list[Ints] = [np.full(4 * ROOM, EMPTY, np.int64) for _ in self.views]
-        self._rows: list[Ints] = [np.full(4 * ROOM, EMPTY, np.int64) for _ in self.views]
-        self._shown: list[Ints] = [np.zeros(0, np.int64) for _ in self.views]
-        """What each view shows in its rows, in the order in which they were added."""
-        self._numbers: list[Ints] = [np.zeros(0, np.int64) for _ in self.views]
+        self.count = 0
+        self._keys, self._rows = (np.full(4 * ROOM, EMPTY, np.int64) for _ in range(2))
+        self._shown: Ints = np.zeros(0, np.int64)
+        """What each row shows, in the order in which they were added."""
         self.heads: Ints = np.full(ROOM, -1, np.int64)
         self.following, self.actions = (np.full(ROOM, -1, np.int64) for _ in range(2))
         self.logits, self.sums, self.counts = (np.zeros(ROOM) for _ in range(3))
@@ -71,42 +70,31 @@ class LogitTable:
 
     # Rows and cells
 
-    def see(self, observations: Ints, view: int) -> Ints:
-        """Return what a view shows of each observation [m], as a number."""
-        return project(self.task, observations, self.views[view])
-
     def rows_of(self, observations: Ints) -> Ints:
-        """Return the row of each observation in each view [m, V]; -1 where there is none."""
-        found = [self._rows[v][find_all(self._keys[v], self.see(observations, v))] for v in range(len(self.views))]
-        return np.ascontiguousarray(np.column_stack(found))
+        """Return the row of each observation [m]; -1 where there is none."""
+        return self._rows[find_all(self._keys, project(self.task, observations, self.features))]
 
-    def add_rows(self, observations: Ints) -> Ints:
-        """Return the row of each observation in each view [m, V]; add the missing ones."""
-        for v in range(len(self.views)):
-            shown = self.see(observations, v)
-            new = np.unique(shown[self._rows[v][find_all(self._keys[v], shown)] == EMPTY])
-            if new.size:
-                self._add(v, new, np.arange(self.row_count, self.row_count + len(new)))
-        return self.rows_of(observations)
-
-    def _add(self, v: int, shown: Ints, numbers: Ints) -> None:
-        self.row_count = max(self.row_count, int(numbers.max()) + 1)
-        self._shown[v] = np.concatenate([self._shown[v], shown])
-        self._numbers[v] = np.concatenate([self._numbers[v], numbers])
-        self.heads = with_room(self.heads, self.row_count, -1)
-        if 4 * len(self._shown[v]) > len(self._keys[v]):
-            places = 1 << (8 * len(self._shown[v])).bit_length()
-            self._keys[v], self._rows[v] = np.full(places, EMPTY, np.int64), np.full(places, EMPTY, np.int64)
-            put(self._keys[v], self._rows[v], self._shown[v], self._numbers[v])
+    def _add_rows(self, shown: Ints) -> None:
+        """Add rows for what is seen [m] for the first time, in place."""
+        before, count = len(self._shown), len(self._shown) + len(shown)
+        self._shown = np.concatenate([self._shown, shown])
+        self.heads = with_room(self.heads, count, -1)
+        if 4 * count > len(self._keys):
+            self._keys, self._rows = (np.full(1 << (8 * count).bit_length(), EMPTY, np.int64) for _ in range(2))
+            put(self._keys, self._rows, self._shown, np.arange(count))
         else:
-            put(self._keys[v], self._rows[v], shown, numbers)
+            put(self._keys, self._rows, shown, np.arange(before, count))
 
     def cells_of(self, observations: Ints, actions: Ints) -> Ints:
-        """Return the cell [m, V] of an action [m] in each view of an observation [m]; add the missing ones."""
-        rows = self.add_rows(observations)
+        """Return the cell [m] of an action [m] after an observation [m]; add the missing ones."""
+        shown = project(self.task, observations, self.features)
+        new = np.unique(shown[self._rows[find_all(self._keys, shown)] == EMPTY])
+        if new.size:
+            self._add_rows(new)
+        rows = self._rows[find_all(self._keys, shown)]
         for name in ("following", "actions", "logits", "sums", "counts"):
-            setattr(self, name, with_room(getattr(self, name), self.count + rows.size))
-        found = np.empty(rows.shape, np.int64)
+            setattr(self, name, with_room(getattr(self, name), self.count + len(rows)))
+        found = np.empty(len(rows), np.int64)
         self.count = find_cells(rows, actions, self.heads, self.following, self.actions, self.count, found)
         return found
 
@@ -125,7 +113,7 @@ class LogitTable:
         """
         found = np.empty(len(observations), np.int64)
         logits = self.logits[: self.count] if logits is None else logits
-        cells = (self.heads, self.following, self.actions, logits, self.task.interface.action_count)
+        cells = (self.heads, self.following, self.actions, logits)
         choose_best(self.rows_of(observations), self.base_actions(observations), self.base_logit, *cells, found)
         return found
 
@@ -167,11 +155,7 @@ class LogitTable:
         """Move the logits of actions [m] after observations [m] by sums of advantages [m] of `counts` [m], in place."""
         cells = self.cells_of(observations, actions)
         touched, places = np.unique(cells, return_inverse=True)
-        places = places.reshape(cells.shape)
-        sums, numbers = np.zeros((2, len(touched)))
-        for v in range(cells.shape[1]):
-            np.add.at(sums, places[:, v], advantages)
-            np.add.at(numbers, places[:, v], counts)
+        sums, numbers = (np.bincount(places, column, len(touched)) for column in (advantages, counts))
         self.sums[touched] = ADVANTAGE_DECAY * self.sums[touched] + sums
         self.counts[touched] = ADVANTAGE_DECAY * self.counts[touched] + numbers
         change = step_size * self.sums[touched] / (self.counts[touched] + prior_count)
@@ -180,18 +164,18 @@ class LogitTable:
         self.logits[touched] = np.clip(moved, np.minimum(LOWEST, self.logits[touched]), HIGHEST)
 
     def prefer(self, observations: Ints, wanted: Ints, unwanted: Ints) -> None:
-        """Give one action [m] a larger logit than another [m] in the most specific view of observations, in place."""
+        """Give one action [m] a larger logit than another [m] after observations [m], in place."""
         base = self.base_actions(observations)
         cells = self.cells_of(observations, unwanted), self.cells_of(observations, wanted)
         less, more = (
-            self.logits[found].sum(axis=1) + self.base_logit * (base == action)
+            self.logits[found] + self.base_logit * (base == action)
             for found, action in zip(cells, (unwanted, wanted), strict=True)
         )
-        self.logits[cells[0][:, -1]] -= np.maximum(0.0, less - more) + MARGIN
+        self.logits[cells[0]] -= np.maximum(0.0, less - more) + MARGIN
 
     def restore(self, logits: Reals) -> None:
         """Go back to the time when the first cells [c] had these logits and there were no others, in place."""
-        count, heads = len(logits), self.heads[: self.row_count]
+        count, heads = len(logits), self.heads[: len(self._shown)]
         while (late := np.flatnonzero(heads >= count)).size:
             heads[late] = self.following[heads[late]]
         for array in (self.logits, self.sums, self.counts):
@@ -203,39 +187,29 @@ class LogitTable:
 
     def save(self) -> Tensors:
         """Return everything that `load` needs."""
-        tensors = {f"shown.{v}": shown for v, shown in enumerate(self._shown)}
-        tensors |= {f"numbers.{v}": numbers for v, numbers in enumerate(self._numbers)}
         names = ("following", "actions", "logits", "sums", "counts")
-        return {
-            **tensors,
-            **{name: getattr(self, name)[: self.count] for name in names},
-            "heads": self.heads[: self.row_count],
-        }
+        cells = {name: getattr(self, name)[: self.count] for name in names}
+        return {**cells, "shown": self._shown, "heads": self.heads[: len(self._shown)]}
 
     def load(self, tensors: Tensors) -> None:
         """Go back to a saved state in place."""
         self.clear()
         interface = self.task.interface
-        heads = tensors.get("heads", np.zeros(0, np.int64))
-        count = len(tensors.get("actions", heads))
-        numbers = [take_numbers(tensors, f"numbers.{v}", len(heads)) for v in range(len(self.views))]
-        shown = [take_numbers(tensors, f"shown.{v}", interface.observation_count) for v in range(len(self.views))]
-        if not np.array_equal(np.sort(np.concatenate(numbers)), np.arange(len(heads))) or any(
-            len(a) != len(b) or len(np.unique(a)) < len(a) for a, b in zip(shown, numbers, strict=True)
-        ):
-            raise SavedFileError(f"{SOURCE} has rows that do not fit its views")
+        shown = take_numbers(tensors, "shown", interface.observation_count)
+        actions = take_numbers(tensors, "actions", interface.action_count)
+        count = len(actions)
         following = take(tensors, "following", np.zeros(count, np.int64), SOURCE)
-        heads = take(tensors, "heads", np.zeros(len(heads), np.int64), SOURCE)
+        heads = take(tensors, "heads", np.zeros(len(shown), np.int64), SOURCE)
+        if len(np.unique(shown)) < len(shown):
+            raise SavedFileError(f"{SOURCE} has two rows for one observation")
         # Each cell is followed by an older one, so every list ends.
         if (following >= np.arange(count)).any() or (following < -1).any() or ((heads < -1) | (heads >= count)).any():
             raise SavedFileError(f"{SOURCE} has lists of cells that do not end")
-        for v in range(len(self.views)):
-            if shown[v].size:
-                self._add(v, shown[v], numbers[v])
+        if len(shown):
+            self._add_rows(shown)
         self.heads[: len(heads)] = heads
         self.count = count
-        self.following = with_room(following, count + 1)
-        self.actions = with_room(take_numbers(tensors, "actions", interface.action_count), count + 1)
+        self.following, self.actions = with_room(following, count + 1), with_room(actions, count + 1)
         for name in ("logits", "sums", "counts"):
             setattr(self, name, with_room(take(tensors, name, np.zeros(count), SOURCE), count + 1))
 

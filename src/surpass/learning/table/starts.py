@@ -11,9 +11,9 @@ from surpass.bundles import Tensors
 from surpass.errors import SavedFileError
 from surpass.learning.table.deviations import Deviations
 from surpass.learning.table.episodes import Costs
+from surpass.learning.table.features import ViewAgent
 from surpass.learning.table.logits import LogitTable
 from surpass.learning.table.sampled_tables import SampledTables
-from surpass.learning.table.views import ViewAgent, views_from
 from surpass.learning.updates import SOURCE, take_numbers, tensors_under
 from surpass.reading import Count, conform
 from surpass.table import Agent
@@ -26,9 +26,9 @@ PATIENCE, CELLS_PER_UPDATE = 20, 100
 class Start:
     """A policy to begin with, and what has become of it."""
 
-    def __init__(self, task: Task, settings: Any, base: Agent | None, used: list[int]) -> None:
-        self.base, self.used = base, used
-        self.logits = LogitTable(task, views_from(task, used), base, settings.base_logit)
+    def __init__(self, task: Task, settings: Any, base: Agent | None) -> None:
+        self.base = base
+        self.logits = LogitTable(task, base, settings.base_logit)
         costs = Costs(settings.step_cost, settings.wrong_cost)
         self.improver: Deviations | SampledTables = (
             SampledTables(self.logits, costs)
@@ -53,18 +53,17 @@ class Start:
         tensors = {f"logits.{name}": array for name, array in self.logits.save().items()}
         improver = self.improver
         tensors["met"] = improver.remembered if isinstance(improver, Deviations) else improver.observations
-        kind = "none"
+        kind, features = "none" if self.base is None else "agent", list[int]()
         if isinstance(self.base, ViewAgent):
-            kind, tensors["keys"], tensors["answers"] = "view", self.base.keys, self.base.answers
-        elif self.base is not None:
-            kind = "agent"
-        return tensors, {"base": kind, "used": self.used, "updates": self.updates, "idle": self.idle}
+            kind, features = "view", self.base.features
+            tensors |= {"keys": self.base.keys, "answers": self.base.answers}
+        return tensors, {"base": kind, "features": features, "updates": self.updates, "idle": self.idle}
 
 
 def load_start(task: Task, given: Agent | None, settings: Any, tensors: Tensors, record: dict[str, Any]) -> Start:
     """Return a start as `Start.save` left it; `given` is the agent that it begins with, if it begins with one."""
-    found = conform({"base": str, "used": list[int], "updates": Count, "idle": Count}, record, SOURCE)
-    if any(not 0 <= k < len(task.interface.features) for k in found["used"]):
+    found = conform({"base": str, "features": list[int], "updates": Count, "idle": Count}, record, SOURCE)
+    if any(not 0 <= k < len(task.interface.features) for k in found["features"]):
         raise SavedFileError(f"{SOURCE} names features that the task does not have")
     base: Agent | None = None
     if found["base"] == "view":
@@ -72,10 +71,10 @@ def load_start(task: Task, given: Agent | None, settings: Any, tensors: Tensors,
         answers = take_numbers(tensors, "answers", task.interface.action_count)
         if len(keys) != len(answers) or (np.diff(keys) <= 0).any():
             raise SavedFileError(f"{SOURCE} has a policy whose rows do not fit")
-        base = ViewAgent(task, found["used"], keys, answers)
+        base = ViewAgent(task, found["features"], keys, answers)
     elif found["base"] == "agent":
         base = given
-    start = Start(task, settings, base, found["used"])
+    start = Start(task, settings, base)
     start.logits.load(tensors_under("logits.", tensors))
     met = take_numbers(tensors, "met", task.interface.observation_count)
     if isinstance(start.improver, Deviations):

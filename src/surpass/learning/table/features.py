@@ -1,8 +1,7 @@
-"""Which features a policy depends on, and the views that follow from them."""
+"""Policies that look at some features only, and which features a policy can do without."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 import numpy as np
@@ -54,28 +53,3 @@ def drop_features(task: Task, features: list[int], is_enough: Callable[[list[int
         if is_enough(fewer):
             kept = fewer
     return kept
-
-
-def decisive_features(task: Task, observations: Ints, actions: Ints) -> list[int]:
-    """Return features that tell apart all observations [m] with different actions [m]."""
-
-    def is_enough(features: list[int]) -> bool:
-        shown = project(task, observations, features)
-        return len(np.unique(shown)) == len(np.unique(np.stack([shown, actions]), axis=1).T)
-
-    return drop_features(task, list(range(len(task.interface.features))), is_enough)
-
-
-def views_from(task: Task, used: list[int]) -> list[list[int]]:
-    """Return the views for a policy that depends on some features.
-
-    They are: these features; all features of their kinds, and all that compare variables; all features. Features are of
-    one kind if their names differ in the names of variables only, such as `v1 ? v2` and `v1 ? v3`.
-    """
-    names = {name.lstrip("_"): "_" for name in task.memory.names}
-    kinds = [
-        re.sub(r"\w+", lambda word: names.get(word[0], word[0]), feature.name) for feature in task.interface.features
-    ]
-    alike = [k for k, kind in enumerate(kinds) if kind in {"_ ? _", *(kinds[j] for j in used)}]
-    views = [sorted(used), alike, list(range(len(kinds)))]
-    return [view for k, view in enumerate(views) if view and view not in views[:k]]

@@ -1,0 +1,128 @@
+"""What each mechanism of the table learner is worth: learn with and without it, over tasks and seeds.
+
+    python -m tools.ablation search:rl sort-bubble:rl+imitation --seeds 0,1,2 --minutes 3
+
+Each run learns with the defaults until it would be checked, or until its time is up, and is then measured on fresh
+instances. A row gives the share of instances solved and the mean over the doublings of the size of steps relative to
+the task's teacher (of rewards where the score counts). A result is one line of JSON in the file of `--out`, and
+a run that is there already is not made again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from surpass.agents.teachers import usual_teacher
+from surpass.engine.run import run
+from surpass.learning.methods import new_learner
+from surpass.learning.table import deviations, learner
+from surpass.learning.table.learner import TableLearner
+from surpass.printing import text_table
+from surpass.table import Table
+from surpass.tasks.registry import find_task
+from surpass.tasks.task import Request, Task
+
+Variant = dict[tuple[Any, str], Any]
+"""What is replaced where."""
+
+
+def _keep_features(task: Task, features: list[int], is_enough: Callable[[list[int]], bool]) -> list[int]:
+    return features
+
+
+VARIANTS: dict[str, Variant] = {
+    "as it is": {},
+    "no feature is dropped": {(learner, "drop_features"): _keep_features},
+    "no renamed variables": {(deviations.Deviations, "_rename"): lambda *_: []},
+    "no deviations off the path": {(deviations, "OFF_PATH_RATE"): 0.0},
+    "changes that lose are kept": {(deviations, "revert_losses"): lambda *_: 1.0},
+    "only the usual distribution": {(learner, "_usual_mixture"): lambda task: task.inputs.usual_data},
+    "one start": {"starts": "1"},  # type: ignore[dict-item]
+}
+
+
+def measure(task: Task, agent: Any, largest: int) -> tuple[float, float]:
+    """Return the share solved, and the mean over doublings of steps or rewards relative to the teacher's."""
+    table, teacher = Table.of(agent), usual_teacher(task)
+    solved, ratios = [], []
+    size = max(4, task.training_sizes[0] // 2)
+    while size <= largest:
+        instances = task.draw(Request(size=size, count=100, seed=77_777))
+        ours = run(table, instances, find_loops=task.measure == "steps")
+        theirs = run(teacher, instances) if teacher is not None else ours
+        ours_by, theirs_by = (
+            float((one.rewards if task.measure == "reward" else one.steps).mean()) for one in (ours, theirs)
+        )
+        solved.append(float(ours.solved.mean()))
+        ratios.append(ours_by / theirs_by)
+        size *= 2
+    return float(np.mean(solved)), float(np.exp(np.mean(np.log(np.maximum(ratios, 1e-9)))))
+
+
+def make_run(name: str, method: str, seed: int, variant: Variant, minutes: float, largest: int) -> dict[str, float]:
+    """Learn with some things replaced, and return what was reached in how many seconds."""
+    task, began = find_task(name), time.monotonic()
+    settings = {key: value for key, value in variant.items() if isinstance(key, str)}
+    with ExitStack() as stack:
+        for place, value in variant.items():
+            if not isinstance(place, str):
+                stack.enter_context(patch.object(*place, value))
+        found = new_learner(task, method, seed=seed, settings=settings)
+        assert isinstance(found, TableLearner)
+        while found.phase in ("solve", "improve") and time.monotonic() - began < 60 * minutes:
+            found.advance()
+        seconds = time.monotonic() - began
+        solved, ratio = measure(task, found.policy, largest)
+    return {"solved": solved, "relative": ratio, "seconds": seconds, "updates": found.updates}
+
+
+def main() -> None:
+    """Make the runs that are missing, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", nargs="+", metavar="TASK:METHOD")
+    parser.add_argument("--seeds", default="0,1,2")
+    parser.add_argument("--minutes", type=float, default=3.0)
+    parser.add_argument("--largest", type=int, default=128, help="the largest size that is measured")
+    parser.add_argument("--variants", default="", help="parts of the names of variants, separated by commas")
+    parser.add_argument("--out", type=Path, default=Path("runs/ablation.jsonl"))
+    given = parser.parse_args()
+    given.out.parent.mkdir(parents=True, exist_ok=True)
+    done = [json.loads(line) for line in given.out.read_text().splitlines()] if given.out.exists() else []
+    words = [word for word in given.variants.split(",") if word]
+    chosen = {name: v for name, v in VARIANTS.items() if not words or any(word in name for word in words)}
+    for seed in map(int, given.seeds.split(",")):
+        for which in given.runs:
+            for name, variant in chosen.items():
+                key = {"run": which, "variant": name, "seed": seed, "minutes": given.minutes}
+                if any(key.items() <= line.items() for line in done):
+                    continue
+                task, _, method = which.partition(":")
+                line = {**key, **make_run(task, method or "rl", seed, variant, given.minutes, given.largest)}
+                done.append(line)
+                with given.out.open("a") as file:
+                    file.write(json.dumps(line) + "\n")
+                print(line, flush=True)
+    rows = []
+    for which in given.runs:
+        for name in chosen:
+            found = [line for line in done if line["run"] == which and line["variant"] == name]
+            columns = [[line[key] for line in found] for key in ("solved", "relative", "seconds")]
+            shown = [
+                " ".join(f"{value:{form}}" for value in column)
+                for column, form in zip(columns, (".1%", ".3f", ".0f"), strict=True)
+            ]
+            rows.append([which, name, *shown])
+    print(text_table("", ["run", "variant", "solved", "relative to the teacher", "seconds"], rows))
+
+
+if __name__ == "__main__":
+    main()
