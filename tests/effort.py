@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from surpass.checks import Effort
 
 SMALL_EFFORT = Effort(enumerated=500, sizes=(1, 2, 3, 5, 8, 12, 60), drawn=10, large=0, changed=500)
 SMALL = {
-    "surpass.programs.collect.EFFORT": Effort(
-        up_to=40, enumerated=600, sizes=SMALL_EFFORT.sizes, drawn=20, cost=400_000, large=0
-    ),
+    "surpass.programs.collect.EFFORT": replace(SMALL_EFFORT, up_to=40, enumerated=600, drawn=20, cost=400_000),
     "surpass.programs.collect.CHANGED_ROUNDS": 1,
     "surpass.learning.improvement.learner.QUICK": SMALL_EFFORT,
     "surpass.learning.improvement.learner.EACH_ROUND": SMALL_EFFORT,
