@@ -74,6 +74,7 @@ def test_learn_resumes_and_tells_of_its_rounds(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "run" / "recipe.json").read_text())["teacher"] == "binary_search"
 
 
+@pytest.mark.usefixtures("small_effort")
 def test_improvement_gives_a_program(tmp_path: Path) -> None:
     few = {"rounds": 1, "generations": 1, "candidates": 4, "sizes": [4]}
     run = surpass.learn(
