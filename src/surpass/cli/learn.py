@@ -10,7 +10,7 @@ import typer
 
 from surpass.cli.help import FILES, LEARNING
 from surpass.cli.live import RunView
-from surpass.cli.options import Json, On, OutputFile, parse_sizes
+from surpass.cli.options import Json, On, OutputFile, option, parse_sizes
 from surpass.cli.progress import show_progress
 from surpass.errors import SettingError, SurpassError
 from surpass.printing import finite
@@ -27,115 +27,86 @@ def learn_command(
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option(
-            help="How to learn: imitation, rl (from nothing), rl+imitation or improvement.  [default: imitation]",
-            metavar="METHOD",
-            rich_help_panel=LEARNING,
+        option(
+            "How to learn: imitation, rl (from nothing), rl+imitation or improvement.  [default: imitation]",
+            "METHOD",
+            LEARNING,
         ),
     ] = None,
     teacher: Annotated[
-        str | None,
-        typer.Option(
-            help="Whom to learn from.  [default: the paper's teacher of the task]",
-            metavar="AGENT",
-            rich_help_panel=LEARNING,
-        ),
+        str | None, option("Whom to learn from.  [default: the paper's teacher of the task]", "AGENT", LEARNING)
     ] = None,
     start: Annotated[
         str | None,
-        typer.Option(
-            "--from",
-            help="Begin with this agent in place of nothing, with --method rl; the run's recipe says so.",
-            metavar="AGENT",
-            rich_help_panel=LEARNING,
+        option(
+            "Begin with this agent in place of nothing, with --method rl; the run's recipe says so.",
+            "AGENT",
+            LEARNING,
+            name="--from",
         ),
     ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(help="Equal seeds give equal networks.  [default: 0]", metavar="N", rich_help_panel=LEARNING),
-    ] = None,
+    seed: Annotated[int | None, option("Equal seeds give equal networks.  [default: 0]", "N", LEARNING)] = None,
     recipe: Annotated[
         str | None,
-        typer.Option(
-            help="Take task, method, teacher, seed and settings from a recipe, where the other options do not say"
+        option(
+            "Take task, method, teacher, seed and settings from a recipe, where the other options do not say"
             " otherwise: zoo:NAME, a TOML file, a run's folder, or one of surpass sweep --list.",
-            metavar="NAME|FILE",
-            rich_help_panel=LEARNING,
+            "NAME|FILE",
+            LEARNING,
         ),
     ] = None,
-    minutes: Annotated[
-        float | None,
-        typer.Option(help="Stop after this time; --resume continues.", metavar="MINUTES", rich_help_panel=LEARNING),
-    ] = None,
+    minutes: Annotated[float | None, option("Stop after this time; --resume continues.", "MINUTES", LEARNING)] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            help="The run's folder.  [default: runs/TASK-METHOD-TEACHER-SEED]", metavar="FOLDER", rich_help_panel=FILES
-        ),
+        Path | None, option("The run's folder.  [default: runs/TASK-METHOD-TEACHER-SEED]", "FOLDER", FILES)
     ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the run in that folder.", rich_help_panel=FILES)
-    ] = False,
+    resume: Annotated[bool, option("Go on with the run in that folder.", group=FILES, name="--resume")] = False,
     overwrite: Annotated[
         bool,
-        typer.Option(
-            "--overwrite",
-            help="Replace the run in that folder, if it holds a run and nothing else.",
-            rich_help_panel=FILES,
-        ),
+        option("Replace the run in that folder, if it holds a run and nothing else.", group=FILES, name="--overwrite"),
     ] = False,
     setting: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            help="Change a setting of the method, such as batch=256; --settings lists them.",
-            metavar="NAME=VALUE",
-            rich_help_panel=LEARNING,
+        option(
+            "Change a setting of the method, such as batch=256; --settings lists them.",
+            "NAME=VALUE",
+            LEARNING,
+            name="--set",
         ),
     ] = None,
     data: Annotated[
         list[str] | None,
-        typer.Option(
-            help="What to learn on with --method improvement, rl or rl+imitation (imitation draws its own lists): a"
+        option(
+            "What to learn on with --method improvement, rl or rl+imitation (imitation draws its own lists): a"
             " distribution, or a file with one list per line; given several times, all of them, with a weight as in"
             " my-lists.csv*3.",
-            metavar="NAME|FILE",
-            rich_help_panel=LEARNING,
+            "NAME|FILE",
+            LEARNING,
         ),
     ] = None,
     sizes: Annotated[
         str | None,
-        typer.Option(
-            help="Sizes to score the network at, such as 5,10.  [default: the task's, up to 1000]",
-            metavar="N,N,...",
-            rich_help_panel=SCORES,
-        ),
+        option("Sizes to score the network at, such as 5,10.  [default: the task's, up to 1000]", "N,N,...", SCORES),
     ] = None,
-    instances: Annotated[
-        int, typer.Option(help="Instances per size of these scores.", metavar="N", rich_help_panel=SCORES)
-    ] = 100,
+    instances: Annotated[int, option("Instances per size of these scores.", "N", SCORES)] = 100,
     on: On = "local",
     tensorboard: Annotated[
         bool,
-        typer.Option(
-            "--tensorboard",
-            help="Also write the curves as event files into the run's folder tensorboard/ (an extra: pip install"
+        option(
+            "Also write the curves as event files into the run's folder tensorboard/ (an extra: pip install"
             " 'surpass[tensorboard]').",
-            rich_help_panel=FILES,
+            group=FILES,
+            name="--tensorboard",
         ),
     ] = False,
     no_report: Annotated[
-        bool,
-        typer.Option(
-            "--no-report", help="Leave out the report, a page that is written at the end.", rich_help_panel=FILES
-        ),
+        bool, option("Leave out the report, a page that is written at the end.", group=FILES, name="--no-report")
     ] = False,
     list_settings: Annotated[
         bool,
-        typer.Option(
-            "--settings",
-            help="List what --set can change: the value now, what it means and what it may be; and stop.",
-            rich_help_panel=LEARNING,
+        option(
+            "List what --set can change: the value now, what it means and what it may be; and stop.",
+            group=LEARNING,
+            name="--settings",
         ),
     ] = False,
     json: Json = None,
