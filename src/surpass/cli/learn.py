@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
+from surpass.cli.display import ProgressDisplay
 from surpass.cli.help import FILES, LEARNING
 from surpass.cli.live import RunView
 from surpass.cli.options import Json, On, OutputFile, option, parse_sizes
-from surpass.cli.progress import show_progress
 from surpass.errors import SettingError, SurpassError
 from surpass.printing import finite
 
@@ -128,15 +128,13 @@ def learn_command(
     if start:
         settings["start"] = start
     if list_settings:
-        with show_progress():
+        with ProgressDisplay():
             from surpass import api
             from surpass.learning.settings import SettingsList
 
             learner = api.new_learner(task, method, teacher=teacher, seed=seed, recipe=recipe, settings=settings)
             listed = SettingsList(learner)
-        if not output.is_stdout:
-            print(listed, end="")
-        output.write_json(listed.as_json())
+        output.show(listed, listed.as_json())
         return
     with RunView() as watch:
         from surpass import api
@@ -158,9 +156,7 @@ def learn_command(
             tensorboard=tensorboard,
             settings=settings,
         )
-    if not output.is_stdout:
-        print(run, end="", flush=True)
-    output.write_json(finite(run.as_json()))
+    output.show(run, finite(run.as_json()))
     if not no_report:
         path = _write_report(run.folder, task)
         if path and not output.is_stdout:
@@ -172,7 +168,7 @@ def _write_report(folder: Path, task: str | None) -> Path | None:
     from surpass.visualize.report import report
 
     try:
-        with show_progress() as progress:
+        with ProgressDisplay() as progress:
             return report(folder, task=task, progress=progress).write(folder / REPORT)
     except SurpassError as error:
         logging.getLogger("surpass").warning("there is no report: %s", error)

@@ -68,6 +68,14 @@ def _parse_numbers(what: str, text: str, allowed: Range, such: str) -> list[int]
     return numbers
 
 
+def check_outputs(**files: OutputFile) -> bool:
+    """Return whether the output stream is left for what is printed; raise if two files go there."""
+    taken = [f"--{name}" for name, file in files.items() if file.is_stdout]
+    if len(taken) > 1:
+        raise SettingError(f"{' and '.join(taken)} cannot both go to the output: give one of them a file")
+    return not taken
+
+
 class OutputFile:
     """A file for results that is known to be writable before the work starts, and is then written in one piece."""
 
@@ -85,6 +93,12 @@ class OutputFile:
 
     def __str__(self) -> str:
         return "the output" if self.is_stdout else str(self._path)
+
+    def show(self, text: object, record: Any) -> None:
+        """Write plain data as JSON; unless that goes to the output stream, a text is printed there first."""
+        if not self.is_stdout:
+            print(text, end="", flush=True)
+        self.write_json(record)
 
     def write_json(self, record: Any) -> None:
         """Write plain data as JSON, to the file or the output stream."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from surpass.cli.display import ProgressDisplay
 from surpass.cli.help import FILES, INSTANCES
-from surpass.cli.options import AgentName, Json, Limit, OutputFile, Seed, TaskName, option
-from surpass.cli.progress import show_progress
-from surpass.errors import SettingError
+from surpass.cli.options import AgentName, Json, Limit, OutputFile, Seed, TaskName, check_outputs, option
 from surpass.printing import wrap
 
 
@@ -49,9 +48,9 @@ def trace_command(
       surpass trace teacher:binary_search --instance 1,3,5,9:5 --explain
     """
     output, file = OutputFile(json), OutputFile(out or Path("-"))
-    if output.is_stdout and str(out) == "-":
-        raise SettingError("--out and --json cannot both go to the output: give one of them a file")
-    with show_progress() as progress:
+    if out is not None:
+        check_outputs(out=file, json=output)
+    with ProgressDisplay() as progress:
         from surpass import api
         from surpass.agents import as_task
         from surpass.engine.picture import MOST_DRAWN, draw_trace

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
+from surpass.cli.display import ProgressDisplay
 from surpass.cli.options import AgentName, Limit, OutputFile, Seed, TaskName, option
-from surpass.cli.progress import show_progress
 from surpass.errors import SettingError
 
 
@@ -57,7 +57,7 @@ def watch_command(
         OutputFile(target)
     if instance is None and kind != ".html":
         check_size(size)
-    with show_progress() as progress:
+    with ProgressDisplay() as progress:
         seen = api.watch(
             agent,
             instance,
