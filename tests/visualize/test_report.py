@@ -220,7 +220,7 @@ def test_the_numbers_of_a_users_own_task_stand_under_its_teachers_name(tmp_path:
 
 
 def test_a_sweep_of_which_no_run_has_ended_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(surpass.SurpassError, match=r"no run of the sweep .* has ended yet: there is nothing to report"):
+    with pytest.raises(surpass.SurpassError):
         surpass.report(write_sweep(tmp_path / "sweep"))
 
 
