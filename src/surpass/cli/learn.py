@@ -6,12 +6,10 @@ import logging
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from surpass.cli.display import ProgressDisplay
 from surpass.cli.help import FILES, LEARNING
 from surpass.cli.live import RunView
-from surpass.cli.options import Json, On, OutputFile, option, parse_sizes
+from surpass.cli.options import Json, On, OutputFile, TaskArgument, option, parse_sizes
 from surpass.errors import SettingError, SurpassError
 from surpass.printing import finite
 
@@ -22,9 +20,7 @@ REPORT = "report.html"
 
 
 def learn_command(
-    task: Annotated[
-        str | None, typer.Argument(help="A task's name, or a Python file that registers one.", metavar="[TASK]")
-    ] = None,
+    task: TaskArgument = None,
     method: Annotated[
         str | None,
         option(

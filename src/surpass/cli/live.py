@@ -7,7 +7,6 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from surpass.cli.display import Display, brief, clock
@@ -278,6 +277,8 @@ class SweepView(Display):
         from rich.padding import Padding
         from rich.text import Text
 
+        from surpass.workers.processes import last_line
+
         if self.state is None:
             return Text(f"loading   {clock(self.seconds)}")
         lines: list[RenderableType] = [
@@ -286,19 +287,7 @@ class SweepView(Display):
             _bar(self._runs_ended, self.state.ranking.total),
         ]
         for folder in self.state.running:
+            said = truncate(last_line(folder), 400) or "starting"
             lines.append(Padding(Text(folder.name, overflow="fold"), (0, 0, 0, 2)))
-            lines.append(Padding(Text(last_line(folder), style="dim", overflow="fold"), (0, 0, 0, 4)))
+            lines.append(Padding(Text(said, style="dim", overflow="fold"), (0, 0, 0, 4)))
         return Group(*lines)
-
-
-def last_line(folder: Path) -> str:
-    """Return what the run in a folder said last."""
-    from surpass.workers.processes import LOG
-
-    try:
-        with (folder / LOG).open("rb") as file:
-            file.seek(max(0, file.seek(0, 2) - 2000))
-            lines = file.read().decode(errors="replace").strip().splitlines()
-    except OSError:
-        lines = []
-    return truncate(lines[-1], 400) if lines else "starting"

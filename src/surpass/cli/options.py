@@ -26,6 +26,18 @@ AgentName = Annotated[
         help="The agent: teacher:NAME, zoo:NAME, a run's folder, a checkpoint or FILE.rules.", metavar="AGENT"
     ),
 ]
+TaskArgument = Annotated[
+    str | None, typer.Argument(help="A task's name, or a Python file that registers one.", metavar="[TASK]")
+]
+Instance = Annotated[
+    str | None,
+    option(
+        "The instance: 5,2,9,1 to sort, 1,3,5:3 to search for 3, 0.2,0.7:0.5,0.9:0.8 for weights, values and"
+        " capacity.  [default: one is drawn]",
+        "LIST",
+        INSTANCES,
+    ),
+]
 TaskName = Annotated[str | None, option("Its task: a name, or a Python file that registers one.", "NAME|FILE")]
 Json = Annotated[Path | None, option("Also write the results to this file as JSON (- for the output).", "FILE", FILES)]
 Limit = Annotated[

@@ -7,21 +7,13 @@ from typing import Annotated
 
 from surpass.cli.display import ProgressDisplay
 from surpass.cli.help import FILES, INSTANCES
-from surpass.cli.options import AgentName, Json, Limit, OutputFile, Seed, TaskName, check_outputs, option
+from surpass.cli.options import AgentName, Instance, Json, Limit, OutputFile, Seed, TaskName, check_outputs, option
 from surpass.printing import wrap
 
 
 def trace_command(
     agent: AgentName,
-    instance: Annotated[
-        str | None,
-        option(
-            "The instance: 5,2,9,1 to sort, 1,3,5:3 to search for 3, 0.2,0.7:0.5,0.9:0.8 for weights, values and"
-            " capacity.  [default: one is drawn]",
-            "LIST",
-            INSTANCES,
-        ),
-    ] = None,
+    instance: Instance = None,
     task: TaskName = None,
     size: Annotated[int, option("The size of a drawn instance.", "N", INSTANCES)] = 5,
     seed: Seed = 0,
