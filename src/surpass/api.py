@@ -32,7 +32,7 @@ from surpass.programs.extract import extract
 from surpass.programs.program import Program
 from surpass.programs.usage import Usage, measure_use
 from surpass.reading import COUNT, MINUTES, SIZE, as_path, check_range
-from surpass.tasks.task import Limit, Request
+from surpass.tasks.task import Limit, Request, Task
 from surpass.workers.runner import Runner, open_runner
 
 if TYPE_CHECKING:
@@ -70,14 +70,23 @@ def trace(
     found = as_agent(agent, task)
     if instance is None:
         check_range("the size of a trace", size, TRACED)
-        instance = found.task.write_instance(
-            found.task.draw(Request(size=size, count=1, seed=seed, data=found.task.inputs.usual_data))
-        )
-    elif not isinstance(instance, str):
-        instance = ",".join(map(str, instance))
     report = progress or (lambda *_: None)
-    most = Limit.parse(limit) if limit else None
-    return record(found, instance, limit=most, progress=lambda done: report("running it, steps so far", done, None))
+    return record(
+        found,
+        _written_instance(found.task, instance, size, seed),
+        limit=Limit.parse(limit) if limit else None,
+        progress=lambda done: report("running it, steps so far", done, None),
+    )
+
+
+def _written_instance(
+    task: Task, instance: str | Sequence[float] | None, size: int, seed: int, data: str = "", queries: str = ""
+) -> str:
+    """Return an instance as text: the one that is given, or one that is drawn."""
+    if instance is None:
+        data, queries = data or task.inputs.usual_data, queries or task.inputs.usual_queries
+        return task.write_instance(task.draw(Request(size=size, count=1, seed=seed, data=data, queries=queries)))
+    return instance if isinstance(instance, str) else ",".join(map(str, instance))
 
 
 def watch(
@@ -106,7 +115,6 @@ def watch(
     agents = [first] if against is None else [first, as_agent(against)]
     if agents[-1].task is not first.task:
         raise SettingError(f"{agents[-1].name} works on {agents[-1].task.name}, not on {first.task.name}")
-    most, inputs = Limit.parse(limit) if limit else None, first.task.inputs
     notices: tuple[str, ...] = ()
     if instance is None:
         check_range("size", size, SIZE)
@@ -115,17 +123,10 @@ def watch(
                 f"{size:,} values are more than a screen has columns, so this shows {SHOWN_INSTEAD:,} of the same kind;"
                 " surpass evaluate measures larger sizes.",
             )
-        asked = Request(
-            size=SHOWN_INSTEAD if notices else size,
-            count=1,
-            seed=seed,
-            data=data or inputs.usual_data,
-            queries=queries or inputs.usual_queries,
-        )
-        instance = first.task.write_instance(first.task.draw(asked))
-    elif not isinstance(instance, str):
-        instance = ",".join(map(str, instance))
-    recordings = [record_run(one, instance, limit=most, listing=listing, progress=progress) for one in agents]
+            size = SHOWN_INSTEAD
+    written = _written_instance(first.task, instance, size, seed, data or "", queries or "")
+    most = Limit.parse(limit) if limit else None
+    recordings = [record_run(one, written, limit=most, listing=listing, progress=progress) for one in agents]
     return Watched(tuple(replace(recording, notices=(*notices, *recording.notices)) for recording in recordings))
 
 

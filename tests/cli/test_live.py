@@ -12,10 +12,9 @@ from typing import Any, ClassVar
 import pytest
 from rich.console import Console
 
-from surpass.cli import display, live, progress
-from surpass.cli.display import Display, DisplayHandler, brief, clock, fit
+from surpass.cli import display, live
+from surpass.cli.display import Display, DisplayHandler, ProgressDisplay, brief, clock, fit
 from surpass.cli.live import RunView, sparkline
-from surpass.cli.progress import ProgressDisplay
 from surpass.learning.outlook import STEPS, Compared, Outlook, RunState
 from surpass.tasks.registry import find_task
 
@@ -33,7 +32,7 @@ class Clock:
 @pytest.fixture
 def clock_at(monkeypatch: pytest.MonkeyPatch) -> Clock:
     found = Clock()
-    for module in (display, live, progress):
+    for module in (display, live):
         monkeypatch.setattr(module, "time", found)
     monkeypatch.setattr(display, "is_terminal", lambda: False)
     return found
@@ -155,8 +154,7 @@ def test_while_it_is_scored_the_view_says_so(clock_at: Clock) -> None:
 def test_the_time_that_is_set_bounds_the_time_left(clock_at: Clock) -> None:
     view = RunView()
     learn_some(view, clock_at, minutes=0.5)
-    assert view.pace.left == pytest.approx(20)
-    assert view.pace.per_second == pytest.approx(500_000)
+    assert view.pace() == (pytest.approx(500_000), pytest.approx(20))
 
 
 def test_lines_without_a_terminal_come_at_a_calm_pace(clock_at: Clock, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from surpass.environments.single import SurpassEnv
-from surpass.errors import InstanceError, SettingError, SurpassError, UnknownNameError
+from surpass.errors import InstanceError, SettingError, UnknownNameError
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Request
 
 
 @pytest.mark.parametrize("options", [{"data": "sorted"}, {"size": 1}, {"data": "all-equal", "size": (2, 5)}], ids=str)
 def test_data_that_is_always_solved_is_refused(options: Any) -> None:
-    with pytest.raises(SettingError, match="that start solved, 200 times in a row; choose other data or a larger size"):
+    with pytest.raises(SettingError):
         SurpassEnv("sort-bubble", **options).reset(seed=0)
 
 
@@ -56,51 +56,27 @@ def test_ones_own_instance_may_be_larger_than_the_drawn_ones(name: str) -> None:
     assert env.reset()[1]["size"] == 3
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "error", "sentence"),
-    [
-        ("sort-bubble", {"instance": "1,2,2"}, InstanceError, "the instance '1,2,2' of sort-bubble starts solved"),
-        ("sort-bubble", {"instance": ""}, InstanceError, "starts solved: nothing is left to do"),
-        ("sort-bubble", {"instance": "3,x"}, InstanceError, "'x' is not a number"),
-        ("sort-bubble", {"instance": [3, None]}, InstanceError, "'None' is not a number"),
-        (
-            "sort-bubble",
-            {"instance": 7},
-            InstanceError,
-            "5,2,9,1",
-        ),
-        ("search", {"instance": [1, 2]}, InstanceError, "search"),
-        ("sort-full", {"instance": "3,1"}, InstanceError, "'3,1' has size 2, but this environment is for size 20"),
-        (
-            "sort-full",
-            {"instances": "3,1"},
-            UnknownNameError,
-            "unknown option of reset 'instances', perhaps instance; known: instance",
-        ),
-    ],
-)
-def test_instances_that_do_not_fit_are_refused(
-    name: str, options: Any, error: type[SurpassError], sentence: str
-) -> None:
-    with pytest.raises(error) as caught:
-        SurpassEnv(name).reset(options=options)
-    assert sentence in str(caught.value)
+@pytest.mark.parametrize("written", ["1,2,2", "", "3,x", [3, None], 7], ids=repr)
+def test_instances_that_do_not_fit_are_refused(written: Any) -> None:
+    with pytest.raises(InstanceError):
+        SurpassEnv("sort-bubble").reset(options={"instance": written})
+
+
+def test_instances_of_another_kind_or_size_are_refused() -> None:
+    with pytest.raises(InstanceError):
+        SurpassEnv("search").reset(options={"instance": [1, 2]})
+    with pytest.raises(InstanceError):
+        SurpassEnv("sort-full").reset(options={"instance": "3,1"})
+    with pytest.raises(UnknownNameError):
+        SurpassEnv("sort-full").reset(options={"instances": "3,1"})
 
 
 @pytest.mark.parametrize(
-    ("name", "action", "sentence"),
-    [
-        ("sort-bubble", 28, "sort-bubble has no action 28; allowed: 0 to 27"),
-        ("sort-bubble", -1, "sort-bubble has no action -1; allowed: 0 to 27"),
-        ("sort-bubble", 1.5, "actions of sort-bubble are whole numbers of shape (1,), not float64 of shape (1,)"),
-        ("sort-bubble", [1, 2], "actions of sort-bubble are whole numbers of shape (1,), not int64 of shape (1, 2)"),
-        ("sort-full", [3, 20], "sort-full has no action 20; allowed: 0 to 19"),
-        ("sort-full", 3, "actions of sort-full are whole numbers of shape (1, 2), not int64 of shape (1,)"),
-    ],
+    ("name", "action"),
+    [("sort-bubble", wrong) for wrong in (28, -1, 1.5, [1, 2])] + [("sort-full", wrong) for wrong in ([3, 20], 3)],
 )
-def test_what_is_not_an_action_is_refused(name: str, action: Any, sentence: str) -> None:
+def test_what_is_not_an_action_is_refused(name: str, action: Any) -> None:
     env = SurpassEnv(name)
     env.reset(seed=0)
-    with pytest.raises(SettingError) as caught:
+    with pytest.raises(SettingError):
         env.step(action)
-    assert sentence in str(caught.value)

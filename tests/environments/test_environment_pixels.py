@@ -57,10 +57,9 @@ def test_a_users_own_task_is_drawn_from_its_declaration(pile: object) -> None:
     assert np.shape(env.render()) == SHAPE
 
 
-@pytest.mark.parametrize("name", PAPER_TASK_NAMES)
-def test_record_video_makes_a_video_of_an_episode(name: str, tmp_path: Path) -> None:
+def test_record_video_makes_a_video_of_an_episode(tmp_path: Path) -> None:
     pytest.importorskip("moviepy", reason="Gymnasium writes videos with moviepy")
-    env = gymnasium.make(environment_id(name), size=4, limit="6", render_mode="rgb_array")
+    env = gymnasium.make(environment_id("sort-quick"), size=4, limit="6", render_mode="rgb_array")
     env.action_space.seed(0)
     film = gymnasium.wrappers.RecordVideo(
         env, str(tmp_path / "videos"), episode_trigger=lambda _: True, disable_logger=True

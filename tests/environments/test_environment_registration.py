@@ -14,7 +14,7 @@ from surpass.environments import (
 )
 from surpass.environments.single import SurpassEnv
 from surpass.environments.vector import SurpassVectorEnv
-from surpass.errors import DeclarationError, UnknownNameError
+from surpass.errors import DeclarationError
 from surpass.tasks import registry
 from surpass.tasks.task import Task
 
@@ -24,16 +24,6 @@ def run_python(program: str) -> str:
     done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
-
-
-def test_importing_surpass_leaves_gymnasium_and_how_python_imports_alone() -> None:
-    program = """
-import sys
-before = list(sys.meta_path)
-import surpass
-print(sys.meta_path == before, "gymnasium" in sys.modules)
-"""
-    assert run_python(program) == "True False"
 
 
 def test_registering_twice_changes_nothing_and_warns_of_nothing() -> None:
@@ -51,21 +41,8 @@ def test_gymnasium_finds_the_environments_by_the_name_of_their_module(first: str
     assert run_python(program) == "surpass/sort-bubble-v0"
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "import gymnasium, surpass; gymnasium.register_envs(surpass.environments)",
-        "import surpass, gymnasium; gymnasium.register_envs(surpass.environments)",
-        "import surpass.environments; import gymnasium",
-    ],
-)
-def test_the_environments_are_known_once_their_folder_is_loaded(words: str) -> None:
-    program = f"{words}\nprint(gymnasium.make('surpass/search-v0').spec.id)"
-    assert run_python(program) == "surpass/search-v0"
-
-
 @pytest.mark.parametrize("name", [task.name for task in registry.PAPER_TASKS])
-def test_every_task_can_be_made(name: str) -> None:
+def test_every_task_can_be_made_and_nothing_warns(name: str) -> None:
     single = gymnasium.make(environment_id(name))
     assert isinstance(single.unwrapped, SurpassEnv)
     vector = gymnasium.make_vec(environment_id(name), num_envs=64)
@@ -73,9 +50,12 @@ def test_every_task_can_be_made(name: str) -> None:
     assert vector.num_envs == 64
     assert vector.single_observation_space == single.observation_space
     assert vector.single_action_space == single.action_space
-    observations, _ = vector.reset(seed=1)
-    assert observations in vector.observation_space
-    assert vector.step(vector.action_space.sample())[0] in vector.observation_space
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert vector.reset(seed=1)[0] in vector.observation_space
+        for _ in range(20):
+            assert vector.step(vector.action_space.sample())[0] in vector.observation_space
+        vector.close()
 
 
 def test_a_users_task_is_registered_in_both_places(pile: Task, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,11 +75,3 @@ def test_another_task_of_a_known_name_is_refused(pile: Task, monkeypatch: pytest
     monkeypatch.setattr(registry, "_TASKS", {**registry._TASKS, "pile": object()})
     with pytest.raises(DeclarationError, match="a task named 'pile' exists already"):
         register_environment(pile)
-
-
-def test_an_unknown_task_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(
-        UnknownNameError,
-        match="unknown task 'sort-bogus', perhaps sort-bubble or sort-full or sort-quick; known: sort-full, ",
-    ):
-        SurpassEnv("sort-bogus")

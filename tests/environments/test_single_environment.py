@@ -17,7 +17,6 @@ from surpass.environments import environment_id
 from surpass.environments.single import SurpassEnv
 from surpass.errors import ObservationError
 from surpass.machine.calls import stack_limit
-from surpass.machine.state import SIZE
 from surpass.tasks.lists import edge_features
 from surpass.tasks.task import Limit, Request, Task
 from surpass.tasks.teacher import Teacher
@@ -235,9 +234,3 @@ def test_a_claim_that_does_not_hold_is_a_wrong_answer(pile: Task) -> None:
 def test_a_feature_out_of_range_is_named(pile: Task, observation: Any) -> None:
     with pytest.raises(ObservationError, match="feature 'left' returned 4; allowed: 0 to 3"):
         SurpassEnv(pile, size=4, observation=observation).reset(seed=0)
-
-
-def test_sizes_reach_the_machine() -> None:
-    env = SurpassEnv("sort-bubble", size=(5, 6))
-    _, info = env.reset(seed=0)
-    assert env._episodes.batch.registers[0, SIZE] == info["size"]

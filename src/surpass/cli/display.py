@@ -42,13 +42,14 @@ class Display:
     """Something that is shown for the length of a block. On a terminal `draw` is called again and again."""
 
     patience = PATIENCE
+    """Seconds before anything is drawn."""
 
     def __init__(self) -> None:
         self.began = time.monotonic()
         self.message = ""
         """What the package said last, until there is news."""
         self._is_drawn = is_terminal()
-        self._last_line = self.began
+        self._last_line = self.began + PATIENCE - self.pause
         self._told_last = ""
         self._has_news = False
         self._ended = threading.Event()
@@ -60,6 +61,11 @@ class Display:
     def seconds(self) -> float:
         """How long it has been there."""
         return time.monotonic() - self.began
+
+    @property
+    def pause(self) -> float:
+        """How many seconds lie between plain lines while there is news."""
+        return PLAIN_EVERY
 
     @abstractmethod
     def draw(self) -> RenderableType:
@@ -73,8 +79,8 @@ class Display:
         """Note that there is news; where there is no terminal a line says it, now if it is urgent."""
         with self._lock:
             self._has_news, self.message = True, ""
-            if not self._is_drawn and urgent and self.describe() != self._told_last:
-                self._print(self.describe())
+            if not self._is_drawn:
+                self._tell_again(urgent=urgent)
 
     def on_log(self, message: str, *, is_warning: bool) -> None:
         """Show a message of the package: what it is doing, or a warning, which stays."""
@@ -112,12 +118,12 @@ class Display:
                 if not self._ended.is_set():
                     self._show() if self._is_drawn else self._tell_again()
 
-    def _tell_again(self) -> None:
+    def _tell_again(self, *, urgent: bool = False) -> None:
         """Print a plain line if there is news that no line has told yet, or if there has been none for long."""
-        waited, line = time.monotonic() - self._last_line, self.describe()
-        if self._has_news and not self.message and line != self._told_last:
-            if waited >= PLAIN_EVERY:
-                self._print(line)
+        waited = time.monotonic() - self._last_line
+        is_due = self._has_news and not self.message and (urgent or waited >= self.pause)
+        if is_due and (line := self.describe()) != self._told_last:
+            self._print(line)
         elif waited >= STILL_EVERY:
             self._print(f"still running ({clock(self.seconds)})")
 
@@ -144,6 +150,45 @@ class Display:
 
 _shown: list[Display] = []
 """What is shown now; of several the last."""
+
+
+class ProgressDisplay(Display):
+    """Shows what is being worked on and how much of it is done."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._what, self._done, self._total = "", 0, None  # type: str, int, int | None
+
+    def __call__(self, what: str, done: int, total: int | None = None) -> None:
+        """Show that `done` of `total` of `what` are done; the total may be unknown."""
+        with self._lock:
+            self._what, self._done, self._total = what, done, total
+            self.announce(urgent=done == total and self._told_last.startswith(f"{what}: "))
+
+    @property
+    def _count(self) -> str:
+        return f"{self._done:,}" if self._total is None else f"{self._done:,} of {self._total:,}"
+
+    def describe(self) -> str:
+        """Return how far it is, as a plain line."""
+        return f"{self._what}: {self._count}"
+
+    def draw(self) -> RenderableType:
+        """Return a bar, or what is done if there is no total, and the last message."""
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        line = Table.grid(padding=(0, 2))
+        bar = [ProgressBar(self._total, self._done, width=20)] if self._total else []
+        line.add_row(
+            Text(self._what or "loading"),
+            *bar,
+            Text(self._count if self._done or bar else ""),
+            Text(clock(self.seconds), style="dim"),
+        )
+        return Group(line, Text(self.message)) if self.message else line
 
 
 class DisplayHandler(logging.Handler):

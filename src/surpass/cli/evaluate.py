@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from surpass.cli.display import ProgressDisplay
 from surpass.cli.help import INSTANCES, RUNNING
 from surpass.cli.options import AgentName, Json, Limit, On, OutputFile, Seed, TaskName, option, parse_sizes
-from surpass.cli.progress import show_progress
 
 
 def evaluate_command(
@@ -40,7 +40,7 @@ def evaluate_command(
       surpass evaluate teacher:insertion_sort --data my-lists.csv
     """
     output, wanted = OutputFile(json), parse_sizes(sizes)
-    with show_progress() as progress:
+    with ProgressDisplay() as progress:
         from surpass.evaluation.scores import evaluate
 
         evaluation = evaluate(
@@ -56,6 +56,4 @@ def evaluate_command(
             on=on,
             progress=progress,
         )
-    if not output.is_stdout:
-        print(evaluation, end="")
-    output.write_json(evaluation.as_json())
+    output.show(evaluation, evaluation.as_json())

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from surpass.cli.display import ProgressDisplay
 from surpass.cli.help import FILES
-from surpass.cli.options import AgentName, Json, OutputFile, TaskName, option
-from surpass.cli.progress import show_progress
+from surpass.cli.options import AgentName, Json, OutputFile, TaskName, check_outputs, option
 from surpass.errors import SettingError, UnknownNameError
 
 SUFFIXES = {".py": "python", ".c": "c"}
@@ -35,13 +35,12 @@ def export_command(
     if language not in known:
         raise UnknownNameError("language", language, known)
     source, output = OutputFile(out), OutputFile(json)
-    if source.is_stdout and output.is_stdout:
-        raise SettingError("--out and --json cannot both go to the output: give one of them a file")
-    with show_progress() as progress:
+    is_free = check_outputs(out=source, json=output)
+    with ProgressDisplay() as progress:
         from surpass import api
 
         exported = api.export(agent, language, task=task, seed=seed, progress=progress)
     source.write_text(exported.source)
-    if not source.is_stdout and not output.is_stdout:
+    if is_free:
         print(f"{out}: {exported}")
     output.write_json(exported.as_json())

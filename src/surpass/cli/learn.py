@@ -6,12 +6,10 @@ import logging
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from surpass.cli.display import ProgressDisplay
 from surpass.cli.help import FILES, LEARNING
 from surpass.cli.live import RunView
-from surpass.cli.options import Json, On, OutputFile, parse_sizes
-from surpass.cli.progress import show_progress
+from surpass.cli.options import Json, On, OutputFile, TaskArgument, option, parse_sizes
 from surpass.errors import SettingError, SurpassError
 from surpass.printing import finite
 
@@ -22,120 +20,89 @@ REPORT = "report.html"
 
 
 def learn_command(
-    task: Annotated[
-        str | None, typer.Argument(help="A task's name, or a Python file that registers one.", metavar="[TASK]")
-    ] = None,
+    task: TaskArgument = None,
     method: Annotated[
         str | None,
-        typer.Option(
-            help="How to learn: imitation, rl (from nothing), rl+imitation or improvement.  [default: imitation]",
-            metavar="METHOD",
-            rich_help_panel=LEARNING,
+        option(
+            "How to learn: imitation, rl (from nothing), rl+imitation or improvement.  [default: imitation]",
+            "METHOD",
+            LEARNING,
         ),
     ] = None,
     teacher: Annotated[
-        str | None,
-        typer.Option(
-            help="Whom to learn from.  [default: the paper's teacher of the task]",
-            metavar="AGENT",
-            rich_help_panel=LEARNING,
-        ),
+        str | None, option("Whom to learn from.  [default: the paper's teacher of the task]", "AGENT", LEARNING)
     ] = None,
     start: Annotated[
         str | None,
-        typer.Option(
-            "--from",
-            help="Begin with this agent in place of nothing, with --method rl; the run's recipe says so.",
-            metavar="AGENT",
-            rich_help_panel=LEARNING,
+        option(
+            "Begin with this agent in place of nothing, with --method rl; the run's recipe says so.",
+            "AGENT",
+            LEARNING,
+            name="--from",
         ),
     ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(help="Equal seeds give equal networks.  [default: 0]", metavar="N", rich_help_panel=LEARNING),
-    ] = None,
+    seed: Annotated[int | None, option("Equal seeds give equal networks.  [default: 0]", "N", LEARNING)] = None,
     recipe: Annotated[
         str | None,
-        typer.Option(
-            help="Take task, method, teacher, seed and settings from a recipe, where the other options do not say"
+        option(
+            "Take task, method, teacher, seed and settings from a recipe, where the other options do not say"
             " otherwise: zoo:NAME, a TOML file, a run's folder, or one of surpass sweep --list.",
-            metavar="NAME|FILE",
-            rich_help_panel=LEARNING,
+            "NAME|FILE",
+            LEARNING,
         ),
     ] = None,
-    minutes: Annotated[
-        float | None,
-        typer.Option(help="Stop after this time; --resume continues.", metavar="MINUTES", rich_help_panel=LEARNING),
-    ] = None,
+    minutes: Annotated[float | None, option("Stop after this time; --resume continues.", "MINUTES", LEARNING)] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            help="The run's folder.  [default: runs/TASK-METHOD-TEACHER-SEED]", metavar="FOLDER", rich_help_panel=FILES
-        ),
+        Path | None, option("The run's folder.  [default: runs/TASK-METHOD-TEACHER-SEED]", "FOLDER", FILES)
     ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the run in that folder.", rich_help_panel=FILES)
-    ] = False,
+    resume: Annotated[bool, option("Go on with the run in that folder.", group=FILES, name="--resume")] = False,
     overwrite: Annotated[
         bool,
-        typer.Option(
-            "--overwrite",
-            help="Replace the run in that folder, if it holds a run and nothing else.",
-            rich_help_panel=FILES,
-        ),
+        option("Replace the run in that folder, if it holds a run and nothing else.", group=FILES, name="--overwrite"),
     ] = False,
     setting: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            help="Change a setting of the method, such as batch=256; --settings lists them.",
-            metavar="NAME=VALUE",
-            rich_help_panel=LEARNING,
+        option(
+            "Change a setting of the method, such as batch=256; --settings lists them.",
+            "NAME=VALUE",
+            LEARNING,
+            name="--set",
         ),
     ] = None,
     data: Annotated[
         list[str] | None,
-        typer.Option(
-            help="What to learn on with --method improvement, rl or rl+imitation (imitation draws its own lists): a"
+        option(
+            "What to learn on with --method improvement, rl or rl+imitation (imitation draws its own lists): a"
             " distribution, or a file with one list per line; given several times, all of them, with a weight as in"
             " my-lists.csv*3.",
-            metavar="NAME|FILE",
-            rich_help_panel=LEARNING,
+            "NAME|FILE",
+            LEARNING,
         ),
     ] = None,
     sizes: Annotated[
         str | None,
-        typer.Option(
-            help="Sizes to score the network at, such as 5,10.  [default: the task's, up to 1000]",
-            metavar="N,N,...",
-            rich_help_panel=SCORES,
-        ),
+        option("Sizes to score the network at, such as 5,10.  [default: the task's, up to 1000]", "N,N,...", SCORES),
     ] = None,
-    instances: Annotated[
-        int, typer.Option(help="Instances per size of these scores.", metavar="N", rich_help_panel=SCORES)
-    ] = 100,
+    instances: Annotated[int, option("Instances per size of these scores.", "N", SCORES)] = 100,
     on: On = "local",
     tensorboard: Annotated[
         bool,
-        typer.Option(
-            "--tensorboard",
-            help="Also write the curves as event files into the run's folder tensorboard/ (an extra: pip install"
+        option(
+            "Also write the curves as event files into the run's folder tensorboard/ (an extra: pip install"
             " 'surpass[tensorboard]').",
-            rich_help_panel=FILES,
+            group=FILES,
+            name="--tensorboard",
         ),
     ] = False,
     no_report: Annotated[
-        bool,
-        typer.Option(
-            "--no-report", help="Leave out the report, a page that is written at the end.", rich_help_panel=FILES
-        ),
+        bool, option("Leave out the report, a page that is written at the end.", group=FILES, name="--no-report")
     ] = False,
     list_settings: Annotated[
         bool,
-        typer.Option(
-            "--settings",
-            help="List what --set can change: the value now, what it means and what it may be; and stop.",
-            rich_help_panel=LEARNING,
+        option(
+            "List what --set can change: the value now, what it means and what it may be; and stop.",
+            group=LEARNING,
+            name="--settings",
         ),
     ] = False,
     json: Json = None,
@@ -157,15 +124,13 @@ def learn_command(
     if start:
         settings["start"] = start
     if list_settings:
-        with show_progress():
+        with ProgressDisplay():
             from surpass import api
             from surpass.learning.settings import SettingsList
 
             learner = api.new_learner(task, method, teacher=teacher, seed=seed, recipe=recipe, settings=settings)
             listed = SettingsList(learner)
-        if not output.is_stdout:
-            print(listed, end="")
-        output.write_json(listed.as_json())
+        output.show(listed, listed.as_json())
         return
     with RunView() as watch:
         from surpass import api
@@ -187,9 +152,7 @@ def learn_command(
             tensorboard=tensorboard,
             settings=settings,
         )
-    if not output.is_stdout:
-        print(run, end="", flush=True)
-    output.write_json(finite(run.as_json()))
+    output.show(run, finite(run.as_json()))
     if not no_report:
         path = _write_report(run.folder, task)
         if path and not output.is_stdout:
@@ -201,7 +164,7 @@ def _write_report(folder: Path, task: str | None) -> Path | None:
     from surpass.visualize.report import report
 
     try:
-        with show_progress() as progress:
+        with ProgressDisplay() as progress:
             return report(folder, task=task, progress=progress).write(folder / REPORT)
     except SurpassError as error:
         logging.getLogger("surpass").warning("there is no report: %s", error)

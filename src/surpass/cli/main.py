@@ -26,6 +26,7 @@ from surpass.cli.trace import trace_command
 from surpass.cli.watch import watch_command
 from surpass.cli.zoo import zoo_command
 from surpass.errors import SurpassError
+from surpass.printing import truncate
 
 BUG = 70
 """The exit code for what should never happen."""
@@ -113,7 +114,5 @@ def main() -> None:
 def _refuse(message: str, code: int = 2) -> NoReturn:
     """Print one line on the error stream and end."""
     line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in message)
-    if len(line) > LONGEST_LINE:
-        line = f"{line[: LONGEST_LINE // 2]} ... {line[-LONGEST_LINE // 2 :]}"
-    print(fit(f"surpass: {line}"), file=sys.stderr)
+    print(fit(f"surpass: {truncate(line, LONGEST_LINE, tail=LONGEST_LINE // 2)}"), file=sys.stderr)
     sys.exit(code)

@@ -26,6 +26,18 @@ AgentName = Annotated[
         help="The agent: teacher:NAME, zoo:NAME, a run's folder, a checkpoint or FILE.rules.", metavar="AGENT"
     ),
 ]
+TaskArgument = Annotated[
+    str | None, typer.Argument(help="A task's name, or a Python file that registers one.", metavar="[TASK]")
+]
+Instance = Annotated[
+    str | None,
+    option(
+        "The instance: 5,2,9,1 to sort, 1,3,5:3 to search for 3, 0.2,0.7:0.5,0.9:0.8 for weights, values and"
+        " capacity.  [default: one is drawn]",
+        "LIST",
+        INSTANCES,
+    ),
+]
 TaskName = Annotated[str | None, option("Its task: a name, or a Python file that registers one.", "NAME|FILE")]
 Json = Annotated[Path | None, option("Also write the results to this file as JSON (- for the output).", "FILE", FILES)]
 Limit = Annotated[
@@ -68,6 +80,14 @@ def _parse_numbers(what: str, text: str, allowed: Range, such: str) -> list[int]
     return numbers
 
 
+def check_outputs(**files: OutputFile) -> bool:
+    """Return whether the output stream is left for what is printed; raise if two files go there."""
+    taken = [f"--{name}" for name, file in files.items() if file.is_stdout]
+    if len(taken) > 1:
+        raise SettingError(f"{' and '.join(taken)} cannot both go to the output: give one of them a file")
+    return not taken
+
+
 class OutputFile:
     """A file for results that is known to be writable before the work starts, and is then written in one piece."""
 
@@ -85,6 +105,12 @@ class OutputFile:
 
     def __str__(self) -> str:
         return "the output" if self.is_stdout else str(self._path)
+
+    def show(self, text: object, record: Any) -> None:
+        """Write plain data as JSON; unless that goes to the output stream, a text is printed there first."""
+        if not self.is_stdout:
+            print(text, end="", flush=True)
+        self.write_json(record)
 
     def write_json(self, record: Any) -> None:
         """Write plain data as JSON, to the file or the output stream."""

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from surpass.cli.display import ProgressDisplay
 from surpass.cli.options import Json, OutputFile, Seed, TaskName, option, parse_sizes
-from surpass.cli.progress import show_progress
 
 
 def plot_command(
@@ -54,7 +54,7 @@ def plot_command(
 
     picture, output, wanted = OutputFile(out), OutputFile(json), parse_sizes(sizes)
     drawing_kind(out)
-    with show_progress() as progress:
+    with ProgressDisplay() as progress:
         made = plot(
             *what,
             by=by,
@@ -66,7 +66,4 @@ def plot_command(
             progress=progress,
         )
         made.write(out)
-    if not output.is_stdout:
-        print(made, end="")
-        print(f"drawn in {picture}")
-    output.write_json(made.as_json())
+    output.show(f"{made}drawn in {picture}\n", made.as_json())

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from surpass.cli.display import ProgressDisplay
 from surpass.cli.options import Json, OutputFile, TaskName, option
-from surpass.cli.progress import show_progress
 from surpass.errors import SettingError
 
 
@@ -43,10 +43,7 @@ def report_command(
     if out.suffix.lower() not in (".html", ".htm"):
         raise SettingError(f"{out} has an ending that no report can be written with; allowed: .html, .htm")
     page, output = OutputFile(out), OutputFile(json)
-    with show_progress() as progress:
+    with ProgressDisplay() as progress:
         made = report(what, task=task, check=check, progress=progress)
     page.write_text(made.html)
-    if not output.is_stdout:
-        print(made, end="")
-        print(f"the report is {page}")
-    output.write_json(made.as_json())
+    output.show(f"{made}the report is {page}\n", made.as_json())

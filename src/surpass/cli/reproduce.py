@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
+from surpass.cli.display import ProgressDisplay
 from surpass.cli.help import FILES, INSTANCES
 from surpass.cli.live import SweepView
-from surpass.cli.options import Json, On, OutputFile, Seed, option
-from surpass.cli.progress import show_progress
-from surpass.errors import SettingError, UnknownNameError
+from surpass.cli.options import Json, On, OutputFile, Seed, check_outputs, option
+from surpass.errors import UnknownNameError
 from surpass.printing import wrap
 from surpass.reading import ANY_SEED, Range, as_path, check_range
 
@@ -53,7 +53,7 @@ def reproduce_command(
       surpass reproduce table3 --json table3.json --markdown table3.md
       surpass reproduce table3 --stand-in zoo:search/rl=runs/mine
     """
-    with show_progress():
+    with ProgressDisplay():
         from surpass.evaluation.curves import EXPERIMENTS, shipped_curves, train_curves
         from surpass.evaluation.layout import NOTE
         from surpass.evaluation.reproduce import NAMES, Reproduction, count_verdicts, parse_stand_ins
@@ -67,15 +67,13 @@ def reproduce_command(
     check_range("seed", seed, ANY_SEED)
     as_path(out)
     output, page = OutputFile(json), OutputFile(markdown)
-    if output.is_stdout and page.is_stdout:
-        raise SettingError("--json and --markdown cannot both go to the output")
-    speaks = not output.is_stdout and not page.is_stdout
+    is_free = check_outputs(json=output, markdown=page)
     record: dict[str, Any] = {"name": table, "quick": quick, "seed": seed}
     lines: list[str] = []
 
     def add(text: object, in_markdown: str) -> None:
         lines.append(in_markdown)
-        if speaks:
+        if is_free:
             print(text, flush=True)
 
     if table != "curves":
@@ -85,7 +83,7 @@ def reproduce_command(
             trained, failures = _train_again(table, out, on)
             stand_ins = {**trained, **stand_ins}
         made = []
-        with open_runner(on) as workers, show_progress() as progress:
+        with open_runner(on) as workers, ProgressDisplay() as progress:
             reproduction = Reproduction(
                 quick=quick,
                 instances=instances,
@@ -121,7 +119,7 @@ def _train_again(table: str, out: Path, on: str) -> tuple[dict[str, str], dict[s
     from surpass.learning.jobs import retrain
     from surpass.workers.runner import open_runner
 
-    with open_runner(on) as runner, show_progress() as progress:
+    with open_runner(on) as runner, ProgressDisplay() as progress:
         return retrain(
             learned_agents(table),
             out / "agents",

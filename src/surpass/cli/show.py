@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from surpass.cli.display import ProgressDisplay
 from surpass.cli.help import FILES, INSTANCES
-from surpass.cli.options import AgentName, Json, OutputFile, TaskName, option
-from surpass.cli.progress import show_progress
-from surpass.errors import SettingError
+from surpass.cli.options import AgentName, Json, OutputFile, TaskName, check_outputs, option
 from surpass.printing import wrap
 
 
@@ -37,10 +36,8 @@ def show_command(
       surpass show zoo:sort-bubble --out my-sort.rules
     """
     output, file = OutputFile(json), OutputFile(out)
-    if output.is_stdout and file.is_stdout:
-        raise SettingError("--out and --json cannot both go to the output: give one of them a file")
-    is_quiet = output.is_stdout or file.is_stdout
-    with show_progress() as progress:
+    is_free = check_outputs(out=file, json=output)
+    with ProgressDisplay() as progress:
         from surpass import api
 
         usage = api.show(agent, task=task, size=size, instances=instances, data=data, seed=seed, progress=progress)
@@ -48,16 +45,16 @@ def show_command(
     if table:
         rows = usage.table()
         record["table"] = [row._asdict() for row in rows]
-        if not is_quiet:
+        if is_free:
             print(f"{usage.program.name} on {usage.program.task.name}: {len(rows):,} observations\n")
             print("observation  steps  rule  action  what it says")
             for row in rows:
                 line = f"{row.observation}  {row.steps}  {row.rule}  {row.action}  {row.says}"
                 print(wrap(line, "    ", first=""))
-    elif not is_quiet:
+    elif is_free:
         print(usage, end="")
     if out is not None:
         file.write_text(usage.program.text)
-        if not is_quiet:
+        if is_free:
             print(f"\nthe program is in {file}")
     output.write_json(record)

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from surpass.cli.display import ProgressDisplay
 from surpass.cli.help import FILES, RUNNING
 from surpass.cli.live import SweepView
 from surpass.cli.options import Json, On, OutputFile, option, parse_seeds
-from surpass.cli.progress import show_progress
 from surpass.errors import SettingError
 from surpass.printing import text_table, wrap
 
@@ -48,7 +48,7 @@ def sweep_command(
         return
     if recipe is None:
         raise SettingError("no recipe is given; name one of surpass sweep --list, or a TOML file")
-    with show_progress():
+    with ProgressDisplay():
         from surpass.agents import as_task
         from surpass.learning.recipes import find_recipe
         from surpass.learning.sweeps import Sweep
@@ -65,21 +65,18 @@ def sweep_command(
     sweep.check()
     with open_runner(on, processes) as runner, SweepView() as watch:
         ranking = sweep.run(runner, watch)
-    if not output.is_stdout:
-        print(f"{folder.name}\n{ranking}", end="")
-        if ranking.runs:
-            best = folder / "runs" / ranking.runs[0].run
-            print(wrap(f"The best is {best}; {folder} is its agent (surpass evaluate {folder})."))
-    output.write_json({"folder": str(folder), "recipe": found.as_json(), **ranking.as_json()})
+    text = f"{folder.name}\n{ranking}"
+    if ranking.runs:
+        best = folder / "runs" / ranking.runs[0].run
+        text += wrap(f"The best is {best}; {folder} is its agent (surpass evaluate {folder}).") + "\n"
+    output.show(text, {"folder": str(folder), "recipe": found.as_json(), **ranking.as_json()})
 
 
 def _list(output: OutputFile) -> None:
     from surpass.learning.recipes import known_recipes
 
     recipes = known_recipes()
-    if not output.is_stdout:
-        rows = [[name, one.task, one.method, f"{len(one.variants):,}"] for name, one in recipes.items()]
-        print(text_table("Recipes", ["recipe", "task", "method", "runs"], rows))
-        for name, one in recipes.items():
-            print(wrap(f"{name}: {one.about}", "    ", first=""))
-    output.write_json([one.as_json() for one in recipes.values()])
+    rows = [[name, one.task, one.method, f"{len(one.variants):,}"] for name, one in recipes.items()]
+    lines = [text_table("Recipes", ["recipe", "task", "method", "runs"], rows)]
+    lines += [wrap(f"{name}: {one.about}", "    ", first="") for name, one in recipes.items()]
+    output.show("\n".join(lines) + "\n", [one.as_json() for one in recipes.values()])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from surpass.cli.options import Json, OutputFile
+from surpass.cli.options import Json, OutputFile, TaskArgument
 from surpass.printing import text_table, wrap
 
 if TYPE_CHECKING:
@@ -20,9 +20,7 @@ EFFORT = 5
 
 
 def tasks_command(
-    task: Annotated[
-        str | None, typer.Argument(help="A task's name, or a Python file that registers one.", metavar="[TASK]")
-    ] = None,
+    task: TaskArgument = None,
     check: Annotated[
         bool,
         typer.Option(
@@ -108,12 +106,10 @@ def _as_json(task: Task) -> dict[str, Any]:
 
 
 def _print_list(tasks: tuple[Task, ...]) -> None:
-    from surpass.agents.teachers import known_teachers
-
     rows = []
     for task in tasks:
         record = _as_json(task)
-        teachers = ", ".join(teacher.name.partition(":")[2] for teacher in known_teachers(task))
+        teachers = ", ".join(name.partition(":")[2] for name in record["teachers"])
         observations = f"{record['observations']:.3g}" if "observations" in record else "the list"
         rows.append(
             [task.name, str(record.get("inputs", "graph")), observations, str(record.get("actions", "n^2")), teachers]

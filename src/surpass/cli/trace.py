@@ -5,24 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from surpass.cli.display import ProgressDisplay
 from surpass.cli.help import FILES, INSTANCES
-from surpass.cli.options import AgentName, Json, Limit, OutputFile, Seed, TaskName, option
-from surpass.cli.progress import show_progress
-from surpass.errors import SettingError
+from surpass.cli.options import AgentName, Instance, Json, Limit, OutputFile, Seed, TaskName, check_outputs, option
 from surpass.printing import wrap
 
 
 def trace_command(
     agent: AgentName,
-    instance: Annotated[
-        str | None,
-        option(
-            "The instance: 5,2,9,1 to sort, 1,3,5:3 to search for 3, 0.2,0.7:0.5,0.9:0.8 for weights, values and"
-            " capacity.  [default: one is drawn]",
-            "LIST",
-            INSTANCES,
-        ),
-    ] = None,
+    instance: Instance = None,
     task: TaskName = None,
     size: Annotated[int, option("The size of a drawn instance.", "N", INSTANCES)] = 5,
     seed: Seed = 0,
@@ -49,9 +40,9 @@ def trace_command(
       surpass trace teacher:binary_search --instance 1,3,5,9:5 --explain
     """
     output, file = OutputFile(json), OutputFile(out or Path("-"))
-    if output.is_stdout and str(out) == "-":
-        raise SettingError("--out and --json cannot both go to the output: give one of them a file")
-    with show_progress() as progress:
+    if out is not None:
+        check_outputs(out=file, json=output)
+    with ProgressDisplay() as progress:
         from surpass import api
         from surpass.agents import as_task
         from surpass.engine.picture import MOST_DRAWN, draw_trace

@@ -7,21 +7,15 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-from surpass.cli.options import AgentName, Limit, OutputFile, Seed, TaskName, option
-from surpass.cli.progress import show_progress
+from surpass.cli.display import ProgressDisplay
+from surpass.cli.options import AgentName, Instance, Limit, OutputFile, Seed, TaskName, option
 from surpass.errors import SettingError
 
 
 def watch_command(
     agent: AgentName,
     against: Annotated[str | None, option("Another agent, in step on the same instance.", "AGENT")] = None,
-    instance: Annotated[
-        str | None,
-        option(
-            "The instance: 5,2,9,1 to sort, 1,3,5:3 to search for 3, 0.2,0.7:0.5,0.9:0.8 for weights, values and"
-            " capacity.  [default: one is drawn]"
-        ),
-    ] = None,
+    instance: Instance = None,
     task: TaskName = None,
     size: Annotated[int, option("The size of a drawn instance.")] = 12,
     seed: Seed = 0,
@@ -42,6 +36,8 @@ def watch_command(
 
     Example: surpass watch zoo:sort-bubble/improvement-insertion_sort --against teacher:insertion_sort
     """
+    import webbrowser
+
     from surpass import api
     from surpass.reading import Range, check_range
     from surpass.visualize.pictures import SPEED, check_size
@@ -57,7 +53,7 @@ def watch_command(
         OutputFile(target)
     if instance is None and kind != ".html":
         check_size(size)
-    with show_progress() as progress:
+    with ProgressDisplay() as progress:
         seen = api.watch(
             agent,
             instance,
@@ -77,7 +73,7 @@ def watch_command(
         seen.play(speed=speed)
     print(seen, end="")
     if not terminal:
-        shown = kind == ".html" and open_page and _has_screen() and _open(target)
+        shown = kind == ".html" and open_page and _has_screen() and webbrowser.open(target.resolve().as_uri())
         print(f"{target}: {target.stat().st_size / 1000:,.0f} kB{', shown in your browser' if shown else ''}")
 
 
@@ -88,9 +84,3 @@ def _has_screen() -> bool:
     if sys.platform in ("darwin", "win32"):
         return "SSH_CONNECTION" not in os.environ
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
-
-
-def _open(path: Path) -> bool:
-    import webbrowser
-
-    return webbrowser.open(path.resolve().as_uri())

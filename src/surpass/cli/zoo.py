@@ -31,10 +31,10 @@ def zoo_command(
 
     output = OutputFile(json)
     chosen = zoo_entries() if name is None else (find_entry(name.removeprefix("zoo:")),)
-    if not output.is_stdout:
-        print(_list(chosen) if name is None else _describe(chosen[0]))
-    records = [one.as_json() for one in chosen]
-    output.write_json(records if name is None else records[0])
+    if name is None:
+        output.show(f"{_list(chosen)}\n", [one.as_json() for one in chosen])
+    else:
+        output.show(f"{_describe(chosen[0])}\n", chosen[0].as_json())
 
 
 def _list(chosen: tuple[ZooEntry, ...]) -> str:

@@ -11,10 +11,9 @@ import numpy as np
 
 from surpass.arrays import Reals
 from surpass.engine.run import AnyAgent
-from surpass.evaluation.best import CONTESTS
 from surpass.evaluation.reproduce import ComparisonRow, ComparisonTable, Reproduction
 from surpass.evaluation.statistics import student_quantile
-from surpass.evaluation.tables import Measure, RowPlan, TablePlan, table_of_task
+from surpass.evaluation.tables import CONTESTS, Measure, RowPlan, TablePlan, table_of_task
 from surpass.printing import Progress
 from surpass.tasks.task import Task
 
@@ -52,13 +51,6 @@ def compare_by_size(
 
     Agents are measured as in the paper's table of the task: its step limit, its queries, its count of steps.
     """
-    plan = plan_comparison(task, contenders, sizes)
-    agents = {_key(one): one.agent for one in contenders}
-    return Reproduction(quick=quick, instances=instances, seed=seed, agents=agents, progress=progress).table(plan)
-
-
-def plan_comparison(task: Task, contenders: Sequence[Contender], sizes: Sequence[int] = ()) -> TablePlan:
-    """Return what to measure of agents of a task."""
     like = table_of_task(task.name)
     limit = (like.rows[0].limit if like else "") or task.limit
     rows = []
@@ -67,7 +59,7 @@ def plan_comparison(task: Task, contenders: Sequence[Contender], sizes: Sequence
         rows += [RowPlan(one.label, _key(one), limit, paper_row, other) for other in one.against or ("",)]
     usual: Measure = "reward" if task.measure == "reward" else "steps"
     known = like.sizes if like else task.sizes
-    return TablePlan(
+    plan = TablePlan(
         name="comparison",
         title=f"Agents of {task.name}",
         paper_table=like.paper_table if like else "",
@@ -76,6 +68,8 @@ def plan_comparison(task: Task, contenders: Sequence[Contender], sizes: Sequence
         queries=like.queries if like else "",
         own_sizes=tuple(sizes) or tuple(size for size in known if size <= LARGEST) or known[:1],
     )
+    agents = {_key(one): one.agent for one in contenders}
+    return Reproduction(quick=quick, instances=instances, seed=seed, agents=agents, progress=progress).table(plan)
 
 
 def _key(one: Contender) -> str:
@@ -113,12 +107,6 @@ class Growth(NamedTuple):
     """The sizes that it is fitted over."""
     per_doubling: float | None = None
     """By how much the mean grows whenever n doubles, where that fits better than a power."""
-
-    def __str__(self) -> str:
-        power = f"n^{self.exponent:.2f} ± {self.ci95:.2f}"
-        if self.per_doubling is None:
-            return power
-        return f"log n: {self.per_doubling:.2f} more whenever n doubles (as a power {power})"
 
     def as_json(self) -> dict[str, Any]:
         """Return the fit as plain data."""

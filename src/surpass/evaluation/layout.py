@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from surpass.evaluation.reproduce import AGREEMENT, ComparisonCell, ComparisonRow, ComparisonTable
@@ -21,12 +20,8 @@ NOTE = (
 )
 
 
-@dataclass(frozen=True)
-class _Line:
-    """What a line says, and its cell for each size."""
-
-    label: str
-    cells: tuple[str, ...]
+Line = tuple[str, list[str]]
+"""What a line says, and its cell for each size."""
 
 
 def as_text(table: ComparisonTable) -> str:
@@ -34,8 +29,8 @@ def as_text(table: ComparisonTable) -> str:
     blocks = [(_heading(row), _lines(row, table)) for row in table.rows]
     sizes = tuple(f"{size:,}" for size in table.sizes)
     lines = [line for _, block in blocks for line in block]
-    first = max((len(line.label) for line in lines), default=0)
-    widths = [max([len(size), *(len(line.cells[k]) for line in lines)]) for k, size in enumerate(sizes)]
+    first = max((len(label) for label, _ in lines), default=0)
+    widths = [max([len(size), *(len(cells[k]) for _, cells in lines)]) for k, size in enumerate(sizes)]
 
     def align(label: str, cells: Sequence[str], part: range) -> str:
         fitted = (cells[k].rjust(widths[k]) for k in part)
@@ -46,7 +41,7 @@ def as_text(table: ComparisonTable) -> str:
         text += [*([""] if part.start else []), align("size", sizes, part)]
         for heading, block in blocks:
             text.append(wrap(heading, "    ", first=""))
-            text += [align(line.label, line.cells, part) for line in block]
+            text += [align(label, cells, part) for label, cells in block]
     return "\n".join(text) + "\n"
 
 
@@ -67,7 +62,7 @@ def as_markdown(table: ComparisonTable) -> str:
     text.append("|---|" + "---:|" * len(table.sizes))
     for row in table.rows:
         text.append(f"| **{_heading(row)}** |" + " |" * len(table.sizes))
-        text += [f"| {line.label} | " + " | ".join(line.cells) + " |" for line in _lines(row, table)]
+        text += [f"| {label} | " + " | ".join(cells) + " |" for label, cells in _lines(row, table)]
     return "\n".join(text) + "\n"
 
 
@@ -80,33 +75,34 @@ def _heading(row: ComparisonRow) -> str:
     return f"{row.label} ({': '.join(filter(None, (row.agent, made)))})"
 
 
-def _lines(row: ComparisonRow, table: ComparisonTable) -> list[_Line]:
+def _lines(row: ComparisonRow, table: ComparisonTable) -> list[Line]:
     """Return the lines of a row: the paper's, ours, what is saved, and how they compare."""
-    show, cells = NumberWriter(table.measure), row.cells
-    lines = []
+    measure, cells = table.measure, row.cells
+    lines: list[Line] = []
+
+    def add(label: str, numbers: Iterable[float | None], measure: str = measure) -> None:
+        lines.append((label, [show_measured(measure, number) for number in numbers]))
+
+    has_paper_shares = any(cell.paper_solved is not None for cell in cells)
     if any(cell.paper is not None for cell in cells):
-        lines.append(_Line("paper", tuple(show.number(cell.paper) for cell in cells)))
-        if table.measure != "solved" and any(cell.paper_solved is not None for cell in cells):
-            lines.append(_Line("  solved", tuple(show.share(cell.paper_solved) for cell in cells)))
+        add("paper", (cell.paper for cell in cells))
+        if measure != "solved" and has_paper_shares:
+            add("  solved", (cell.paper_solved for cell in cells), "solved")
     if row.missing:
         return lines
-    lines.append(_Line("ours", tuple(show.number(cell.ours) for cell in cells)))
-    has_shares = any(cell.paper_solved is not None or cell.solved < 1 for cell in cells)
-    if table.measure != "solved" and has_shares:
-        lines.append(_Line("  solved", tuple(show.share(cell.solved) for cell in cells)))
+    add("ours", (cell.ours for cell in cells))
+    if measure != "solved" and (has_paper_shares or any(cell.solved < 1 for cell in cells)):
+        add("  solved", (cell.solved for cell in cells), "solved")
     if row.is_teacher:
-        lines.append(_Line("  ± 95 %", tuple(show.number(cell.ci95) for cell in cells)))
-        lines.append(_Line("  errors", tuple(_apart(cell) for cell in cells)))
-        return lines
+        add("  ± 95 %", (cell.ci95 for cell in cells))
+        return [*lines, ("  errors", [_apart(cell) for cell in cells])]
     if row.against:
-        verb = "gains" if table.measure == "reward" else "saves"
-        savings = [cell.saving for cell in cells]
+        verb, savings = "gains" if measure == "reward" else "saves", [cell.saving for cell in cells]
         if any(saving is not None and saving.paper is not None for saving in savings):
-            lines.append(_Line(f"paper {verb}", tuple(show.number(s.paper if s else None) for s in savings)))
-        lines.append(_Line(f"ours {verb}", tuple(show.number(s.ours if s else None) for s in savings)))
-        lines.append(_Line("  ± 95 %", tuple(show.number(s.ci95 if s else None) for s in savings)))
-    lines.append(_Line("verdict", tuple(cell.verdict for cell in cells)))
-    return lines
+            add(f"paper {verb}", (one.paper if one else None for one in savings))
+        add(f"ours {verb}", (one.ours if one else None for one in savings))
+        add("  ± 95 %", (one.ci95 if one else None for one in savings))
+    return [*lines, ("verdict", [cell.verdict for cell in cells])]
 
 
 def _apart(cell: ComparisonCell) -> str:
@@ -115,23 +111,13 @@ def _apart(cell: ComparisonCell) -> str:
     return f"{cell.apart:+.1f}" + ("" if cell.verdict == "agrees" else "!")
 
 
-class NumberWriter:
-    """Writes numbers of a measure as briefly as a table needs them."""
-
-    def __init__(self, measure: str) -> None:
-        self._measure = measure
-
-    def number(self, value: float | None) -> str:
-        """Return a number, or a dash for none."""
-        if value is None or not math.isfinite(value):
-            return "-"
-        if self._measure == "solved":
-            return self.share(value)
-        if abs(value) >= MILLION:
-            return f"{value / MILLION:.4g} M"
-        digits = 2 if self._measure == "reward" else 1 if abs(value) < 1000 else 0
-        return f"{round(value, digits) + 0.0:,.{digits}f}"  # adding 0 makes a negative 0 a plain one
-
-    def share(self, value: float | None) -> str:
-        """Return a share as a percentage, or a dash for none."""
-        return "-" if value is None or not math.isfinite(value) else f"{100 * value:.4g}%"
+def show_measured(measure: str, value: float | None) -> str:
+    """Return a number of a measure as briefly as a table needs it, or a dash for none."""
+    if value is None or not math.isfinite(value):
+        return "-"
+    if measure == "solved":
+        return f"{100 * value:.4g}%"
+    if abs(value) >= MILLION:
+        return f"{value / MILLION:.4g} M"
+    digits = 2 if measure == "reward" else 1 if abs(value) < 1000 else 0
+    return f"{round(value, digits) + 0.0:,.{digits}f}"  # adding 0 makes a negative 0 a plain one

@@ -14,10 +14,9 @@ from surpass.agents.zoo import zoo_entries
 from surpass.arrays import Reals
 from surpass.engine.run import AnyAgent, Results
 from surpass.errors import SettingError, UnknownNameError
-from surpass.evaluation.best import best_plans
 from surpass.evaluation.scores import runner
 from surpass.evaluation.statistics import mean_of, student_quantile
-from surpass.evaluation.tables import PAPER_INSTANCES, TABLES, Measure, RowPlan, TablePlan
+from surpass.evaluation.tables import PAPER_INSTANCES, TABLES, Measure, RowPlan, TablePlan, best_plans
 from surpass.machine.state import SOLVED, WRONG
 from surpass.printing import Printed, Progress, finite
 from surpass.table import Agent
@@ -299,10 +298,13 @@ def _cell(
     if paper is not None:
         error = ours.deviation * math.sqrt(1 / PAPER_INSTANCES + 1 / len(values))
         apart = (ours.mean - paper) / error if error > 0 else (0.0 if ours.mean == paper else None)
-    saving = None
+    saving, saved = None, None
     if teacher is not None:
         paper_teacher = _printed(printed_teacher, measure)[0]
-        saving = _saving(values, _values(teacher, measure), paper, paper_teacher, measure)
+        sign, both = 1 if measure == "reward" else -1, min(len(values), len(teacher.sizes))
+        saved = mean_of(sign * (values[:both] - _values(teacher, measure)[:both]))  # both ran on the first ones
+        paper_saves = None if paper is None or paper_teacher is None else sign * (paper - paper_teacher)
+        saving = Saving(paper_saves, saved.mean, saved.ci95, both)
     if is_teacher:
         verdict = "filled" if apart is None else "agrees" if abs(apart) <= AGREEMENT else "differs"
     elif paper is None:
@@ -311,8 +313,8 @@ def _cell(
         verdict = "worse"  # the paper's agents solve everything, except where it prints how much they solve
     elif measure == "solved":
         verdict = _judge_share(ours.mean, len(values), paper)
-    elif saving is not None and saving.paper is not None and teacher is not None:
-        verdict = _judge_saving(values, _values(teacher, measure), saving, measure)
+    elif saving is not None and saving.paper is not None and saved is not None:
+        verdict = _judge_saving(saved.deviation, saving, saving.paper, measure)
     else:
         verdict = "-"
     return ComparisonCell(
@@ -350,29 +352,14 @@ def _printed(printed: Any, measure: Measure) -> tuple[float | None, float | None
     return (printed[0], printed[1] / 100) if isinstance(printed, list) else (printed, None)
 
 
-def _saving(values: Reals, others: Reals, paper: float | None, paper_other: float | None, measure: Measure) -> Saving:
-    sign = 1 if measure == "reward" else -1
-    difference = mean_of(sign * _paired(values, others))
-    printed = None if paper is None or paper_other is None else sign * (paper - paper_other)
-    return Saving(printed, difference.mean, difference.ci95, min(len(values), len(others)))
-
-
-def _paired(values: Reals, others: Reals) -> Reals:
-    """Return the differences on the instances that both were run on: the first ones."""
-    both = min(len(values), len(others))
-    return values[:both] - others[:both]
-
-
-def _judge_saving(values: Reals, others: Reals, saving: Saving, measure: Measure) -> str:
+def _judge_saving(deviation: float, saving: Saving, paper: float, measure: Measure) -> str:
     """Return whether a saving is better or worse than the paper's beyond noise and rounding.
 
     The paper's saving is taken to be over its 100 instances, with the spread that ours has.
     """
-    assert saving.paper is not None
-    deviation = mean_of(_paired(values, others)).deviation
     error = deviation * math.sqrt(1 / PAPER_INSTANCES + 1 / saving.instances) if saving.instances > 1 else math.inf
     noise = student_quantile(0.975, max(1, saving.instances - 1)) * error + 2 * HALF_A_UNIT[measure]
-    return _judge(saving.ours - saving.paper, noise)
+    return _judge(saving.ours - paper, noise)
 
 
 def _judge_share(ours: float, count: int, paper: float) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -39,7 +38,8 @@ def growth_chart(table: ComparisonTable) -> Chart:
         lines += _row_line(row, table, number)
         if not row.is_teacher or not has_learned:
             colour = None if row.is_teacher else number
-            lines += [line for line in _paper_line(row, table, colour) if not _is_drawn(line, lines)]
+            drawn = {line.label for line in lines}
+            lines += [line for line in _paper_line(row, table, colour) if line.label not in drawn]
     measure = f"mean {table.measure}"
     return Chart(
         title=f"{measure[0].upper()}{measure[1:]} against the size",
@@ -67,10 +67,6 @@ def ratio_chart(table: ComparisonTable, teacher: str) -> Chart | None:
             lines.append(replace(line, x=x, y=y, low=None, high=None))
     title = f"Steps as a multiple of those of {teacher}: below 1 is better"
     return Chart(title, "size n", "times its steps", tuple(lines), log_x=True, marks=True) if len(lines) > 1 else None
-
-
-def _is_drawn(line: ChartLine, lines: Sequence[ChartLine]) -> bool:
-    return any(line.label == other.label for other in lines)
 
 
 def _row_line(row: ComparisonRow, table: ComparisonTable, number: int) -> list[ChartLine]:

@@ -28,8 +28,9 @@ class Headline:
 def write_headline(subject: Subject, table: ComparisonTable | None, teacher: str) -> Headline:
     """Return the sentence at the top of a report; `teacher` is the label of the row to compare with."""
     if subject.agent is None or table is None:
-        going = f" It has done {count(len(subject.history.rows), 'round')} so far." if subject.history else ""
-        return Headline(f"{subject.missing}{going}", "bad")
+        done = count(len(subject.history.rows) if subject.history else 0, "round")
+        missing = "This run has not come far enough to leave an agent that can be run."
+        return Headline(f"{missing} It has done {done} so far.", "bad")
     own = next(row for row in table.rows if row.label == subject.label and row.against in (teacher, ""))
     cells = [cell for cell in own.cells if cell.instances]
     tried = sum(cell.instances for cell in cells)

@@ -141,8 +141,12 @@ def _levels(
     places = np.concatenate(spans)
     first, last = float(places.min()), float(places.max())
     ends = (first, last) if first < last else (first - 0.5, last + 0.5)  # one round: the level is a line all the same
+    found: dict[str, tuple[AnyAgent, History]] = {}
+    for agent, run in [(run.teacher, run) for run in histories] + [(agent, histories[0]) for agent in agents]:
+        if agent is not None:
+            found.setdefault(agent.name, (agent, run))
     lines = []
-    for agent, run in _level_agents(histories, agents):
+    for agent, run in found.values():
         values, sizes = run.measured()
         known = np.isfinite(values) & np.isfinite(sizes)
         if not known.any():
@@ -158,18 +162,6 @@ def _levels(
         label = agent.name.removeprefix("teacher:") + (" (teacher)" if agent.name.startswith("teacher:") else "")
         lines.append(ChartLine(label, at, y, role="teacher"))
     return lines
-
-
-def _level_agents(histories: Sequence[History], agents: Sequence[AnyAgent]) -> list[tuple[AnyAgent, History]]:
-    """Return every agent that has a level, each once, with a run that says where it is measured."""
-    found: dict[str, tuple[AnyAgent, History]] = {}
-    for run in histories:
-        teacher = run.teacher
-        if teacher is not None:
-            found.setdefault(teacher.name, (teacher, run))
-    for agent in agents:
-        found.setdefault(agent.name, (agent, histories[0]))
-    return list(found.values())
 
 
 def _measure_level(

@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from surpass.agents import AgentLike, TaskLike, as_agent
+from surpass.agents import AgentLike, TaskLike
 from surpass.agents.teachers import usual_teacher
 from surpass.engine.run import AnyAgent
 from surpass.errors import SavedFileError, SettingError, UnknownNameError
 from surpass.evaluation.growth import Contender, compare_by_size
 from surpass.printing import Printed, Progress, finite, show_number, text_table
-from surpass.reading import COUNT, SIZE, as_path, check_range
-from surpass.tasks.task import Task
+from surpass.reading import COUNT, SIZE, check_range
 from surpass.visualize.charts import MOST_LINES, Chart, ChartLine, render_charts, write_charts
 from surpass.visualize.growth_charts import growth_chart, how_counted, ratio_chart
-from surpass.visualize.histories import SettingHistories, is_run, is_sweep, read_history, read_sweep
+from surpass.visualize.histories import SettingHistories, is_sweep, read_sweep
 from surpass.visualize.learning_charts import learning_charts
+from surpass.visualize.subjects import Subject, find_subject, folder_of
 
 BY = ("learning", "size")
 """What a plot can be over: the rounds of learning, or the size of the instances."""
@@ -74,61 +74,19 @@ def _line_as_json(line: ChartLine) -> dict[str, Any]:
     return {"label": line.label, "role": line.role, **listed}
 
 
-# What can be plotted
-
-
-@dataclass(frozen=True, eq=False)
-class _Subject:
-    """Something to plot: the runs of a folder with their settings, or an agent that has no curves."""
-
-    name: str
-    task: Task
-    settings: tuple[SettingHistories, ...] = ()
-    agent: AnyAgent | None = None
-    """Only if there are no curves; else the folder is loaded when its agent is needed."""
-    is_sweep: bool = False
-
-    def load(self) -> AnyAgent:
-        """Return the agent."""
-        return self.agent or as_agent(self.name)
-
-    @property
-    def method(self) -> str:
-        """How it was learned; empty for a teacher."""
-        if self.settings:
-            return str(self.settings[0].runs[0].recipe["method"])
-        return "" if self.name.startswith("teacher:") else _method_of(self.name)
-
-
-def _method_of(name: str) -> str:
-    """Return the method of an agent that is not a run: that of one of the zoo, else it is a program."""
-    if name.startswith("zoo:"):
-        from surpass.agents.zoo import find_entry
-
-        return str(find_entry(name.removeprefix("zoo:")).record["method"])
-    return "program"
-
-
-def _find_subject(what: Any, task: TaskLike | None) -> _Subject:
-    what = getattr(what, "folder", what)  # a Run means its folder
-    if not isinstance(what, str | Path):
-        agent = as_agent(what, task)
-        return _Subject(agent.name, agent.task, agent=agent)
-    path = as_path(what) if not str(what).startswith(("teacher:", "zoo:")) else None
+def _find_subject(what: Any, task: TaskLike | None) -> Subject:
+    """Return what is plotted: all runs of a sweep, a run, or an agent that has no curves."""
+    path = folder_of(getattr(what, "folder", what))  # a Run means its folder
     if path is not None and is_sweep(path):
         settings = read_sweep(path, task)
         if not settings:
             raise SettingError(f"no run of the sweep {path} has ended a round yet: there is nothing to plot")
-        return _Subject(str(path), settings[0].runs[0].task, tuple(settings), is_sweep=True)
-    if path is not None and is_run(path):
-        history = read_history(path, task)
-        if not history.rows:
-            raise SettingError(f"the run {path} has not ended a round yet: there is nothing to plot")
-        return _Subject(str(path), history.task, (SettingHistories("", (history,)),))
-    if path is not None and path.is_dir() and not (path / "agent.json").exists():
-        raise SavedFileError(f"{path} holds neither a run nor a sweep: there is nothing to plot")
-    agent = as_agent(what, task)
-    return _Subject(agent.name, agent.task, agent=agent)
+        first = settings[0].runs[0]
+        return Subject(str(path), first.task, recipe=first.recipe, sweep=tuple(settings))
+    found = find_subject(what, task)
+    if found.history is not None and not found.history.rows:
+        raise SettingError(f"the run {path} has not ended a round yet: there is nothing to plot")
+    return found
 
 
 def plot(
@@ -160,9 +118,9 @@ def plot(
     names = list(dict.fromkeys(one.task.name for one in subjects))
     if len(names) > 1:
         raise SettingError(f"these are of several tasks ({', '.join(names)}); a plot shows one")
-    if by == "learning" and not any(one.settings for one in subjects):
+    if by == "learning" and not any(one.curves for one in subjects):
         raise SettingError(f"{subjects[0].name} has no curves to plot: only runs and sweeps have; by size it can be")
-    if by == "size" or not any(one.settings for one in subjects):
+    if by == "size" or not any(one.curves for one in subjects):
         if columns:
             raise SettingError("columns are those of a run's curves: they do not go with a plot by size")
         return _plot_by_size(subjects, tuple(sizes or ()), instances, seed, progress)
@@ -172,25 +130,24 @@ def plot(
 # By learning
 
 
-def _plot_learning(subjects: Sequence[_Subject], columns: Sequence[str], progress: Progress | None) -> Plot:
+def _plot_learning(subjects: Sequence[Subject], columns: Sequence[str], progress: Progress | None) -> Plot:
     settings, notes = _all_settings(subjects)
     histories = [run for one in settings for run in one.runs]
     task = histories[0].task
-    agents = [one.load() for one in subjects if not one.settings]
+    agents = [_agent_of(one) for one in subjects if not one.curves]
     charts = learning_charts(settings, agents, columns=columns, progress=progress)
     if any(len(one.runs) > 1 for one in settings):
         notes.append("Shaded: the 95 % interval of the mean over the seeds.")
     return Plot(f"Learning {task.name}", tuple(charts), tuple(notes))
 
 
-def _all_settings(subjects: Sequence[_Subject]) -> tuple[list[SettingHistories], list[str]]:
+def _all_settings(subjects: Sequence[Subject]) -> tuple[list[SettingHistories], list[str]]:
     """Return the lines to draw with labels that tell them apart, and what had to be left out."""
     settings: list[SettingHistories] = []
-    several = sum(bool(one.settings) for one in subjects) > 1
+    several = sum(bool(one.curves) for one in subjects) > 1
     for subject in subjects:
-        for one in subject.settings:
-            label = one.setting if subject.is_sweep else ""
-            named = f"{subject.name} {label}".strip() if several or not label else label
+        for one in subject.curves:
+            named = f"{subject.name} {one.setting}".strip() if several or not one.setting else one.setting
             settings.append(SettingHistories(named, one.runs))
     if len(settings) <= MOST_LINES:
         return settings, []
@@ -208,10 +165,10 @@ def _all_settings(subjects: Sequence[_Subject]) -> tuple[list[SettingHistories],
 
 
 def _plot_by_size(
-    subjects: Sequence[_Subject], sizes: tuple[int, ...], instances: int | None, seed: int, progress: Progress | None
+    subjects: Sequence[Subject], sizes: tuple[int, ...], instances: int | None, seed: int, progress: Progress | None
 ) -> Plot:
     task = subjects[0].task
-    contenders = [Contender(one.load(), one.name.removeprefix("teacher:"), one.method) for one in subjects]
+    contenders = [Contender(_agent_of(one), one.name.removeprefix("teacher:"), one.method) for one in subjects]
     known = {one.label for one in contenders}
     for subject in subjects:
         teacher = _teacher_of(subject)
@@ -229,8 +186,14 @@ def _plot_by_size(
     return Plot(f"Agents of {task.name}", tuple(charts), tuple(notes))
 
 
-def _teacher_of(subject: _Subject) -> AnyAgent | None:
+def _agent_of(subject: Subject) -> AnyAgent:
+    if subject.agent is None:
+        raise SavedFileError(f"the run {subject.name} has no agent yet")
+    return subject.agent
+
+
+def _teacher_of(subject: Subject) -> AnyAgent | None:
     """Return whom something learned from, which is drawn beside it."""
-    if subject.settings:
-        return subject.settings[0].runs[0].teacher
+    if subject.curves:
+        return subject.curves[0].runs[0].teacher
     return usual_teacher(subject.task) if subject.method else None

@@ -44,15 +44,6 @@ USED_ON = 100
 """On how many instances the use of the rules is measured."""
 
 
-@dataclass(frozen=True, eq=False)
-class ProgramPart:
-    """The program of an agent, or why there is none."""
-
-    usage: Usage | None
-    note: str = ""
-    """A sentence: why there is no listing, or what the listing was taken from."""
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Report(Printed):
     """What was learned, how, and how good it is; `write` makes it a page."""
@@ -62,7 +53,10 @@ class Report(Printed):
     teacher: str
     """The label of the row that it is compared with first; empty if there is none."""
     comparison: ComparisonTable | None
-    program: ProgramPart
+    usage: Usage | None
+    """The program with the use of its rules, if there is one."""
+    program_note: str
+    """A sentence: why there is no program, or what it was taken from."""
     certificate: Certificate | None
     is_whole_check: bool
     recordings: tuple[Recording, ...] = ()
@@ -79,7 +73,7 @@ class Report(Printed):
 
     def as_json(self) -> dict[str, Any]:
         """Return the numbers of the report as plain data."""
-        table, usage = self.comparison, self.program.usage
+        table, usage = self.comparison, self.usage
         fits = {row.label: growth_of(row) for row in table.rows} if table else {}
         return {
             "agent": self.subject.name,
@@ -122,19 +116,21 @@ def gather_report(subject: Subject, is_whole: bool = False, progress: Progress |
     agent = subject.agent
     if agent is None:
         headline = write_headline(subject, None, "")
-        return Report(subject, headline, "", None, ProgramPart(None), None, is_whole)
+        return Report(subject, headline, "", None, None, "", None, is_whole)
     player = Table.of(agent) if isinstance(agent, Agent) else agent
     contenders, teacher = _contenders(subject, player)
     comparison = compare_by_size(subject.task, contenders, progress=progress)
     certificate = _check(subject.task, player, agent, is_whole, progress)
-    program = _write_program(agent, player, comparison, certificate, is_whole, progress)
-    recordings, watch_note = _record_runs(subject, player, program.usage, progress)
+    ran = sum(cell.instances for cell in comparison.rows[-1].cells) + certificate.instances
+    usage, program_note = _write_program(agent, player, ran, is_whole, progress)
+    recordings, watch_note = _record_runs(subject, player, usage, progress)
     return Report(
         subject=subject,
         headline=write_headline(subject, comparison, teacher),
         teacher=teacher,
         comparison=comparison,
-        program=program,
+        usage=usage,
+        program_note=program_note,
         certificate=certificate,
         is_whole_check=is_whole,
         recordings=recordings,
@@ -159,9 +155,7 @@ def _contenders(subject: Subject, player: AnyAgent) -> tuple[list[Contender], st
     return [*shown, Contender(player, subject.label, subject.method, tuple(teachers))], label
 
 
-def _check(
-    task: Task, player: AnyAgent, agent: AnyAgent, is_whole: bool, progress: Progress | None
-) -> Certificate | None:
+def _check(task: Task, player: AnyAgent, agent: AnyAgent, is_whole: bool, progress: Progress | None) -> Certificate:
     if is_whole:
         return check(agent, progress=progress)
     small = enumeration_of(task)
@@ -179,45 +173,14 @@ class _TooLongError(Exception):
 
 
 def _write_program(
-    agent: AnyAgent,
-    player: AnyAgent,
-    comparison: ComparisonTable,
-    certificate: Certificate | None,
-    is_whole: bool,
-    progress: Progress | None,
-) -> ProgramPart:
-    """Return the program of an agent with the use of its rules."""
+    agent: AnyAgent, player: AnyAgent, ran: int, is_whole: bool, progress: Progress | None
+) -> tuple[Usage | None, str]:
+    """Return the program of an agent with the use of its rules, or None; and a sentence about where it is from.
+
+    Unless the report is whole, its rules are those of the `ran` instances that the player has answered for it.
+    """
     if not isinstance(agent, Agent):
-        return ProgramPart(None, "This agent sees the whole list at once, so it has no table and no program to read.")
-    try:
-        extraction, why = _extract(agent, player, comparison, certificate, is_whole, progress)
-    except _TooLongError:
-        why = f"Its rules could not be written within {PROGRAM_SECONDS:.0f} seconds; surpass show {agent.name} does it."
-        return ProgramPart(None, why)
-    except SurpassError as error:
-        return ProgramPart(None, f"There is no program to show: {error}.")
-    task = agent.task
-    inputs = task.inputs
-    request = Request(size=task.training_sizes[1], count=USED_ON, data=inputs.usual_data, queries=inputs.usual_queries)
-    return ProgramPart(measure_use(extraction, task.draw(request)), why)
-
-
-def _extract(
-    agent: Agent,
-    player: AnyAgent,
-    comparison: ComparisonTable,
-    certificate: Certificate | None,
-    is_whole: bool,
-    progress: Progress | None,
-) -> tuple[Extraction, str]:
-    """Return the program of an agent, and in a sentence what it was taken from."""
-    if isinstance(agent, Program):
-        return Extraction(agent), "The agent is this program."
-    if is_whole:
-        found = extract(agent, progress=progress)
-        ran = found.evidence.instances if found.evidence else 0
-        return found, f"The rules do what the agent does on everything that it saw in {ran:,} instances."
-    assert isinstance(player, Table)
+        return None, "This agent sees the whole list at once, so it has no table and no program to read."
     deadline = time.monotonic() + PROGRAM_SECONDS
 
     def report(what: str, done: int, total: int | None) -> None:
@@ -226,11 +189,28 @@ def _extract(
         if progress:
             progress(f"writing rules: {what}", done, total)
 
-    program = write_program(agent.name, player, report)
-    own = comparison.rows[-1]
-    ran = sum(cell.instances for cell in own.cells) + (certificate.instances if certificate else 0)
-    why = f"The rules do what the agent does on everything that it saw in the {ran:,} instances of this page."
-    return Extraction(program, player, Evidence(ran, ())), why
+    try:
+        if isinstance(agent, Program):
+            extraction, note = Extraction(agent), "The agent is this program."
+        elif is_whole:
+            extraction = extract(agent, progress=progress)
+            ran = extraction.evidence.instances if extraction.evidence else 0
+            note = f"The rules do what the agent does on everything that it saw in {ran:,} instances."
+        else:
+            assert isinstance(player, Table)
+            extraction = Extraction(write_program(agent.name, player, report), player, Evidence(ran, ()))
+            note = f"The rules do what the agent does on everything that it saw in the {ran:,} instances of this page."
+    except _TooLongError:
+        seconds = f"{PROGRAM_SECONDS:.0f} seconds"
+        return None, f"Its rules could not be written within {seconds}; surpass show {agent.name} does it."
+    except SurpassError as error:
+        return None, f"There is no program to show: {error}."
+    return measure_use(extraction, agent.task.draw(_usual(agent.task, agent.task.training_sizes[1], USED_ON))), note
+
+
+def _usual(task: Task, size: int, count: int) -> Request:
+    """Return a request for instances of a task as they usually are."""
+    return Request(size=size, count=count, data=task.inputs.usual_data, queries=task.inputs.usual_queries)
 
 
 # Recordings
@@ -243,10 +223,7 @@ def _record_runs(
     task, agent, teacher = subject.task, subject.agent, subject.find_teacher()
     assert agent is not None
     low, high = task.training_sizes
-    inputs = task.inputs
-    request = Request(
-        size=min(max(WATCHED, low), high), count=DRAWN, data=inputs.usual_data, queries=inputs.usual_queries
-    )
+    request = _usual(task, min(max(WATCHED, low), high), DRAWN)
     drawn = task.draw(request)
     results = run(player, drawn)
     typical = int(results.steps.argsort(kind="stable")[DRAWN // 2])

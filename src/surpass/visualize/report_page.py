@@ -5,13 +5,16 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Sequence
+from functools import partial
 from importlib.metadata import version
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from markupsafe import Markup
+
 from surpass.errors import SettingError
 from surpass.evaluation.growth import growth_of, paper_growth_of
-from surpass.evaluation.layout import NumberWriter
+from surpass.evaluation.layout import show_measured
 from surpass.evaluation.reproduce import ComparisonRow, ComparisonTable
 from surpass.printing import Progress, count
 from surpass.programs.listing import list_program
@@ -21,7 +24,7 @@ from surpass.visualize.growth_charts import growth_chart, how_counted, ratio_cha
 from surpass.visualize.headline import how_learned
 from surpass.visualize.histories import SettingHistories
 from surpass.visualize.learning_charts import learning_charts
-from surpass.visualize.page import as_markup, render
+from surpass.visualize.page import render
 from surpass.visualize.viewer import viewer_fragment
 
 if TYPE_CHECKING:
@@ -37,11 +40,14 @@ NARROW, MARGIN = 40, 2
 
 def write_page(report: Report, progress: Progress | None = None) -> str:
     """Return a report as one page of HTML that needs nothing else."""
-    table, usage, recordings = report.comparison, report.program.usage, report.recordings
+    table, usage, recordings = report.comparison, report.usage, report.recordings
     charts, note = _learning(report, progress)
     return render(
         "report.html.j2",
-        **{name: getattr(report, name) for name in ("subject", "headline", "program", "certificate", "is_whole_check")},
+        **{
+            name: getattr(report, name)
+            for name in ("subject", "headline", "usage", "program_note", "certificate", "is_whole_check", "watch_note")
+        },
         how_learned=how_learned(report.subject),
         learning_charts=charts,
         learning_note=note,
@@ -52,8 +58,7 @@ def write_page(report: Report, progress: Progress | None = None) -> str:
         savings=_savings(report, table) if table else None,
         growth_charts=_growth_charts(report, table) if table else [],
         growth=_growth(table) if table else None,
-        watch_note=report.watch_note,
-        viewer=as_markup(viewer_fragment(recordings, element_id="viewer")) if recordings else "",
+        viewer=Markup(viewer_fragment(recordings, element_id="viewer")) if recordings else "",
         listing=_listing(usage) if usage else None,
         long_listing=LONG_LISTING,
         version=version("surpass"),
@@ -68,8 +73,8 @@ def _drawn(charts: Sequence[Chart | None], name: str) -> list[dict[str, Any]]:
     return [
         {
             "title": chart.title,
-            "svg": as_markup(inline_svg(chart, name=f"{name}{number}")),
-            "legend": [(label, as_markup(sample)) for label, sample in legend_of(chart)],
+            "svg": Markup(inline_svg(chart, name=f"{name}{number}")),
+            "legend": [(label, Markup(sample)) for label, sample in legend_of(chart)],
         }
         for number, chart in enumerate(charts)
         if chart
@@ -141,27 +146,27 @@ def _title(report: Report, table: ComparisonTable) -> str:
 
 def _tiles(report: Report, table: ComparisonTable) -> list[tuple[str, str]]:
     """Return the few numbers that matter most: the agent, its teacher and the paper's at the largest size."""
-    show, own = NumberWriter(table.measure), _own_rows(report, table)[0]
+    show, own = partial(show_measured, table.measure), _own_rows(report, table)[0]
     cells = [cell for cell in own.cells if cell.instances]
     if not cells:
         return []
     last, tried, tiles = cells[-1], sum(cell.instances for cell in cells), []
     solved = sum(cell.solved * cell.instances for cell in cells) / tried
     if solved == 1:  # the steps of failures say nothing
-        tiles.append((show.number(last.ours), f"{table.measure} at n = {last.size:,}"))
+        tiles.append((show(last.ours), f"{table.measure} at n = {last.size:,}"))
         for level in (cell for row in table.rows if row.label == report.teacher for cell in row.cells):
             if level.size == last.size and level.instances:
-                tiles.append((show.number(level.ours), f"{report.teacher}, at the same size"))
+                tiles.append((show(level.ours), f"{report.teacher}, at the same size"))
         if last.paper is not None and report.subject.method:
-            tiles.append((show.number(last.paper), f"the paper's {own.paper_label}"))
-    tiles.append((show.share(solved), f"of {tried:,} test instances solved"))
-    if report.program.usage is not None:
-        tiles.append((f"{len(report.program.usage.program.rules):,}", "rules"))
+            tiles.append((show(last.paper), f"the paper's {own.paper_label}"))
+    tiles.append((show_measured("solved", solved), f"of {tried:,} test instances solved"))
+    if report.usage is not None:
+        tiles.append((f"{len(report.usage.program.rules):,}", "rules"))
     return tiles
 
 
 def _means(report: Report, table: ComparisonTable) -> NumberTable:
-    show, own = NumberWriter(table.measure), _own_rows(report, table)[0]
+    show, own = partial(show_measured, table.measure), _own_rows(report, table)[0]
     others = [row for row in table.rows if row.label != own.label]
     has_paper = any(cell.paper is not None for cell in own.cells)
     has_failures = any(cell.instances and cell.solved < 1 for cell in own.cells)
@@ -169,10 +174,12 @@ def _means(report: Report, table: ComparisonTable) -> NumberTable:
     heads += [*([f"the paper's {own.paper_label}"] if has_paper else []), *(row.label for row in others)]
     rows = []
     for k, mine in enumerate(own.cells):
-        cells = [Cell(show.number(mine.ours), _noise(show.number(mine.ci95)), "own")]
-        cells += [Cell(show.share(mine.solved), tone="bad" if mine.solved < 1 else "")] if has_failures else []
-        cells += [Cell(show.number(mine.paper))] if has_paper else []
-        cells += [Cell(show.number(row.cells[k].ours), _noise(show.number(row.cells[k].ci95))) for row in others]
+        cells = [Cell(show(mine.ours), _noise(show(mine.ci95)), "own")]
+        cells += (
+            [Cell(show_measured("solved", mine.solved), tone="bad" if mine.solved < 1 else "")] if has_failures else []
+        )
+        cells += [Cell(show(mine.paper))] if has_paper else []
+        cells += [Cell(show(row.cells[k].ours), _noise(show(row.cells[k].ci95))) for row in others]
         rows.append((f"{mine.size:,}", cells))
     return NumberTable(f"Mean {table.measure} for each size n, with the 95 % interval of the mean", heads, rows)
 
@@ -183,7 +190,7 @@ def _noise(half: str) -> str:
 
 def _savings(report: Report, table: ComparisonTable) -> NumberTable | None:
     """Return what the agent saves against each teacher; None if there is none."""
-    show, own = NumberWriter(table.measure), _own_rows(report, table)
+    show, own = partial(show_measured, table.measure), _own_rows(report, table)
     if not any(row.against for row in own):
         return None
     by_reward = table.measure == "reward"
@@ -201,10 +208,10 @@ def _savings(report: Report, table: ComparisonTable) -> NumberTable | None:
                 continue
             share = f" ({saving.ours / level:+.0%})" if level and not by_reward else ""
             tone = "good" if saving.ours > saving.ci95 else "bad" if -saving.ours > saving.ci95 else ""
-            cells.append(Cell(show.number(saving.ours), _noise(show.number(saving.ci95)) + share, tone))
+            cells.append(Cell(show(saving.ours), _noise(show(saving.ci95)) + share, tone))
         if has_paper:
             first = own[0].cells[k].saving
-            cells.append(Cell(show.number(first.paper if first else None)))
+            cells.append(Cell(show(first.paper if first else None)))
         rows.append((f"{size:,}", cells))
     what = "reward gained" if by_reward else f"{table.measure} saved"
     return NumberTable(f"Mean {what} on the same instances: above 0 is better than the teacher", heads, rows)

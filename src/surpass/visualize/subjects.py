@@ -1,40 +1,67 @@
-"""What a report is about: a run or an agent of the zoo, with everything that is known of how it was made."""
+"""What reports and plots are about: a run or an agent, with everything that is known of how it was made."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from surpass.agents import AgentLike, TaskLike, agent_of_recipe, as_agent, as_task
 from surpass.agents.teachers import usual_teacher
+from surpass.bundles import load_bundle
 from surpass.engine.run import AnyAgent
 from surpass.errors import SavedFileError, SurpassError
 from surpass.reading import Weight, as_path, read_bytes, read_record
 from surpass.tasks.task import Task
-from surpass.visualize.histories import History, is_run, is_sweep, open_sweep, read_history
+from surpass.visualize.histories import History, SettingHistories, is_run, is_sweep, open_sweep, read_history
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """What a report is about."""
+    """What a report or a line of a plot is about."""
 
     name: str
     """As agents are named on the command line."""
     task: Task
-    agent: AnyAgent | None
-    missing: str = ""
-    """Why there is no agent, in a sentence."""
+    given: AnyAgent | None = None
+    """The agent, unless it is loaded by the name when it is needed."""
     recipe: Mapping[str, Any] | None = None
     command: str = ""
     """The command that does the run again."""
     history: History | None = None
+    sweep: tuple[SettingHistories, ...] = ()
+    """Of a sweep: what all of its runs measured."""
     seconds: float | None = None
-    is_finished: bool = True
     notes: str = ""
     """What the learner had to say at the end of a run, or what the zoo says of an agent."""
+
+    @cached_property
+    def agent(self) -> AnyAgent | None:
+        """The agent; None for a run that has none yet."""
+        if self.given is not None:
+            return self.given
+        try:
+            return as_agent(self.name)
+        except SavedFileError:
+            if self.history is None or (self.history.folder / "agent.json").exists():
+                raise
+            return None
+
+    @cached_property
+    def is_finished(self) -> bool:
+        """Whether the learning is over."""
+        if self.history is None:
+            return True
+        stem = self.history.folder / "agent"
+        return stem.with_suffix(".json").exists() and bool(load_bundle(stem)[1].get("finished", True))
+
+    @property
+    def curves(self) -> tuple[SettingHistories, ...]:
+        """What its runs measured, by setting; empty if nothing is known of how it learned."""
+        return self.sweep or ((SettingHistories("", (self.history,)),) if self.history else ())
 
     @property
     def label(self) -> str:
@@ -73,18 +100,23 @@ class Subject:
 def find_subject(what: AgentLike | Any, task: TaskLike | None = None) -> Subject:
     """Return what is known of a run (a `Run`, or its folder), of the best run of a sweep, or of any agent."""
     what = getattr(what, "folder", what)
-    if isinstance(what, str | Path) and not str(what).startswith(("teacher:", "zoo:")):
-        path = as_path(what)
-        if is_sweep(path):
-            path = _best_run(path, task)
-        if is_run(path):
-            return _find_run(path, task)
-        if path.is_dir():
-            raise SavedFileError(f"{path} is not the folder of a run: it holds no recipe.json")
+    path = folder_of(what)
+    if path is not None and is_sweep(path):
+        path = _best_run(path, task)
+    if path is not None and is_run(path):
+        return _find_run(path, task)
+    if path is not None and path.is_dir() and not (path / "agent.json").exists():
+        raise SavedFileError(f"{path} is not the folder of a run or a sweep")
     if isinstance(what, str) and what.startswith("zoo:"):
         return _find_entry(what, task)
     agent = as_agent(what, task)
     return Subject(agent.name, agent.task, agent)
+
+
+def folder_of(what: Any) -> Path | None:
+    """Return the path that something names, unless it is an agent or the name of one."""
+    is_path = isinstance(what, str | Path) and not str(what).startswith(("teacher:", "zoo:"))
+    return as_path(what) if is_path else None
 
 
 def _best_run(path: Path, task: TaskLike | None) -> Path:
@@ -95,40 +127,17 @@ def _best_run(path: Path, task: TaskLike | None) -> Path:
 
 
 def _find_run(path: Path, task: TaskLike | None) -> Subject:
-    history = read_history(path, task)
-    agent, missing = _load_agent(path)
-    ended = path / "agent.json"
-    is_finished = ended.exists() and bool(_about(ended).get("finished", True))
-    notes = path / "notes.txt"
+    history, notes = read_history(path, task), path / "notes.txt"
     words = ["surpass", "learn", *([str(task)] if str(task).endswith(".py") else [])]
     return Subject(
         name=str(path),
         task=history.task,
-        agent=agent,
-        missing=missing,
         recipe=history.recipe,
         command=shlex.join([*words, "--recipe", str(path), "--out", f"{path}-again"]),
         history=history,
         seconds=_seconds(path / "time.json"),
-        is_finished=is_finished,
         notes=read_bytes(notes).decode(errors="replace") if notes.exists() else "",
     )
-
-
-def _load_agent(path: Path) -> tuple[AnyAgent | None, str]:
-    """Return the agent of a run; if it has none yet, why."""
-    try:
-        return as_agent(path), ""
-    except SavedFileError:
-        if (path / "agent.json").exists():
-            raise
-        return None, "This run has not come far enough to leave an agent that can be run."
-
-
-def _about(path: Path) -> dict[str, Any]:
-    from surpass.bundles import load_bundle
-
-    return load_bundle(path.with_suffix(""))[1]
 
 
 def _seconds(path: Path) -> float | None:
@@ -149,7 +158,7 @@ def _find_entry(what: str, task: TaskLike | None) -> Subject:
     return Subject(
         name=name,
         task=agent.task,
-        agent=agent,
+        given=agent,
         recipe=record["recipe"],
         command=shlex.join(["surpass", "learn", "--recipe", name, "--out", f"runs/{entry.stem.name}"]),
         seconds=record["seconds"],

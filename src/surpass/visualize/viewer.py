@@ -8,8 +8,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from markupsafe import Markup
+
 from surpass.errors import SettingError
-from surpass.visualize.page import as_markup, render
+from surpass.printing import truncate
+from surpass.visualize.page import render
 from surpass.visualize.recording import Recording
 
 LONGEST_TEXT = 120
@@ -20,7 +23,7 @@ _LONG_NUMBER = re.compile(r"\d+\.\d{4,}(?:e[+-]?\d+)?")
 
 def viewer_page(recordings: Sequence[Recording], title: str) -> str:
     """Return a whole page with one viewer of some recordings; it needs and asks for nothing but itself."""
-    return render("viewer.html.j2", title=title, viewer=as_markup(viewer_fragment(recordings, element_id="viewer")))
+    return render("viewer.html.j2", title=title, viewer=Markup(viewer_fragment(recordings, element_id="viewer")))
 
 
 def viewer_fragment(recordings: Sequence[Recording], *, element_id: str) -> str:
@@ -70,8 +73,8 @@ def recording_data(recording: Recording) -> dict[str, Any]:
     return {
         "task": recording.task.name,
         "agent": recording.agent,
-        "instance": _shorten(
-            _LONG_NUMBER.sub(lambda found: f"{float(found[0]):.3g}", recording.instance), LONGEST_INSTANCE
+        "instance": truncate(
+            _LONG_NUMBER.sub(lambda found: f"{float(found[0]):.3g}", recording.instance), LONGEST_INSTANCE, tail=50
         ),
         "size": plan.size,
         "outcome": recording.outcome,
@@ -93,14 +96,10 @@ def recording_data(recording: Recording) -> dict[str, Any]:
             {"name": gauge.name, "level": level, "mark": mark, "bars": gauge.bars} for gauge, level, mark in plan.gauges
         ],
         "calls": recording.task.memory.saved is not None,
-        "texts": [_shorten(text, LONGEST_TEXT) for text in numbers],
+        "texts": [truncate(text, LONGEST_TEXT, tail=30) for text in numbers],
         "heights": [recording.renderer.number(text) for text in numbers],
         "start": start,
         "steps": steps,
         "listing": [{"text": line.text, "rules": line.rules} for line in recording.listing.lines],
         "note": recording.listing.note,
     }
-
-
-def _shorten(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 4 :]}"

@@ -1,8 +1,7 @@
 """The runner of a Ray cluster.
 
-Every worker is one Ray actor with one processor: a process that runs jobs and holds replicas of objects. Each answer is
-a function of what was sent, so another worker repeats what was lost with one: a job resumes from its last checkpoint,
-a replica is made again.
+Jobs and questions are Ray tasks of one processor each. Each answer is a function of what was sent, so Ray repeats
+elsewhere what was lost with a worker: a job resumes from its last checkpoint, a replica is made again.
 
 A cluster is for trusted users and machines: whoever can reach it can run programs on it. surpass opens no port of its
 own; the ports are Ray's. Jobs need a folder that all machines of the cluster share.
@@ -10,13 +9,11 @@ own; the ports are Ray's. Jobs need a folder that all machines of the cluster sh
 
 from __future__ import annotations
 
-import logging
+import secrets
 import time
-from collections import Counter, deque
-from collections.abc import Generator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
-from itertools import count
+from collections import deque
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,33 +22,14 @@ from surpass.printing import truncate
 from surpass.reading import THREADS, check_range
 from surpass.workers.connecting import connect, import_ray
 from surpass.workers.runner import Ended, Job, Make, Watch
-from surpass.workers.worker import About, Worker, new_token, read_answer, source_version, write_call
-
-_log = logging.getLogger(__name__)
+from surpass.workers.worker import Question, answer, read_answer, run_job, source_version, write_call
 
 POLL_SECONDS = 0.1
-"""Seconds between two looks at the workers while jobs run."""
-FIRST_WORKER_SECONDS = 120.0
-"""Seconds within which a first worker must be there."""
-OTHER_WORKERS_SECONDS = 20.0
-"""Seconds that the others then have; those that come later join in."""
+"""Seconds between two looks at the jobs."""
 MAX_LOSSES = 4
 """How often the same part of the work may be lost with its worker: it may be what ends them."""
-CALLS_AT_ONCE = 2
-"""Calls that a worker is given at once: one waits there while it does the other."""
 TOKEN = ".shared"
 """A file by which workers show that they see the folder of the jobs."""
-
-
-@dataclass(eq=False)
-class WorkerHandle:
-    """A worker of the cluster as it is known here."""
-
-    actor: Any
-    about: About
-    sees_files: bool = False
-    delivered: dict[str, int] = field(default_factory=dict)
-    """How much of each replica's setup it has been sent."""
 
 
 class RayRunner:
@@ -63,196 +41,67 @@ class RayRunner:
         """Connect to a cluster, or start one of this machine's processors, which ends with this runner."""
         if processes is not None:
             check_range("processes", processes, THREADS)
-        self.ray = import_ray()
-        self._kind = self.ray.remote(Worker)
-        self._version = source_version()
+        self.ray, self._processes, self.version = import_ray(), processes, source_version()
         self._has_connected = connect(self.ray, address, processes)
-        self._workers: list[WorkerHandle] = []
-        self._coming: dict[Any, Any] = {}
-        """Workers that were asked for, by what says that they are there."""
-        self._numbers = count()
-        self.lost = 0
-        """How many workers were lost."""
-        try:
-            self._recruit(processes)
-        except BaseException:
+        as_task = self.ray.remote(num_cpus=1, max_retries=MAX_LOSSES)
+        self.answer, self._run_job = as_task(_answer), as_task(run_job)
+        self.alive: set[str] = set()
+        """The names of the replicas that are still needed."""
+        if not self._processors():
             self.close()
-            raise
-
-    # Workers
-
-    def _recruit(self, processes: int | None) -> None:
-        """Ask for a worker on each processor, and wait until they are there."""
-        processors = int(self.ray.cluster_resources().get("CPU", 0))
-        if not processors:
             raise SettingError("the Ray cluster has no processors; start its nodes with --num-cpus of 1 or more")
-        wanted = min(processes or processors, processors)
-        for _ in range(wanted):
-            self._ask_for_worker()
-        began = time.monotonic()
-        while len(self._workers) < wanted:
-            self.workers(wait=1.0)
-            waited = time.monotonic() - began
-            if self._workers and waited > OTHER_WORKERS_SECONDS:
-                break
-            if waited > FIRST_WORKER_SECONDS:
-                raise SettingError(
-                    f"no processor of the Ray cluster came free within {FIRST_WORKER_SECONDS:.0f} seconds;"
-                    f" it has {processors}"
-                )
 
-    def _ask_for_worker(self) -> None:
-        actor = self._kind.options(num_cpus=1, max_restarts=0).remote()
-        self._coming[actor.about.remote()] = actor
-
-    def workers(self, wait: float = 0.0) -> list[WorkerHandle]:
-        """Return the workers that are there, including those that have just come."""
-        while self._coming:
-            ready, _ = self.ray.wait(list(self._coming), num_returns=1, timeout=wait)
-            if not ready:
-                break
-            actor = self._coming.pop(ready[0])
-            about = self._handshake(ready[0])
-            if about is None:  # its machine was lost before it could begin
-                self._ask_for_worker()
-                wait = min(wait, 1.0)
-                if not wait:
-                    break
-                continue
-            if about.version != self._version:
-                raise SettingError(
-                    f"the worker on {about.machine} has other sources of surpass; install the same version everywhere"
-                )
-            self._workers.append(WorkerHandle(actor, about))
-            wait = 0.0
-        return self._workers
-
-    def _handshake(self, ready: Any) -> About | None:
-        """Return who a worker is that was asked for, or None if it was lost on the way."""
-        try:
-            about: About = self.ray.get(ready)
-        except Exception as error:
-            said = str(error)
-            if "No module named" in said:
-                name = said.partition("No module named ")[2].split("'")[1]
-                raise SettingError(
-                    f"a worker of the Ray cluster has no {name}; install surpass there as it is here, with its extras"
-                ) from None
-            if isinstance(error, self.ray.exceptions.RayActorError) and "node" in said.lower():
-                return None
-            raise SettingError(f"a worker of the Ray cluster cannot begin: {_one_line(said, 500)}") from None
-        return about
-
-    def wait_for_worker(self) -> None:
-        """Wait until there is a worker."""
-        began = time.monotonic()
-        while not self.workers():
-            if time.monotonic() - began > FIRST_WORKER_SECONDS:
-                raise SettingError("all workers of the Ray cluster are gone")
-            self.workers(wait=1.0)
-
-    def discard(self, worker: WorkerHandle, *, on_purpose: bool = False) -> None:
-        """Do without a worker from here on, and ask for another."""
-        if worker in self._workers:
-            self._workers.remove(worker)
-            if not on_purpose:
-                self.lost += 1
-                about = worker.about
-                _log.warning("the worker %d on %s was lost; others do its work", about.process, about.machine)
-            with suppress(Exception):  # it is gone already, as a rule
-                self.ray.kill(worker.actor)
-            self._ask_for_worker()
+    def _processors(self) -> int:
+        return int(self.ray.cluster_resources().get("CPU", 0))
 
     @property
     def count(self) -> int:
-        """How many parts to cut a piece of work into: one for each worker."""
-        return max(1, len(self.workers()))
+        """How many parts to cut a piece of work into: one for each processor."""
+        return max(1, min(self._processes or self._processors(), self._processors()))
 
-    def receive(self, reference: Any) -> Any:
-        """Return what a worker answers, or None if it was lost."""
+    def receive(self, reference: Any) -> bytes:
+        """Return what a worker answers."""
         exceptions = self.ray.exceptions
         try:
-            return self.ray.get(reference)
+            written: bytes = self.ray.get(reference)
         except (exceptions.ObjectStoreFullError, exceptions.OutOfDiskError) as error:
             raise SettingError(
                 "the object store of the Ray cluster is full: start its nodes with more --object-store-memory, or give"
-                f" fewer or smaller instances ({_one_line(str(error), 160)})"
+                f" fewer or smaller instances ({_one_line(error)})"
             ) from None
-        except (
-            exceptions.RayActorError,
-            exceptions.ObjectLostError,
-            exceptions.WorkerCrashedError,
-            exceptions.NodeDiedError,
-        ):
-            return None
-
-    # What is asked of a runner
+        except exceptions.RayError as error:
+            name = str(error).partition("No module named ")[2].split("'")[1:2]
+            said = "a part of the work was lost with its workers; perhaps their memory is not enough"
+            if name:
+                said = f"a worker of the Ray cluster has no {name[0]}; install surpass there as it is here"
+            raise SettingError(f"{said} ({_one_line(error)})") from None
+        return written
 
     def run(self, jobs: Sequence[Job], watch: Watch | None = None) -> Generator[Ended]:
         """Run every job and yield each as it ends, in any order. Closing the generator ends the jobs still running."""
-        where, waiting, losses = Path.cwd(), deque(jobs), Counter[str]()
-        running: dict[Any, tuple[WorkerHandle, Job]] = {}
-        try:
-            while waiting or running:
-                busy = {worker for worker, _ in running.values()}
-                for worker in [worker for worker in self.workers() if worker not in busy][: len(waiting)]:
-                    if self._sees(worker, where, waiting[0].folder):
+        waiting, running = deque(jobs), dict[Any, Job]()
+        with _shown_token([job.folder.parent for job in jobs]) as token:
+            try:
+                while waiting or running:
+                    while waiting and len(running) < self.count:
                         job = waiting.popleft()
-                        running[worker.actor.run_job.remote(job, where)] = worker, job
-                if not running:
-                    self.wait_for_worker()
-                    continue
-                if watch:
-                    watch(tuple(job for _, job in running.values()))
-                for reference in self.ray.wait(list(running), num_returns=1, timeout=POLL_SECONDS)[0]:
-                    worker, job = running.pop(reference)
-                    ended = self.receive(reference)
-                    if ended is not None:
-                        yield Ended(job, *ended)
-                        continue
-                    self.discard(worker)
-                    losses[job.name] += 1
-                    _check_losses(losses[job.name], job.name)
-                    waiting.appendleft(job)
-        finally:
-            for worker, _ in running.values():
-                self.discard(worker, on_purpose=True)
-
-    def _sees(self, worker: WorkerHandle, where: Path, folder: Path) -> bool:
-        """Return whether a worker is there, once it is known that it sees the folder of the jobs."""
-        if worker.sees_files:
-            return True
-        token, path = new_token(), folder.parent / TOKEN
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(token)
-        except OSError as error:
-            raise SettingError(f"{folder} cannot be written: {error.strerror}") from None
-        try:
-            sees = self.receive(worker.actor.sees.remote(where, path, token))
-        finally:
-            path.unlink(missing_ok=True)
-        if sees is None:
-            self.discard(worker)
-            return False
-        if not sees:
-            raise SettingError(
-                f"the worker on {worker.about.machine} does not see {(where / folder.parent)}: on a cluster, start in a"
-                " folder that all of its machines share, and put --out there"
-            )
-        worker.sees_files = True
-        return True
+                        shown = job.folder.parent / TOKEN, token
+                        running[self._run_job.remote(self.version, job, Path.cwd(), shown)] = job
+                    if watch:
+                        watch(tuple(running.values()))
+                    for reference in self.ray.wait(list(running), num_returns=1, timeout=POLL_SECONDS)[0]:
+                        job = running.pop(reference)
+                        yield Ended(job, *read_answer(self.receive(reference)))
+            finally:
+                for reference in running:
+                    self.ray.cancel(reference, force=True)
 
     def replicate(self, make: Make, *arguments: Any) -> RayReplicas:
-        """Return replicas of the object that `make` makes of some arguments, one with each worker."""
-        return RayReplicas(self, str(next(self._numbers)), write_call(make, arguments))
+        """Return replicas of the object that `make` makes of some arguments; each worker makes its own."""
+        return RayReplicas(self, write_call(make, arguments))
 
     def close(self) -> None:
-        """Let go of all workers, and of the cluster; one that was started here is ended."""
-        for actor in [worker.actor for worker in self._workers] + list(self._coming.values()):
-            with suppress(Exception):
-                self.ray.kill(actor)
-        self._workers, self._coming = [], {}
+        """Let go of the cluster; one that was started here is ended."""
         if self._has_connected:
             self._has_connected = False
             self.ray.shutdown()
@@ -261,71 +110,65 @@ class RayRunner:
 class RayReplicas:
     """Replicas of an object on the workers of a cluster."""
 
-    def __init__(self, runner: RayRunner, name: str, make: bytes) -> None:
-        self._runner, self._name = runner, name
-        self._setup = [make]
+    def __init__(self, runner: RayRunner, make: bytes) -> None:
+        self._runner, self._name = runner, secrets.token_hex(8)
+        self._setup: list[Any] = []
         """How a worker makes its replica: the object, and then every call that was broadcast."""
         self.sent = self.received = 0
         """How many bytes all of them were sent, and have answered with."""
         self.waited = 0.0
         """Seconds spent waiting for answers."""
+        runner.alive.add(self._name)
+        self._add(make)
+
+    def _add(self, call: bytes) -> None:
+        self.sent += len(call)
+        self._setup.append(self._runner.ray.put(call))
 
     def broadcast(self, method: str, *arguments: Any) -> None:
         """Let every replica do something that changes it, before it answers anything else."""
-        self._setup.append(write_call(method, arguments))
+        self._add(write_call(method, arguments))
 
     def ask(self, method: str, parts: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Return the answer to each of some parts, given as arguments, in their order."""
-        calls = [write_call(method, part) for part in parts]
-        answers: list[Any] = [None] * len(calls)
-        todo, losses = deque(range(len(calls))), Counter[int]()
-        waiting: dict[Any, tuple[int, WorkerHandle]] = {}
-        while todo or waiting:
-            given = Counter(worker for _, worker in waiting.values())
-            free = [worker for worker in self._runner.workers() for _ in range(CALLS_AT_ONCE - given[worker])]
-            for worker, _ in zip(free, range(len(todo)), strict=False):
-                at = todo.popleft()
-                waiting[self._submit(worker, calls[at])] = at, worker
-            if not waiting:
-                self._runner.wait_for_worker()
-                continue
-            began = time.monotonic()
-            (reference, *_), _ = self._runner.ray.wait(list(waiting), num_returns=1)
-            answer = self._runner.receive(reference)
-            self.waited += time.monotonic() - began
-            at, worker = waiting.pop(reference)
-            if answer is None:
-                self._runner.discard(worker)
-                losses[at] += 1
-                _check_losses(losses[at], f"{at + 1} of {len(calls)}")
-                todo.appendleft(at)
-                continue
-            self.received += len(answer)
-            answers[at] = read_answer(answer)
-        return answers
-
-    def _submit(self, worker: WorkerHandle, call: bytes) -> Any:
-        """Send a call to a worker, with what its replica lacks; a worker does what it is sent in that order."""
-        missing = self._setup[worker.delivered.get(self._name, 0) :]
-        worker.delivered[self._name] = len(self._setup)
-        self.sent += len(call) + sum(map(len, missing))
-        return worker.actor.do.remote(self._name, call, missing)
+        runner, references = self._runner, []
+        for part in parts:
+            question = Question(runner.version, frozenset(runner.alive), self._name, write_call(method, part))
+            self.sent += len(question.call)
+            references.append(runner.answer.remote(question, self._setup))
+        began = time.monotonic()
+        answers = [runner.receive(reference) for reference in references]
+        self.waited += time.monotonic() - began
+        self.received += sum(map(len, answers))
+        return [read_answer(one) for one in answers]
 
     def close(self) -> None:
         """Let go of them."""
-        for worker in self._runner.workers():
-            if worker.delivered.pop(self._name, 0):
-                with suppress(Exception):
-                    worker.actor.forget.remote(self._name)
+        self._runner.alive.discard(self._name)
 
 
-def _check_losses(losses: int, what: str) -> None:
-    """Raise an error about a part of the work that is lost again and again."""
-    if losses > MAX_LOSSES:
-        raise SettingError(
-            f"part {what} of the work was lost {losses} times with its worker; perhaps their memory is not enough"
-        )
+def _answer(question: Question, setup: Sequence[Any]) -> bytes:
+    """Return the answer of a replica on a worker, which gets its setup from Ray."""
+    return answer(question, setup, import_ray().get)
 
 
-def _one_line(text: str, most: int) -> str:
-    return truncate(" ".join(text.split()), most)
+@contextmanager
+def _shown_token(folders: Sequence[Path]) -> Iterator[str]:
+    """Give a text that stands in a file of each folder for the length of a block."""
+    token, paths = secrets.token_hex(8), {folder / TOKEN for folder in folders}
+    try:
+        for path in paths:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(token)
+    except OSError as error:
+        raise SettingError(f"{path.parent} cannot be written: {error.strerror}") from None
+    try:
+        yield token
+    finally:
+        for path in paths:
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+
+
+def _one_line(error: Exception) -> str:
+    return truncate(" ".join(str(error).split()), 300)

@@ -12,6 +12,8 @@ from surpass.workers.runner import Job
 
 LOG = "log.txt"
 """The file in a job's folder that gets what the job prints."""
+LOG_END = 4000
+"""How many of its last bytes are read for its last line."""
 
 
 def start_job(job: Job, where: Path | None = None) -> subprocess.Popen[bytes]:
@@ -38,7 +40,11 @@ def start_job(job: Job, where: Path | None = None) -> subprocess.Popen[bytes]:
 
 
 def last_line(folder: Path) -> str:
-    """Return the last line that the job of a folder has printed."""
-    log = folder / LOG
-    lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
+    """Return the last line that the job of a folder has printed; empty if there is none."""
+    try:
+        with (folder / LOG).open("rb") as log:
+            log.seek(max(0, log.seek(0, os.SEEK_END) - LOG_END))
+            lines = log.read().decode(errors="replace").strip().splitlines()
+    except OSError:
+        return ""
     return lines[-1].removeprefix("surpass: ") if lines else ""

@@ -1,72 +1,97 @@
-"""What each process of a cluster does: it holds replicas, and runs jobs, on behalf of a runner elsewhere."""
+"""What the processes of a cluster do: they hold replicas, and run jobs, on behalf of a runner elsewhere."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import pickle
 import platform
-import secrets
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import surpass
 from surpass import errors
-from surpass.errors import SurpassError
+from surpass.errors import SettingError, SurpassError
 from surpass.workers.processes import last_line, start_job
 from surpass.workers.runner import Job, Make
 
 
-class About(NamedTuple):
-    """Who a worker is."""
+class Question(NamedTuple):
+    """A call of a replica's method, with all that a process needs to answer it."""
 
-    machine: str
-    process: int
     version: str
-    """That of surpass, by its sources."""
+    """That of the runner's sources."""
+    alive: frozenset[str]
+    """The replicas that are still needed, by name."""
+    name: str
+    """That of the replica."""
+    call: bytes
+    """As `write_call` writes it."""
 
 
-class Worker:
-    """A process with one processor for its own. What it is given and what it answers is written as bytes."""
+_replicas: dict[str, tuple[Any, int]] = {}
+"""The replicas of this process, each with how much of its setup has been done."""
 
-    def __init__(self) -> None:
-        os.environ.update({"SURPASS_THREADS": "1", "OMP_NUM_THREADS": "1"})
-        self._replicas: dict[str, Any] = {}
 
-    def about(self) -> About:
-        """Return who this is."""
-        return About(platform.node(), os.getpid(), source_version())
+def answer(question: Question, setup: Sequence[Any], fetch: Callable[[Any], bytes]) -> bytes:
+    """Return the answer of a replica, or what it raised, as bytes.
 
-    def sees(self, where: Path, path: Path, token: str) -> bool:
-        """Tell whether this worker sees the same files as the runner: the file of a path holds a token."""
-        try:
-            return where.is_dir() and (where / path).read_text() == token
-        except OSError:
-            return False
+    `fetch` gets the calls of its setup, of which this process does those that it has not done yet.
+    """
 
-    def do(self, name: str, call: bytes, setup: Sequence[bytes] = ()) -> bytes:
-        """Let a replica answer a call, once what its setup lacked has been done; return the answer."""
-        try:
-            for one in setup:
-                do, arguments = pickle.loads(one)
-                if isinstance(do, str):
-                    getattr(self._replicas[name], do)(*arguments)
-                else:
-                    self._replicas[name] = do(*arguments)
-            method, arguments = pickle.loads(call)
-            return pickle.dumps((None, getattr(self._replicas[name], method)(*arguments)), pickle.HIGHEST_PROTOCOL)
-        except Exception as error:
-            return pickle.dumps((_describe(error), None))
+    def do() -> Any:
+        for old in _replicas.keys() - question.alive:
+            del _replicas[old]
+        replica, done = _replicas.pop(question.name, (None, 0))
+        for one in setup[done:]:
+            make, arguments = pickle.loads(fetch(one))
+            if isinstance(make, str):
+                getattr(replica, make)(*arguments)
+            else:
+                replica = make(*arguments)
+        _replicas[question.name] = replica, len(setup)
+        method, arguments = pickle.loads(question.call)
+        return getattr(replica, method)(*arguments)
 
-    def forget(self, name: str) -> None:
-        """Let go of a replica."""
-        self._replicas.pop(name, None)
+    return _guarded(question.version, do)
 
-    def run_job(self, job: Job, where: Path) -> tuple[int, str]:
-        """Run a job to its end, and return its exit code and the last line that it printed."""
+
+def run_job(version: str, job: Job, where: Path, token: tuple[Path, str]) -> bytes:
+    """Run a job to its end, and return its exit code and its last line as bytes.
+
+    A file that holds a token shows whether this process sees the same files as the runner.
+    """
+
+    def do() -> tuple[int, str]:
+        path, text = where / token[0], token[1]
+        if not path.is_file() or path.read_text() != text:
+            raise SettingError(
+                f"the worker on {platform.node()} does not see {path.parent}: on a cluster, start in a folder that all"
+                " of its machines share, and put --out there"
+            )
         with start_job(job, where) as process:
             return process.wait(), last_line(where / job.folder)
+
+    return _guarded(version, do)
+
+
+def _guarded(version: str, do: Callable[[], Any]) -> bytes:
+    """Return what a function returns, or the kind of its error and what it says, as bytes."""
+    os.environ.update({"SURPASS_THREADS": "1", "OMP_NUM_THREADS": "1"})
+    try:
+        if version != source_version():
+            raise SettingError(
+                f"the worker on {platform.node()} has other sources of surpass; install the same version everywhere"
+            )
+        return pickle.dumps((None, do()), pickle.HIGHEST_PROTOCOL)
+    except (SurpassError, MemoryError) as error:
+        failure = type(error).__name__, str(error)
+    except Exception:  # one that should not be says where it came from too
+        failure = "RuntimeError", f"a worker failed: {traceback.format_exc().strip()}"
+    return pickle.dumps((failure, None))
 
 
 def write_call(do: str | Make, arguments: tuple[Any, ...]) -> bytes:
@@ -74,9 +99,9 @@ def write_call(do: str | Make, arguments: tuple[Any, ...]) -> bytes:
     return pickle.dumps((do, arguments), pickle.HIGHEST_PROTOCOL)
 
 
-def read_answer(answer: bytes) -> Any:
-    """Return what a replica answered, or raise what it raised."""
-    failure, found = pickle.loads(answer)
+def read_answer(written: bytes) -> Any:
+    """Return what a process answered, or raise what it raised."""
+    failure, found = pickle.loads(written)
     if failure is None:
         return found
     kind, message = failure
@@ -87,23 +112,10 @@ def read_answer(answer: bytes) -> Any:
     raise error
 
 
-def _describe(error: Exception) -> tuple[str, str]:
-    """Return the kind of an error and what it says; of one that should not be, where it came from too."""
-    if isinstance(error, SurpassError | MemoryError):
-        return type(error).__name__, str(error)
-    return "RuntimeError", f"a worker failed: {traceback.format_exc().strip()}"
-
-
+@cache
 def source_version() -> str:
     """Return a short text that changes with the sources of surpass: workers must have the same."""
-    import hashlib
-
     key, package = hashlib.sha256(), Path(surpass.__file__).parent
     for path in sorted(package.rglob("*.py")):
         key.update(str(path.relative_to(package)).encode() + b"\0" + path.read_bytes() + b"\0")
     return key.hexdigest()[:16]
-
-
-def new_token() -> str:
-    """Return a text that nobody else has."""
-    return secrets.token_hex(8)
