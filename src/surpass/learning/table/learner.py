@@ -26,7 +26,7 @@ from surpass.agents import agent_of_recipe
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.structured import StructuredPolicy
 from surpass.agents.teachers import teacher_of
-from surpass.arrays import Ints, Reals
+from surpass.arrays import Ints
 from surpass.bundles import Tensors
 from surpass.checks import QUICK, THOROUGH, find_failures
 from surpass.engine.run import AnyAgent, run
@@ -458,24 +458,19 @@ class TableLearner:
     def _keep_best(self, count: int) -> None:
         """Keep the best starts, ordered by their cost relative to the best in each doubling of the sizes, in place.
 
-        Of starts that cost the same on every instance one is kept. A start with a given agent is kept in addition
-        until it has been improved.
+        A start with a given agent is kept in addition until it has been improved.
         """
         policies = [Table(self.task, start.logits.greedy()) for start in self.starts]
-        losses: list[Reals] = []
-        costs: list[Reals] = []
+        losses = []
         for size in self._doublings():
             request = replace(self.measured_on(size), count=COMPARED)
             instances = self.task.draw(request)
             limits = self._limits(instances.sizes)
             played = [play_all(policy, instances, limits, self.costs) for policy in policies]
             losses.append(relative_losses(np.array([returns.mean() for _, returns, _ in played])))
-            costs.append(np.array([returns for _, returns, _ in played]))
             if min(int(batch.steps.sum()) for batch, _, _ in played) > MOST_COMPARED_STEPS:
                 break
-        _, distinct = np.unique(np.concatenate(costs, axis=1), axis=0, return_index=True)
-        mean = np.mean(losses, axis=0)
-        order = [self.starts[k] for k in np.argsort(mean, kind="stable").tolist() if k in distinct]
+        order = [self.starts[k] for k in np.argsort(np.mean(losses, axis=0), kind="stable").tolist()]
         given = [start for start in order if start.base is self.given is not None and not start.updates]
         self.starts = [start for start in order if start not in given][:count] + given
 
