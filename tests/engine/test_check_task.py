@@ -106,7 +106,7 @@ DECLARED = {
     "a negative width": ("lambda size: size + 1", "lambda size: size - 3", r"item_width\(0\)"),
     "more saved than registers": ("saved=2", "saved=9", "saves 9 registers"),
     "a register with a bad name": ('("i", "j", "answer")', '("i", "j", "an answer")', "plain word"),
-    "a hint that is no value": ("limit=", "hints=(item,), limit=", "surpass.value"),
+    "a hint that is no value": ("limit=", "hints=(item,), limit=", "hints"),
     "a size of 0": ("sizes=(5, 10)", "sizes=(0, 10)", "a whole number"),
     "training sizes upside down": ("(3, 6)", "(6, 3)", "training_sizes"),
     "a cost that is no number": ("wrong_cost=100.0", 'wrong_cost=float("nan")', "finite number"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from functools import cache
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -315,10 +317,15 @@ def test_every_previous_action_has_inputs_of_its_own(task: Task) -> None:
 # Conditions
 
 
+@cache
+def as_python(text: str) -> CodeType:
+    return compile(text.replace(" = ", " == "), text, "eval")
+
+
 def holds(text: str, names: dict[str, Any]) -> bool:
     """Tell whether a condition holds, by reading its text as Python; a missing neighbour compares with nothing."""
     try:
-        return bool(eval(text.replace(" = ", " == "), {"__builtins__": {}}, names))
+        return bool(eval(as_python(text), {"__builtins__": {}}, names))
     except IndexError:
         return False
 

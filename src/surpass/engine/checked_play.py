@@ -278,7 +278,7 @@ class Checker:
         instruction = int(random.integers(len(interface.instructions)))
         operands = interface.instructions[instruction].operands
         row = np.zeros(1 + max(1, interface.most_operands), np.int64)
-        row[: 1 + len(operands)] = instruction, *(random.integers(len(o.values) or size) for o in operands)
+        row[: 1 + len(operands)] = [instruction, *(int(random.integers(len(o.values) or size)) for o in operands)]
         if interface.is_full_view:
             return NO_ACTION, row
         return int(interface.offsets[instruction] + interface.operand_weights[instruction] @ row[1:]), row

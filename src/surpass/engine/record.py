@@ -101,7 +101,7 @@ class Episode:
 
     def snapshot(self) -> Batch:
         """Return a copy of the episode as it stands."""
-        return Batch(*(array.copy() for array in self.batch))
+        return Batch._make(array.copy() for array in self.batch)
 
     def _changes(self, before: Batch) -> tuple[Change, ...]:
         """Return every named part of the state that differs from `before`."""

@@ -14,7 +14,7 @@ import numpy as np
 from surpass.arrays import Floats, Ints
 from surpass.errors import DeclarationError, ObservationError, UnknownNameError, did_you_mean
 from surpass.machine.features import Feature, PreviousAction
-from surpass.machine.fields import as_tuple, check_kinds
+from surpass.machine.fields import validate_fields
 from surpass.machine.instructions import Action, Instruction, Operand
 from surpass.printing import count
 
@@ -52,15 +52,13 @@ class Interface:
     An interface with pointer operands is a full view: its observation is the whole list and has no number.
     """
 
-    features: tuple[Feature | PreviousAction, ...]
+    features: tuple[PreviousAction | Feature, ...]
     instructions: tuple[Instruction, ...]
 
     def __init__(self, features: Iterable[Feature | PreviousAction], instructions: Iterable[Instruction]) -> None:
-        object.__setattr__(self, "features", as_tuple("an interface's features", features, "features"))
-        object.__setattr__(self, "instructions", as_tuple("an interface's instructions", instructions, "instructions"))
-        made = "a feature, as surpass.flag(...), surpass.comparison(...) or surpass.Feature(...) makes it"
-        check_kinds("features of an interface", self.features, Feature | PreviousAction, made)
-        check_kinds("instructions of an interface", self.instructions, Instruction, "a surpass.Instruction")
+        object.__setattr__(self, "features", features)
+        object.__setattr__(self, "instructions", instructions)
+        validate_fields(self, "an interface")
         self._refuse_repeated("feature", [feature.name for feature in self.features])
         self._refuse_repeated("instruction", [instruction.name for instruction in self.instructions])
         if not self.instructions:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 
 from surpass.arrays import Array, Ints, Reals
-from surpass.bundles import Tensors, take
+from surpass.bundles import Tensors, checked_tensor
 from surpass.errors import SavedFileError
 from surpass.learning.table.cells import choose_best, draw_others, find_cells, sum_logits
 from surpass.learning.updates import SOURCE, take_numbers
@@ -224,8 +224,8 @@ class LogitTable:
             len(a) != len(b) or len(np.unique(a)) < len(a) for a, b in zip(shown, numbers, strict=True)
         ):
             raise SavedFileError(f"{SOURCE} has rows that do not fit its views")
-        following = take(tensors, "following", np.zeros(count, np.int64), SOURCE)
-        heads = take(tensors, "heads", np.zeros(len(heads), np.int64), SOURCE)
+        following = checked_tensor(tensors, "following", np.zeros(count, np.int64), SOURCE)
+        heads = checked_tensor(tensors, "heads", np.zeros(len(heads), np.int64), SOURCE)
         # Each cell is followed by an older one, so every list ends.
         if (following >= np.arange(count)).any() or (following < -1).any() or ((heads < -1) | (heads >= count)).any():
             raise SavedFileError(f"{SOURCE} has lists of cells that do not end")
@@ -237,7 +237,7 @@ class LogitTable:
         self.following = with_room(following, count + 1)
         self.actions = with_room(take_numbers(tensors, "actions", interface.action_count), count + 1)
         for name in ("logits", "sums", "counts"):
-            setattr(self, name, with_room(take(tensors, name, np.zeros(count), SOURCE), count + 1))
+            setattr(self, name, with_room(checked_tensor(tensors, name, np.zeros(count), SOURCE), count + 1))
 
 
 class Greedy:
