@@ -141,7 +141,6 @@ def test_actions_pack_unpack_print_and_parse_to_themselves(task: Task) -> None:
     assert len(set(interface.actions)) == len({str(action) for action in interface.actions}) == interface.action_count
     for number, action in enumerate(interface.actions):
         assert interface.pack_action(action) == number
-        assert interface.unpack_action(number) == action
         assert interface.parse_action(str(action)) == number
         assert interface.parse_action(f" {str(action).replace(',', ' , ')} ") == number
 
@@ -180,46 +179,12 @@ def test_packing_an_action_that_does_not_exist_is_refused() -> None:
             SORT_BUBBLE.interface.pack_action(action)
 
 
-@pytest.mark.parametrize("number", [-1, 28])
-def test_an_action_number_out_of_range_is_refused(number: int) -> None:
-    for unpack in (SORT_BUBBLE.interface.unpack_action, SORT_BUBBLE.interface.decisions):
-        with pytest.raises(SurpassError):
-            unpack(number)
-
-
 def test_the_text_of_an_action_built_by_hand_parses() -> None:
     action = Action("MoveVar", (1, 1))
     assert SORT_BUBBLE.interface.parse_action(str(action)) == SORT_BUBBLE.interface.pack_action(action)
 
 
-# Decisions
-
-
-@per_task
-def test_decisions_are_the_instruction_and_each_operand_given_those_before(task: Task) -> None:
-    interface, met = task.interface, set()
-    for number, action in enumerate(interface.actions):
-        first, *rest = interface.decisions(number)
-        instruction = interface.instructions[first.choice]
-        assert (first.slot, first.prefix, instruction.name) == (0, (), action.instruction)
-        assert len(rest) == len(instruction.operands)
-        choices = tuple(decision.choice for decision in rest)
-        for k, decision in enumerate(rest):
-            slot = interface.slots[decision.slot]
-            assert (slot.instruction, slot.operand) == (first.choice, k)
-            assert slot.name == f"{instruction.name}.{instruction.operands[k].name}"
-            assert decision.prefix == choices[:k]
-            assert 0 <= decision.choice < slot.choices
-            assert instruction.operands[k].values[decision.choice] == action.operands[k]
-        met.add((first.choice, *choices))
-    assert len(met) == interface.action_count
-
-
-def test_a_function_call_is_seven_decisions() -> None:
-    number = SORT_QUICK.interface.parse_action("FunctionCall(2, 1, 3, 4, 2, 1)")
-    decisions = SORT_QUICK.interface.decisions(number)
-    assert [decision.choice for decision in decisions] == [3, 1, 0, 2, 3, 1, 0]
-    assert decisions[-1].prefix == (1, 0, 2, 3, 1)
+# Slots
 
 
 def test_there_is_a_slot_for_the_instruction_and_for_each_operand() -> None:

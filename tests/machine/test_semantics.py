@@ -44,7 +44,7 @@ def one_knapsack(weights: list[float], values: list[float], capacity: float) -> 
 
 def play(task: Task, instances: Instances, *actions: str) -> Compiled:
     """Execute written actions on one instance, compared with the reference at every step."""
-    sequence = [task.interface.unpack_action(task.interface.parse_action(text)) for text in actions]
+    sequence = [task.interface.actions[task.interface.parse_action(text)] for text in actions]
     check_machine(task, instances, [sequence])
     machine = Compiled(task, instances)
     for action in sequence:

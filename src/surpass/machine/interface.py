@@ -35,14 +35,6 @@ class Slot(NamedTuple):
     """How many choices there are; 0 for a pointer, whose choices are the list's positions."""
 
 
-class Decision(NamedTuple):
-    """One choice inside an action, given the operands chosen before it."""
-
-    slot: int
-    prefix: tuple[int, ...]
-    choice: int
-
-
 @dataclass(frozen=True)
 class Interface:
     """The features and the instructions of a task, declared once.
@@ -238,15 +230,6 @@ class Interface:
             why = self.fault_of(*action) if isinstance(action, Action) else ""
             raise UnknownNameError("action", str(action), self._signatures(), why) from None
 
-    def unpack_action(self, number: int) -> Action:
-        """Return the action with this number."""
-        self._check_action(number)
-        return self.actions[number]
-
-    def _check_action(self, number: int) -> None:
-        if not 0 <= number < self.action_count:
-            raise UnknownNameError("action", str(number), [f"0 to {self.action_count - 1}"])
-
     def parse_action(self, text: str) -> int:
         """Return the number of the action written as text, such as `MoveVar(1, +1)`."""
         try:
@@ -305,8 +288,6 @@ class Interface:
         """The largest number of operands of an instruction."""
         return max(len(i.operands) for i in self.instructions)
 
-    # Decisions
-
     @cached_property
     def slots(self) -> tuple[Slot, ...]:
         """Every place where actions differ: the instruction first, then each instruction's operands."""
@@ -314,16 +295,6 @@ class Interface:
         for i, instruction in enumerate(self.instructions):
             for k, operand in enumerate(instruction.operands):
                 found.append(Slot(f"{instruction.name}.{operand.name}", i, k, operand.kind, len(operand.values)))
-        return tuple(found)
-
-    def decisions(self, number: int) -> tuple[Decision, ...]:
-        """Return the choices that make up an action, in order: the instruction, then each operand."""
-        self._check_action(number)
-        instruction, *choices = self.action_rows[number].tolist()
-        found = [Decision(0, (), instruction)]
-        for index, slot in enumerate(self.slots):
-            if slot.instruction == instruction:
-                found.append(Decision(index, tuple(choices[: slot.operand]), choices[slot.operand]))
         return tuple(found)
 
     # Network inputs
