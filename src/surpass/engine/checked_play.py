@@ -90,8 +90,8 @@ class CheckedArray(np.ndarray[Any, Any]):
             return
         if self.label == "stack":
             raise BadAccessError("opens a second call in one step, or a call although its memory saves no registers")
-        has = f"has {len(self)} values, 0 to {len(self) - 1}" if len(self) else "is empty"
-        raise BadAccessError(f"{does} {self.label}[{index}], but it {has}")
+        has = f"its indices are 0 to {len(self) - 1}" if len(self) else "it is empty"
+        raise BadAccessError(f"{does} {self.label}[{index}], but {has}")
 
 
 class Checker:
@@ -171,7 +171,8 @@ class Checker:
             raise
         except (Exception, EndlessError) as error:
             frames = [(frame.f_code, line) for frame, line in traceback.walk_tb(error.__traceback__)]
-            code, line = (user_frames(error) or frames)[-1]
+            # A loop is in the kernel itself, though a function that it calls may be running at the moment.
+            code, line = (user_frames(error) or frames)[0 if isinstance(error, EndlessError) else -1]
             said = {
                 BadAccessError: str(error),
                 EndlessError: f"is still running after {self.call_seconds:g} s",

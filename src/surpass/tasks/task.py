@@ -210,7 +210,7 @@ class Memory:
             for size in TRIED_SIZES:
                 with user_errors(f"{name}({size}) of a memory"):
                     width = width_of(size)
-                validate_value(f"{name}({size}) of a memory", width, int)
+                validate_value(f"{name}({size}) of a memory", width, Natural)
                 if width < before:
                     raise refuse_field(f"{name}({size}) of a memory", width, f"{before} or more")
                 before = width
