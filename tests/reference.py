@@ -370,7 +370,7 @@ def check_agent(agent: Agent, instances: Instances, most: int, machines: dict[st
         if seen not in answers:
             digits = [number[value] for number, value in zip(numbers, seen, strict=True)]
             action = int(agent.actions(task.interface.pack_digits(np.array([digits])))[0])
-            answers[seen] = None if action == NO_ACTION else task.interface.unpack_action(action)
+            answers[seen] = None if action == NO_ACTION else task.interface.actions[action]
         return answers[seen]
 
     for t in range(1, most + 1):

@@ -19,7 +19,7 @@ from safetensors.numpy import load, save
 
 from surpass.errors import SavedFileError, SettingError, SurpassError
 from surpass.machine.interface import Interface
-from surpass.reading import conform, parse_json, read_bytes
+from surpass.reading import parse_json, read_bytes, validate
 
 FORMAT = "surpass bundle 1"
 MOST_TENSORS = 1 << 31
@@ -62,7 +62,7 @@ def load_bundle(stem: Path) -> tuple[Tensors, dict[str, Any]]:
     return tensors, content["record"]
 
 
-def take(
+def checked_tensor(
     tensors: Tensors, name: str, like: npt.NDArray[Any], source: object, *, finite: bool = True
 ) -> npt.NDArray[Any]:
     """Return a copy of a tensor, once it is known to be there with the type and shape of another, and to be finite."""
@@ -100,7 +100,7 @@ def _read_content(path: Path) -> dict[str, Any]:
     checksum = content.pop("sha256", None)
     if checksum != digest(_canonical(content)):
         raise SavedFileError(f"{path} has changed since it was written: its checksum does not match")
-    return conform(CONTENT, content, path)  # type: ignore[no-any-return]
+    return validate(CONTENT, content, path)  # type: ignore[no-any-return]
 
 
 def digest(data: bytes) -> str:

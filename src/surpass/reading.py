@@ -2,8 +2,8 @@
 
 What a record may hold is declared once: as a dataclass with annotations, or as a mapping of names to kinds, with a `?`
 behind a name that may be missing. A kind is a type such as `int`, `list[str]` or `float | None`, and
-`Annotated[int, Range(1, 9)]` bounds a number. `conform` reads plain data as what is declared, and `check_fields` checks
-a dataclass that was built in Python.
+`Annotated[int, Range(1, 9)]` bounds a number. `validate` reads plain data as what is declared; `check_fields` checks a
+dataclass that was built in Python.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def read_bytes(path: Path, error: type[SurpassError] = SavedFileError, most: int
 
 def read_record(path: Path, kind: Any) -> Any:
     """Return the record of a JSON file, of a declared kind."""
-    return conform(kind, parse_json(read_bytes(path), path), path)
+    return validate(kind, parse_json(read_bytes(path), path), path)
 
 
 def parse_json(content: bytes, source: object, error: type[SurpassError] = SavedFileError) -> Any:
@@ -167,10 +167,10 @@ class _MisfitError(Exception):
     """What is wrong with a value, without where it was read."""
 
 
-def conform(kind: Any, value: Any, source: object, error: type[SurpassError] = SavedFileError) -> Any:
+def validate(kind: Any, value: Any, source: object, error: type[SurpassError] = SavedFileError) -> Any:
     """Return plain data as a value of a declared kind; what a mapping says beside what is declared stays as it is."""
     try:
-        return _conform(kind, value, "")
+        return _validate(kind, value, "")
     except _MisfitError as misfit:
         raise error(f"{source}{'' if str(misfit)[0] == ' ' else ': '}{misfit}") from None
 
@@ -178,7 +178,7 @@ def conform(kind: Any, value: Any, source: object, error: type[SurpassError] = S
 def check_fields(record: Any, source: str = "", error: type[SurpassError] = SettingError) -> None:
     """Raise an error unless every field of a record holds what is declared."""
     try:
-        _conform(_declared(record.__class__), vars(record), "")
+        _validate(_declared(record.__class__), vars(record), "")
     except _MisfitError as misfit:
         raise error(f"{source}: {misfit}" if source else str(misfit)) from None
 
@@ -191,18 +191,18 @@ def _declared(kind: Any) -> dict[str, Any]:
     return {name if name in needed else f"{name}?": hints[name] for name in hints}
 
 
-def _conform(kind: Any, value: Any, place: str) -> Any:
+def _validate(kind: Any, value: Any, place: str) -> Any:
     """Return a value as one of a kind; `place` is where it stands in its record."""
     origin, parts = get_origin(kind), get_args(kind)
     if kind is Any:
         return value
     if origin is Annotated:
-        if _conform(parts[0], value, place) in parts[1]:
+        if _validate(parts[0], value, place) in parts[1]:
             return value
     elif origin in (Union, types.UnionType):
         for part in parts:
             try:
-                return _conform(part, value, place)
+                return _validate(part, value, place)
             except _MisfitError:
                 continue
     elif isinstance(kind, dict) and isinstance(value, dict):
@@ -210,18 +210,18 @@ def _conform(kind: Any, value: Any, place: str) -> Any:
         for name, part in kind.items():
             key = name.removesuffix("?")
             if key in value:
-                found[key] = _conform(part, value[key], f"{place} {key}".strip())
+                found[key] = _validate(part, value[key], f"{place} {key}".strip())
             elif key == name:
                 raise _MisfitError(f"{place} does not say its {name}")
         return found
     elif hasattr(kind, "__dataclass_fields__") and isinstance(value, dict):
         declared = [name.removesuffix("?") for name in _declared(kind)]
-        return kind(**{k: v for k, v in _conform(_declared(kind), value, place).items() if k in declared})
+        return kind(**{k: v for k, v in _validate(_declared(kind), value, place).items() if k in declared})
     elif (isinstance(kind, list) or origin in (list, tuple)) and isinstance(value, list | tuple):
-        made = (_conform((parts or kind)[0], item, f"{place}[{k}]") for k, item in enumerate(value))
+        made = (_validate((parts or kind)[0], item, f"{place}[{k}]") for k, item in enumerate(value))
         return (origin or list)(made)
     elif origin in (dict, Mapping) and isinstance(value, Mapping):
-        return {_conform(str, key, place): _conform(parts[1], item, f"{place} {key}") for key, item in value.items()}
+        return {_validate(str, key, place): _validate(parts[1], item, f"{place} {key}") for key, item in value.items()}
     elif kind is float:
         if type(value) is float or (type(value) is int and abs(value) < 2**63):
             return value

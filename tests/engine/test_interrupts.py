@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surpass.engine import crew as crew_module
+from surpass.engine import pool as pool_module
 from surpass.engine.advance import advance
 from surpass.engine.batch import allocate
-from surpass.engine.crew import Crew, call_apart
+from surpass.engine.pool import InterruptiblePool, run_in_thread
 from surpass.errors import DeclarationError
 from surpass.machine.state import DEPTH, Outcome
 from surpass.tasks.sort_quick import SORT_QUICK
@@ -105,23 +105,23 @@ def test_what_is_raised_while_calls_run_stops_them_all() -> None:
     def look() -> None:
         raise KeyboardInterrupt
 
-    with Crew(2, stop, "this") as crew, pytest.raises(KeyboardInterrupt):
-        crew.make([(lambda: None, ()), (work, (1,)), (work, (2,))], look)
+    with InterruptiblePool(2, stop, "this") as pool, pytest.raises(KeyboardInterrupt):
+        pool.make([(lambda: None, ()), (work, (1,)), (work, (2,))], look)
     assert sorted(ended) == [1, 2]
 
 
 def test_a_call_that_does_not_come_back_is_left_behind(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(crew_module, "GRACE", 0.05)
-    monkeypatch.setattr(crew_module, "LOOKS", 0.05)
+    monkeypatch.setattr(pool_module, "GRACE", 0.05)
+    monkeypatch.setattr(pool_module, "POLL_SECONDS", 0.05)
     free = threading.Event()
 
     def look() -> None:
         raise KeyboardInterrupt
 
-    with Crew(1, np.zeros(1, np.int64), "toy") as crew, pytest.raises(KeyboardInterrupt):
-        crew.make([(free.wait, ())], look)
+    with InterruptiblePool(1, np.zeros(1, np.int64), "toy") as pool, pytest.raises(KeyboardInterrupt):
+        pool.make([(free.wait, ())], look)
     free.set()
     assert "a kernel of toy does not end; it is left behind" in caplog.text
 
@@ -133,7 +133,7 @@ def test_what_a_kernel_raises_is_a_sentence(is_apart: bool) -> None:
 
     def call() -> None:
         if is_apart:
-            call_apart("sort-quick", divide)
+            run_in_thread("sort-quick", divide)
         else:
             advance(SORT_QUICK, allocate(SORT_QUICK, 1, 2), lambda _: [(divide, ())])
 

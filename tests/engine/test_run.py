@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from surpass import Outcome, State, kernel
-from surpass.agents.teachers import find_teacher
+from surpass import Outcome
+from surpass.agents.teachers import find_teacher, known_teachers
 from surpass.engine import run as run_module
 from surpass.engine.run import Results, core_count, run
 from surpass.errors import InstanceError, SettingError
@@ -17,25 +17,17 @@ from surpass.machine.calls import stack_limit
 from surpass.table import Table
 from surpass.tasks.knapsack import KNAPSACK
 from surpass.tasks.lists import from_lists
+from surpass.tasks.registry import PAPER_TASKS
 from surpass.tasks.search import SEARCH
 from surpass.tasks.sort_bubble import SORT_BUBBLE
 from surpass.tasks.sort_quick import SORT_QUICK
-from surpass.tasks.task import Instances, Limit, Request, Task
+from surpass.tasks.task import Instances, Limit, Request, Task, join_instances
 from surpass.tasks.teacher import Teacher
 from tests import reference
-from tests.kernels import with_kernels
 from tests.reference import check_agent, random_instances
 
-TABLE_TEACHERS = (
-    "bubble_sort",
-    "insertion_sort",
-    "quick_sort",
-    "hoare_sort",
-    "linear_search",
-    "binary_search",
-    "bracket_search",
-    "depth_first",
-)
+TEACHERS = [teacher.name.partition(":")[2] for teacher in known_teachers() if teacher.task in PAPER_TASKS]
+TABLE_TEACHERS = [name for name in TEACHERS if name != "selection_sort"]
 
 
 def same(a: Results, b: Results) -> bool:
@@ -44,20 +36,9 @@ def same(a: Results, b: Results) -> bool:
     return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in fields)
 
 
-def join(task: Task, parts: list[Instances]) -> Instances:
-    """Return instances of several sizes as one batch."""
-    widest = max(int(part.sizes.max()) for part in parts)
-    blank = [task.allocate(part.count, widest) for part in parts]
-    for wide, part in zip(blank, parts, strict=True):
-        wide.sizes[:] = part.sizes
-        wide.items[:, : part.items.shape[1]] = part.items
-        wide.reals[:, : part.reals.shape[1]] = part.reals
-    return Instances(*(np.concatenate(column) for column in zip(*blank, strict=True)))
-
-
 def mixed(task: Task) -> Instances:
     sizes = (3, 17, 1, 8) if task is not KNAPSACK else (3, 9, 1, 5)
-    return join(task, [task.draw(Request(size=size, count=40, seed=size)) for size in sizes])
+    return join_instances(task, [task.draw(Request(size=size, count=40, seed=size)) for size in sizes])
 
 
 # The same as the reference
@@ -93,35 +74,18 @@ def test_the_comparison_notices_a_run_that_goes_another_way() -> None:
 # Threads, chunks and tables
 
 
-@pytest.mark.parametrize("name", [*TABLE_TEACHERS, "selection_sort"])
-def test_results_do_not_depend_on_the_number_of_threads(name: str) -> None:
-    teacher = find_teacher(name)
-    instances = mixed(teacher.task)
-    alone = run(teacher, instances, threads=1)
-    assert all(same(alone, run(teacher, instances, threads=threads)) for threads in (2, 3, 7))
-
-
-@pytest.mark.parametrize("name", [*TABLE_TEACHERS, "selection_sort"])
-@pytest.mark.parametrize("words", [1, 1000, 3333])
-def test_results_do_not_depend_on_how_instances_are_split(
-    name: str, words: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    teacher = find_teacher(name)
-    instances = teacher.task.draw(Request(size=9, count=100))
-    whole = run(teacher, instances)
-    monkeypatch.setattr(run_module, "MEMORY_WORDS", words)
-    assert same(whole, run(teacher, instances))
-
-
-@pytest.mark.parametrize("name", ["bubble_sort", "hoare_sort", "linear_search", "depth_first", "selection_sort"])
-def test_results_do_not_depend_on_how_instances_of_mixed_sizes_are_split(
+@pytest.mark.parametrize("name", TEACHERS)
+def test_results_do_not_depend_on_threads_nor_on_how_instances_are_split(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     teacher = find_teacher(name)
-    instances = mixed(teacher.task)
-    whole = run(teacher, instances)
-    monkeypatch.setattr(run_module, "MEMORY_WORDS", 1000)
-    assert same(whole, run(teacher, instances))
+    equal, instances = teacher.task.draw(Request(size=9, count=100)), mixed(teacher.task)
+    alone, whole = run(teacher, instances, threads=1), run(teacher, equal)
+    assert all(same(alone, run(teacher, instances, threads=threads)) for threads in (2, 7))
+    for words in (1, 1000, 3333):
+        monkeypatch.setattr(run_module, "MEMORY_WORDS", words)
+        assert same(whole, run(teacher, equal))
+        assert same(alone, run(teacher, instances))
 
 
 def test_the_split_is_really_made(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,28 +180,6 @@ def test_a_wrong_report_ends_unsolved_and_costs_the_penalty() -> None:
     assert results.reasons() == {"solved": 100 - there.sum(), "wrong answer": there.sum()}
 
 
-@kernel
-def claim(state: State, i: int, j: int) -> int:
-    """Claim at the first step that the list is sorted; sort it only if it is of two values."""
-    if state.registers[0] == 2:
-        state.items[0], state.items[1] = state.items[1], state.items[0]
-    return 1
-
-
-@kernel
-def claim_of_one(state: State, i: int) -> int:
-    """Claim, as an instruction with one operand."""
-    return claim(state, i, i)
-
-
-def test_a_claim_that_does_not_hold_is_a_wrong_answer() -> None:
-    liar = with_kernels(SORT_BUBBLE, "liar", SwapWithNext=claim_of_one, MoveVar=claim, AssignVar=claim)
-    agent = Teacher("teacher:liar", liar, lambda _see, do: do.MoveVar(1, +1), "")
-    lists = np.array([[2, 1, 0], [1, 0, 0], [0, 1, 2]])
-    results = run(agent, Instances(np.array([3, 2, 3]), lists, np.zeros((3, 1))))
-    assert results.outcomes.tolist() == [Outcome.WRONG_ANSWER, Outcome.SOLVED, Outcome.SOLVED]
-
-
 def test_having_no_action_ends_only_the_episodes_that_need_one() -> None:
     def choose(see: Any, do: Any) -> Any:
         return None if see("A[v1] < A[v1+1]") else do.SwapWithNext(1)
@@ -290,7 +232,7 @@ def test_others_in_the_batch_go_on_when_one_meets_the_stack_limit() -> None:
 
 def test_the_stack_limit_of_an_instance_does_not_depend_on_the_others_in_its_batch() -> None:
     small, large = from_lists(np.array([[1, 0]])), SORT_QUICK.draw(Request(size=100, count=1))
-    together = run(ENDLESS, join(SORT_QUICK, [small, large]), limit=PLENTY)
+    together = run(ENDLESS, join_instances(SORT_QUICK, [small, large]), limit=PLENTY)
     assert together.steps.tolist() == [stack_limit(2) + 1, stack_limit(100) + 1]
 
 

@@ -12,19 +12,10 @@ from surpass.engine.record import record
 from surpass.engine.run import run
 from surpass.engine.tally import tally
 from surpass.tasks.task import Instances, Limit, Request
-
-TEACHERS = (
-    "bubble_sort",
-    "insertion_sort",
-    "quick_sort",
-    "hoare_sort",
-    "linear_search",
-    "bracket_search",
-    "depth_first",
-)
+from tests.engine.test_run import TABLE_TEACHERS
 
 
-@pytest.mark.parametrize("name", TEACHERS)
+@pytest.mark.parametrize("name", TABLE_TEACHERS)
 def test_counts_are_those_of_the_recorded_runs(name):
     teacher = find_teacher(name)
     instances = teacher.task.draw(Request(size=7, count=5, seed=3))

@@ -219,7 +219,7 @@ def test_a_users_task_is_an_environment_too(pile: Task) -> None:
     assert observation.tolist() == [3]
     take, done = number(env, "Take(2)"), number(env, "Done()")
     assert [env.step(take)[1] for _ in range(3)] == [3 * 2 - 1, 3 - 1, -1]
-    info = {"action": str(env.settings.task.interface.unpack_action(done)), "outcome": "solved", "solved": True}
+    info = {"action": str(env.settings.task.interface.actions[done]), "outcome": "solved", "solved": True}
     assert env.step(done)[1:] == (-1, True, False, {**info, "steps": 4, "size": 3})
 
 

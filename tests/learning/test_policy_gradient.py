@@ -15,6 +15,7 @@ from surpass.learning.runs import train
 from surpass.learning.updates import UpdateLearner
 from surpass.machine.state import Outcome
 from surpass.tasks.registry import find_task
+from tests.decisions import decisions_of
 from tests.networks.plain import enumerate_log_probabilities
 
 SETTINGS = {
@@ -71,7 +72,7 @@ def step_by_step_loss(learner: PolicyGradient, batch: Sampled) -> torch.Tensor:
             total = total - (target - value(seen).detach()) * score
             if config.baseline == "network":
                 total = total + config.baseline_weight * (target - value(seen)) ** 2
-            for decision in interface.decisions(action):
+            for decision in decisions_of(interface, action):
                 options = network.log_probabilities(
                     decision.slot, inputs, torch.tensor([decision.prefix], dtype=torch.int64)
                 )

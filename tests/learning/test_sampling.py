@@ -28,6 +28,7 @@ from surpass.machine.interface import NO_ACTION, Interface
 from surpass.machine.state import Outcome
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Limit
+from tests.decisions import decisions_of
 
 ALL = {
     "sort-bubble": "insertion_sort",
@@ -95,7 +96,7 @@ def prefixes(interface: Interface) -> list[tuple[int, tuple[int, ...]]]:
     found = [
         (decision.slot, decision.prefix)
         for action in range(interface.action_count)
-        for decision in interface.decisions(action)
+        for decision in decisions_of(interface, action)
     ]
     by_slot = sorted({one for one in found if one[0]})
     return [*by_slot, (0, ())]

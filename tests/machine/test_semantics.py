@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surpass import Outcome
-from surpass.machine.state import DEPTH, FIRST
+from surpass.machine.state import FIRST
 from surpass.tasks.knapsack import KNAPSACK, WEIGHTS
 from surpass.tasks.lists import from_lists
 from surpass.tasks.search import SEARCH
@@ -44,7 +44,7 @@ def one_knapsack(weights: list[float], values: list[float], capacity: float) -> 
 
 def play(task: Task, instances: Instances, *actions: str) -> Compiled:
     """Execute written actions on one instance, compared with the reference at every step."""
-    sequence = [task.interface.unpack_action(task.interface.parse_action(text)) for text in actions]
+    sequence = [task.interface.actions[task.interface.parse_action(text)] for text in actions]
     check_machine(task, instances, [sequence])
     machine = Compiled(task, instances)
     for action in sequence:
@@ -219,13 +219,41 @@ def test_the_comparison_notices_a_machine_with_one_wrong_rule(task: Task, wrong:
 # The rules one by one
 
 
-@pytest.mark.parametrize("task", [SORT_BUBBLE, SORT_QUICK], ids=lambda task: task.name)
-def test_sorting_starts_with_v1_and_v3_low_and_v2_and_v4_high(task: Task) -> None:
-    assert variables(play(task, one_list(3, 1, 2))) == [0, 2, 0, 2]
+FOUR, SEARCHED = one_list(3, 2, 1, 0), one_search(0, 0, 1, 2, 3)
+CALL = "FunctionCall(1, 1, 2, 4, 4, 3)"
+PLACES: dict[str, tuple[Task, Instances, list[str], list[int]]] = {
+    "sort-bubble starts with v1, v3 low and v2, v4 high": (SORT_BUBBLE, FOUR, [], [0, 3, 0, 3]),
+    "sort-quick starts with v1, v3 low and v2, v4 high": (SORT_QUICK, FOUR, [], [0, 3, 0, 3]),
+    "search starts with v1, v2 low and v3, v4 high": (SEARCH, SEARCHED, [], [0, 0, 3, 3]),
+    "a variable stops at both ends": (
+        *(SORT_BUBBLE, one_list(3, 1, 2)),
+        ["MoveVar(1, -1)", "MoveVar(2, +1)", *["MoveVar(3, +1)"] * 3, "MoveVar(4, -1)"],
+        [0, 2, 2, 1],
+    ),
+    "a call sets the named variables and keeps the others": (
+        *(SORT_QUICK, FOUR, ["MoveVar(1, +1)", "FunctionCall(2, 2, 4, 1, 3, 1)"]),
+        [1, 1, 0, 0],
+    ),
+    "a call reads both arguments before it writes either": (
+        *(SORT_QUICK, FOUR, ["FunctionCall(1, 1, 2, 2, 1, 1)"]),
+        [3, 0, 0, 3],
+    ),
+    "of two arguments the second wins": (SORT_QUICK, FOUR, ["FunctionCall(1, 3, 3, 1, 2, 1)"], [0, 3, 3, 3]),
+    "also if it is lower": (SORT_QUICK, FOUR, ["FunctionCall(1, 3, 3, 2, 1, 1)"], [0, 3, 0, 3]),
+    "a return restores the caller's scope and writes the result": (
+        *(SORT_QUICK, FOUR, [CALL, "MoveVar(1, -1)", "AssignVar(4, 1)", "Return(1)"]),
+        [0, 3, 2, 3],
+    ),
+    "a return without a call does nothing": (SORT_QUICK, FOUR, ["MoveVar(1, +1)", "Return(2)"], [1, 3, 0, 3]),
+    "the middle is the lower one": (SEARCH, SEARCHED, ["AssignMid(2, 1, 4)"], [0, 1, 3, 3]),
+    "the middle of one position is that position": (SEARCH, SEARCHED, ["AssignMid(2, 3, 4)"], [0, 3, 3, 3]),
+}
 
 
-def test_search_starts_with_v1_and_v2_low_and_v3_and_v4_high() -> None:
-    assert variables(play(SEARCH, one_search(2, 1, 2, 3))) == [0, 0, 2, 2]
+@pytest.mark.parametrize("rule", PLACES)
+def test_variables_stand_where_the_rules_say(rule: str) -> None:
+    task, instances, actions, expected = PLACES[rule]
+    assert variables(play(task, instances, *actions)) == expected
 
 
 @pytest.mark.parametrize("task", [SORT_FULL, SORT_BUBBLE, SORT_QUICK], ids=lambda task: task.name)
@@ -246,11 +274,6 @@ def test_a_single_item_is_both_low_and_high() -> None:
     assert seen[:12] == ("=",) * 12
     assert seen[12:20] == ("low", "high") * 4
     assert outcome(play(SEARCH, one_search(5, 7), "MoveVar(1, +1)", "MoveVar(3, -1)", "NotFound()")) == Outcome.SOLVED
-
-
-def test_move_var_stops_at_both_ends() -> None:
-    moves = ["MoveVar(1, -1)", "MoveVar(2, +1)", "MoveVar(3, +1)", "MoveVar(3, +1)", "MoveVar(3, +1)", "MoveVar(4, -1)"]
-    assert variables(play(SORT_BUBBLE, one_list(3, 1, 2), *moves)) == [0, 2, 2, 1]
 
 
 def test_swap_with_next_at_the_last_position_does_nothing_but_count_a_step() -> None:
@@ -276,31 +299,6 @@ def test_swapping_a_variable_with_itself_changes_nothing() -> None:
     assert (machine.batch.items[0].tolist(), outcome(machine)) == ([2, 1], Outcome.RUNNING)
 
 
-def test_a_call_sets_the_named_variables_and_keeps_the_others() -> None:
-    machine = play(SORT_QUICK, one_list(3, 2, 1, 0), "MoveVar(1, +1)", "FunctionCall(2, 2, 4, 1, 3, 1)")
-    assert variables(machine) == [1, 1, 0, 0]
-    assert machine.snapshots()[0]["seen"][-2:] == (2, None)
-    assert machine.batch.registers[0, DEPTH] == 1
-
-
-def test_a_call_reads_both_arguments_before_it_writes_either() -> None:
-    machine = play(SORT_QUICK, one_list(3, 2, 1, 0), "FunctionCall(1, 1, 2, 2, 1, 1)")
-    assert variables(machine) == [3, 0, 0, 3]
-
-
-def test_of_two_arguments_for_one_variable_the_second_wins() -> None:
-    assert variables(play(SORT_QUICK, one_list(3, 2, 1, 0), "FunctionCall(1, 3, 3, 1, 2, 1)"))[2] == 3
-    assert variables(play(SORT_QUICK, one_list(3, 2, 1, 0), "FunctionCall(1, 3, 3, 2, 1, 1)"))[2] == 0
-
-
-def test_a_return_restores_the_callers_scope_and_writes_the_result() -> None:
-    call = "FunctionCall(1, 1, 2, 4, 4, 3)"
-    machine = play(SORT_QUICK, one_list(3, 2, 1, 0), call, "MoveVar(1, -1)", "AssignVar(4, 1)", "Return(1)")
-    assert variables(machine) == [0, 3, 2, 3]
-    function, previous_action = machine.snapshots()[0]["seen"][-2:]
-    assert (function, str(previous_action)) == (None, call)
-
-
 def test_calls_nest_and_each_return_finds_its_own_call() -> None:
     first, second = "FunctionCall(1, 1, 2, 1, 2, 1)", "FunctionCall(2, 3, 4, 3, 4, 2)"
     machine = play(SORT_QUICK, one_list(3, 2, 1, 0), first, "MoveVar(2, -1)", second, "Return(4)")
@@ -309,12 +307,6 @@ def test_calls_nest_and_each_return_finds_its_own_call() -> None:
     machine.step([("Return", (2,))])
     assert machine.snapshots()[0]["seen"][-2] is None
     assert str(previous(machine)) == first
-
-
-def test_a_return_without_a_call_does_nothing_in_sort_quick() -> None:
-    machine = play(SORT_QUICK, one_list(3, 1, 2), "MoveVar(1, +1)", "Return(2)")
-    assert variables(machine) == [1, 2, 0, 2]
-    assert outcome(machine) == Outcome.RUNNING
 
 
 def test_a_return_without_a_call_ends_knapsack() -> None:
@@ -365,8 +357,3 @@ def test_found_is_right_exactly_where_the_query_stands(size: int) -> None:
             assert outcome(machine) == (Outcome.SOLVED if right else Outcome.WRONG_ANSWER)
         absent = play(SEARCH, one_search(query, *values), "NotFound()")
         assert outcome(absent) == (Outcome.WRONG_ANSWER if query in values else Outcome.SOLVED)
-
-
-def test_assign_mid_is_the_lower_middle() -> None:
-    assert variables(play(SEARCH, one_search(0, 0, 1, 2, 3), "AssignMid(2, 1, 4)"))[1] == 1
-    assert variables(play(SEARCH, one_search(0, 0, 1, 2, 3), "AssignMid(2, 3, 4)"))[1] == 3

@@ -12,6 +12,7 @@ from surpass.tasks.knapsack import KNAPSACK
 from surpass.tasks.search import SEARCH
 from surpass.tasks.sort_bubble import SORT_BUBBLE
 from surpass.tasks.sort_quick import SORT_QUICK
+from tests.decisions import decisions_of
 
 SMALL = {
     "mixed": Interface(
@@ -86,7 +87,7 @@ def enumerate_log_probabilities(network: StructuredPolicy, observation: int) -> 
     known: dict[tuple, np.ndarray] = {}
     found = np.zeros(interface.action_count)
     for number in range(interface.action_count):
-        for slot, prefix, choice in interface.decisions(number):
+        for slot, prefix, choice in decisions_of(interface, number):
             if (slot, prefix) not in known:
                 known[slot, prefix] = decision_log_probabilities(network, slot, inputs, prefix)
             found[number] += known[slot, prefix][choice]

@@ -135,7 +135,7 @@ def logit(probability: float) -> float:
 def test_a_likely_beginning_does_not_mislead(network: StructuredPolicy, expected: str) -> None:
     check_is_the_mode(network, np.arange(2))
     actions, _ = agent_of(network).most_likely(np.arange(2))
-    assert [str(TREE.unpack_action(action)) for action in actions.tolist()] == [expected] * 2
+    assert [str(TREE.actions[action]) for action in actions.tolist()] == [expected] * 2
 
 
 def test_choosing_decision_by_decision_would_fall_into_the_trap() -> None:
@@ -150,7 +150,7 @@ def test_actions_behind_by_less_than_the_pruned_lead_are_told_apart() -> None:
         many, plain = 0.3, 0.3 * math.exp(lead)
         network = written_network((0.4, 0.6 - plain, plain), (many / 0.4, *[(1 - many / 0.4) / 3] * 3))
         actions, margins = agent_of(network).most_likely(np.arange(1))
-        assert str(TREE.unpack_action(int(actions[0]))) == "Plain()"
+        assert str(TREE.actions[int(actions[0])]) == "Plain()"
         assert margins[0].item() == pytest.approx(lead, abs=CLOSE)
 
 
@@ -190,7 +190,7 @@ def test_an_agent_follows_the_training_of_its_network() -> None:
     network = written_network((0.5, 0.2, 0.3), (0.1, 0.7, 0.1, 0.1))
     agent = agent_of(network)
     network.load_state_dict(written_network((0.5, 0.2, 0.3), (0.25, 0.25, 0.25, 0.25)).state_dict())
-    assert str(TREE.unpack_action(int(agent.most_likely(np.arange(1))[0][0]))) == "Plain()"
+    assert str(TREE.actions[int(agent.most_likely(np.arange(1))[0][0])]) == "Plain()"
 
 
 # Ties
@@ -205,7 +205,7 @@ def test_a_tie_is_answered_with_one_of_the_best_and_recorded_as_narrow() -> None
     observations = np.array([3, 17, 99])
     answers = agent.actions(observations)
     # Each of the 4 swaps has a twelfth, each move a twenty-fourth, each assignment a forty-eighth.
-    assert all(str(SORT_BUBBLE.interface.unpack_action(a)).startswith("SwapWithNext") for a in answers.tolist())
+    assert all(str(SORT_BUBBLE.interface.actions[a]).startswith("SwapWithNext") for a in answers.tolist())
     assert set(agent.narrow) == set(observations.tolist())
     assert all(0 <= margin < SAFE_MARGIN for margin in agent.narrow.values())
 

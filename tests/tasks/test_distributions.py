@@ -139,19 +139,12 @@ def test_nearly_sorted_lists_are_at_most_n_over_10_swaps_from_sorted(size: int) 
     assert displaced.max() > 0
 
 
-@pytest.mark.parametrize("size", [1, 2, 7, 8])
-def test_organ_pipe_lists_rise_to_the_middle_and_fall_again(size: int) -> None:
-    lists = draw_lists("organ-pipe", size)
-    half = (size + 1) // 2
-    assert (lists == lists[:, ::-1]).all()
-    assert (lists[:, :half] == np.arange(half)).all()
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 16, 17, 100])
-def test_sawtooth_lists_repeat_a_ramp_as_long_as_the_root_of_n(size: int) -> None:
-    lists = draw_lists("sawtooth", size)
-    period = max(2, math.isqrt(size))
-    assert (lists == np.arange(size) % period).all()
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 16, 17, 100])
+def test_organ_pipe_and_sawtooth_lists_have_their_shape(size: int) -> None:
+    pipes, half = draw_lists("organ-pipe", size), (size + 1) // 2
+    assert (pipes == pipes[:, ::-1]).all()
+    assert (pipes[:, :half] == np.arange(half)).all()
+    assert (draw_lists("sawtooth", size) == np.arange(size) % max(2, math.isqrt(size))).all()
 
 
 # Searches
@@ -222,25 +215,20 @@ def test_trials_and_checks_draw_every_kind_but_what_is_for_measuring_alone() -> 
     assert KNAPSACK.inputs.kinds == tuple((data, "") for data in KNAPSACK.inputs.draw)
 
 
-def test_absent_queries_fall_into_every_gap_also_before_and_after_all_equally_often() -> None:
-    count = 8_000
-    drawn = SEARCH.draw(request(3, count, queries="absent"))
-    gaps = Counter((drawn.items[:, :3] < drawn.items[:, 3:]).sum(axis=1).tolist())
-    assert set(gaps) == {0, 1, 2, 3}
-    assert all(abs(times - count / 4) < 5 * math.sqrt(count * 0.25 * 0.75) for times in gaps.values())
+@pytest.mark.parametrize("queries", ["absent", "present"])
+def test_queries_stand_in_every_gap_or_at_every_position_equally_often(queries: str) -> None:
+    count, size = 8_000, 3 if queries == "absent" else 4
+    items = SEARCH.draw(request(size, count, queries=queries)).items
+    values, asked = items[:, :size], items[:, size:]
+    places = (values < asked).sum(axis=1) if queries == "absent" else (values == asked).argmax(axis=1)
+    times = np.bincount(places)
+    assert len(times) == 4
+    assert (abs(times - count / 4) < 5 * math.sqrt(count * 0.25 * 0.75)).all()
 
 
 def test_absent_queries_fall_into_every_gap_between_equal_values_too() -> None:
     drawn = SEARCH.draw(request(4, 500, data="all-equal", queries="absent"))
     assert set((drawn.items[:, :4] < drawn.items[:, 4:]).sum(axis=1).tolist()) == {0, 4}
-
-
-def test_present_queries_stand_at_every_position_equally_often() -> None:
-    count = 8_000
-    drawn = SEARCH.draw(request(4, count, queries="present"))
-    places = Counter((drawn.items[:, :4] == drawn.items[:, 4:]).argmax(axis=1).tolist())
-    assert set(places) == {0, 1, 2, 3}
-    assert all(abs(times - count / 4) < 5 * math.sqrt(count * 0.25 * 0.75) for times in places.values())
 
 
 def test_mixed_queries_can_stand_in_every_position_and_every_gap() -> None:
@@ -306,24 +294,18 @@ def test_a_knapsack_starts_empty_with_nothing_found() -> None:
 # What is refused
 
 
-@pytest.mark.parametrize(("task", "name"), [(SORT_BUBBLE, "shuffled"), (SEARCH, "reversed"), (KNAPSACK, "repeats")])
-def test_an_unknown_distribution_is_refused_with_the_known_ones(task: Task, name: str) -> None:
-    with pytest.raises(UnknownNameError) as refused:
-        task.draw(request(5, 5, data=name))
-    assert str(refused.value).endswith(f"{task.name} {name!r}; known: {', '.join(task.inputs.draw)}")
-
-
-def test_an_unknown_kind_of_query_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(UnknownNameError, match=r"kind of query 'some'; known: mixed, present, absent, paper$"):
-        SEARCH.draw(request(5, 5, queries="some"))
-
-
 @pytest.mark.parametrize(
-    ("fields", "message"),
-    [({"size": 0}, "size is 0"), ({"count": 0}, "instances is 0"), ({"seed": -1}, "seed is -1")],
+    ("task", "fields"),
+    [(SORT_BUBBLE, {"data": "shuffled"}), (SEARCH, {"data": "reversed"}), (SEARCH, {"queries": "some"})],
 )
-def test_an_impossible_request_is_refused(fields: dict[str, int], message: str) -> None:
-    with pytest.raises(SettingError, match=message):
+def test_an_unknown_distribution_or_kind_of_query_is_refused(task: Task, fields: dict[str, str]) -> None:
+    with pytest.raises(UnknownNameError):
+        task.draw(request(5, 5, **fields))
+
+
+@pytest.mark.parametrize("fields", [{"size": 0}, {"count": 0}, {"seed": -1}, {"size": 10**6, "count": 10**6}])
+def test_an_impossible_request_is_refused(fields: dict[str, int]) -> None:
+    with pytest.raises(SettingError):
         Request(**{"size": 5, "count": 5, **fields})
 
 
@@ -341,8 +323,8 @@ def test_a_limit_grows_with_the_size_as_written(text: str, steps: list[int]) -> 
 
 
 @pytest.mark.parametrize("text", ["", "0", "0n", "-5", "n^3", "nn", "many", "1e5", "n20"])
-def test_an_unreadable_limit_is_refused_with_what_was_written(text: str) -> None:
-    with pytest.raises(SettingError, match=f"the limit {text!r} is not".replace("^", r"\^")):
+def test_an_unreadable_limit_is_refused(text: str) -> None:
+    with pytest.raises(SettingError):
         Limit.parse(text)
 
 

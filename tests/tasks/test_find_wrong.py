@@ -78,14 +78,21 @@ def test_the_query_behind_the_list_is_not_an_item_of_it() -> None:
     assert judge_search((1, 3), 5, 1)
 
 
-def judge_knapsack(weights: list[float], values: list[float], capacity: float, best: list[int], claimed: float) -> bool:
+def judge_knapsack(
+    weights: list[float],
+    values: list[float],
+    capacity: float,
+    best: list[int],
+    claimed: float,
+    last: Sequence[int] = (),
+) -> bool:
+    """Return whether a claim about the best packing is judged wrong, while the last one is at hand."""
     size = len(weights)
     instances = KNAPSACK.allocate(1, size)
     instances.reals[0, 1] = capacity
     instances.reals[0, WEIGHTS : WEIGHTS + 2 * size] = [*weights, *values]
     items, reals = instances.items.copy(), instances.reals.copy()
-    items[0, size:] = best
-    reals[0, 0] = claimed
+    items[0], reals[0, 0] = [*(last or [0] * size), *best], claimed
     registers = np.zeros((1, KNAPSACK.register_count), np.int64)
     return bool(KNAPSACK.find_wrong(instances, registers, items, reals)[0])
 
@@ -110,22 +117,7 @@ def test_a_packing_may_differ_from_its_claim_by_rounding_only() -> None:
 
 
 def test_the_claim_is_about_the_best_packing_not_the_last() -> None:
-    instances = KNAPSACK.allocate(1, 2)
-    instances.reals[0, 1], instances.reals[0, WEIGHTS : WEIGHTS + 4] = 1.0, [1.0, 1.0, 1.0, 2.0]
-    items, reals = instances.items.copy(), instances.reals.copy()
-    items[0], reals[0, 0] = [1, 1, 0, 1], 2.0
-    registers = np.zeros((1, KNAPSACK.register_count), np.int64)
-    assert not KNAPSACK.find_wrong(instances, registers, items, reals)[0]
-
-
-def judge_last_packing(last: list[int], best: list[int], claimed: float) -> bool:
-    """Return whether a claim is judged wrong for weights 2, 1, 1, values 5, 3, 4 and a capacity of 2.5."""
-    instances = KNAPSACK.allocate(1, 3)
-    instances.reals[0, 1], instances.reals[0, WEIGHTS : WEIGHTS + 6] = 2.5, [2.0, 1.0, 1.0, 5.0, 3.0, 4.0]
-    items, reals = instances.items.copy(), instances.reals.copy()
-    items[0], reals[0, 0] = [*last, *best], claimed
-    registers = np.zeros((1, KNAPSACK.register_count), np.int64)
-    return bool(KNAPSACK.find_wrong(instances, registers, items, reals)[0])
+    assert not judge_knapsack([1.0, 1.0], [1.0, 2.0], 1.0, [0, 1], 2.0, last=[1, 1])
 
 
 @pytest.mark.parametrize(
@@ -142,4 +134,4 @@ def judge_last_packing(last: list[int], best: list[int], claimed: float) -> bool
 def test_a_claim_below_the_packing_at_hand_is_wrong_if_that_fits(
     last: list[int], best: list[int], claimed: float, is_wrong: bool
 ) -> None:
-    assert judge_last_packing(last, best, claimed) == is_wrong
+    assert judge_knapsack([2.0, 1.0, 1.0], [5.0, 3.0, 4.0], 2.5, best, claimed, last) == is_wrong

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -169,27 +167,13 @@ def test_a_drawn_instance_is_read_back_as_it_was_written(task: Task, size: int) 
         )
 
 
-# Known failures
-
-
 @pytest.mark.parametrize("text", ["1" + "0" * 5000, "2" + "0" * 5000])
 def test_an_integer_of_5000_digits_is_not_taken_for_infinity(text: str) -> None:
-    try:
-        found = ranks(f"{text},inf")
-    except SurpassError:
-        return
-    assert found == [0, 1]
+    with pytest.raises(SurpassError):
+        ranks(f"{text},inf")
 
 
-@pytest.mark.parametrize("text", [f"{HUGE}:1", f"1:{HUGE}", f"1:1:{HUGE}"])
-def test_a_knapsack_with_an_integer_beyond_the_floats_is_refused(text: str) -> None:
+@pytest.mark.parametrize("text", [f"{HUGE}:1", f"1:{HUGE}", f"1:1:{HUGE}", "1e308,1e308:1,1"])
+def test_a_knapsack_with_amounts_beyond_the_floats_or_their_sums_is_refused(text: str) -> None:
     with pytest.raises(SurpassError):
         KNAPSACK.parse_instance(text)
-
-
-def test_a_knapsack_whose_total_weight_overflows_is_refused_or_has_a_finite_capacity() -> None:
-    try:
-        instance, _ = KNAPSACK.parse_instance("1e308,1e308:1,1")
-    except SurpassError:
-        return
-    assert math.isfinite(instance.reals[0, 1])

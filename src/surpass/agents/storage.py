@@ -14,7 +14,7 @@ from surpass.engine.run import AnyAgent
 from surpass.errors import SavedFileError
 from surpass.programs.program import Program
 from surpass.programs.text import SUFFIX, read_program
-from surpass.reading import conform, read_bytes
+from surpass.reading import read_bytes, validate
 from surpass.tasks.registry import find_task
 
 ABOUT = {"task": str, "interface": str, "rules_sha256?": str}
@@ -59,7 +59,7 @@ def load_saved(stem: Path, name: str) -> AnyAgent:
 
 def read_about(stem: Path) -> Any:
     """Return what the record of a saved agent says."""
-    return conform(ABOUT, load_bundle(stem)[1], f"{stem}.json")
+    return validate(ABOUT, load_bundle(stem)[1], f"{stem}.json")
 
 
 def _rules_of(stem: Path) -> Path:

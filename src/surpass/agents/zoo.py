@@ -17,7 +17,7 @@ from surpass.agents.storage import load_saved
 from surpass.bundles import load_bundle
 from surpass.engine.run import AnyAgent
 from surpass.errors import UnknownNameError
-from surpass.reading import Count, Setting, Share, Weight, conform
+from surpass.reading import Count, Setting, Share, Weight, validate
 from surpass.tasks.registry import find_task
 
 SCORE = {"size": Count, "instances": Count, "solved": Share, "mean_steps": float, "mean_reward": float}
@@ -67,7 +67,7 @@ def zoo_entries() -> tuple[ZooEntry, ...]:
     found = []
     for path in sorted(zoo_folder().glob("*/*.json")):
         stem = path.with_suffix("")
-        record = conform(RECORD, load_bundle(stem)[1], f"{stem}.json")
+        record = validate(RECORD, load_bundle(stem)[1], f"{stem}.json")
         found.append(ZooEntry(f"{path.parent.name}/{path.stem}", stem, record))
     return tuple(found)
 

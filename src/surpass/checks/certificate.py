@@ -263,15 +263,10 @@ class Certificate(Printed):
             for row in rows:
                 occurred += row.new_observations
                 part.append(_row_as_json(row, None if self.observations is None else occurred))
+        plain = ("agent", "task", "fingerprint", "date", "passed", "limit", "seed")
         return {
             "format": FORMAT,
-            "agent": self.agent,
-            "task": self.task,
-            "fingerprint": self.fingerprint,
-            "date": self.date,
-            "passed": self.passed,
-            "limit": self.limit,
-            "seed": self.seed,
+            **{name: getattr(self, name) for name in plain},
             "small": {
                 "what": self.what,
                 "exhaustive": self.exhaustive,

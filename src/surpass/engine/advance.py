@@ -9,7 +9,7 @@ import numpy as np
 
 from surpass.arrays import Ints
 from surpass.engine.batch import Batch, grow_stack
-from surpass.engine.crew import Call, Crew, make_call
+from surpass.engine.pool import Call, InterruptiblePool, make_call
 from surpass.engine.specialise import specialise
 from surpass.errors import DeclarationError, ObservationError
 from surpass.machine.state import DEPTH, Outcome
@@ -48,9 +48,9 @@ def advance(
     # Brief calls need no other thread: to hand work over and wait costs more than a short run takes.
     is_brief = threads == 1 and stop is None
     halt = np.zeros(1, np.int64) if stop is None else stop
-    with nullcontext() if is_brief else Crew(threads, halt, task.name) as crew:
+    with nullcontext() if is_brief else InterruptiblePool(threads, halt, task.name) as pool:
         while True:
-            _make(task, calls(batch), crew, batch.outcomes, progress)
+            _make(task, calls(batch), pool, batch.outcomes, progress)
             if not np.count_nonzero(waits < RUNNING):  # quicker than `any` for the one episode of an environment
                 return batch
             for number in np.unique(waits[waits < RUNNING]).tolist():
@@ -68,15 +68,17 @@ def advance(
                 waits[episodes] = RUNNING
 
 
-def _make(task: Task, calls: Sequence[Call], crew: Crew | None, outcomes: Ints, progress: CountProgress | None) -> None:
-    """Make the calls of a round, side by side if there is a crew."""
+def _make(
+    task: Task, calls: Sequence[Call], pool: InterruptiblePool | None, outcomes: Ints, progress: CountProgress | None
+) -> None:
+    """Make the calls of a round, side by side if there is a pool."""
 
     def look() -> None:
         if progress:
             progress(int((outcomes > RUNNING).sum()))
 
-    if crew is not None:
-        crew.make(calls, look)
+    if pool is not None:
+        pool.make(calls, look)
         return
     for call in calls:
         make_call(call, task.name)

@@ -15,6 +15,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -36,8 +37,8 @@ CALL_SECONDS = 2.0
 """Seconds of work after which a call of the user's code counts as endless."""
 MOST_SECONDS = 60.0
 """Seconds after which a check that gives no answer is ended."""
-PASSED = {"instances": int, "doubts": list[str], "files": dict[str, str]}
-"""What is kept of a check: on how many instances, what to warn of, and the SHA-256 of each file of the user's."""
+PASSED = {"instances": int, "doubts": list[str], "modules": dict[str, str]}
+"""What is kept of a check: on how many instances, what to warn of, and the SHA-256 of each module of the user's."""
 
 _checked: WeakSet[Task] = WeakSet()
 
@@ -48,7 +49,7 @@ def check_once(task: Task) -> None:
     if file is None or task in _checked or numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         return
     check_kernels(task, compiling=False)
-    content = hashlib.sha256(_own_digest() + str(file.resolve()).encode() + file.read_bytes())
+    content = hashlib.sha256(_own_digest() + file.read_bytes())
     note = cache_folder() / "checked" / f"{task.name}-{content.hexdigest()[:16]}.json"
     passed = _read_note(note)
     if passed is None:
@@ -69,11 +70,12 @@ def check_task(task: Task, effort: int = 1) -> dict[str, Any]:
     """
     verdict = _ask_process(task, effort)
     kind, said = verdict.pop("kind"), verdict.get("said", "")
+    if kind == "python" or effort > 1:  # the compiler knows whether a kernel has the types that it needs
+        check_kernels(task)
     if kind == "passed":
         return verdict
-    if kind == "python":  # the compiler knows better whether a kernel has the types that it needs
-        check_kernels(task)
-        return {"instances": 0, "doubts": [f"{said}; compiled, it was not tried"], "files": {}}
+    if kind == "python":
+        return {"instances": 0, "doubts": [f"{said}; compiled, it was not tried"], "modules": {}}
     error = (ObservationError if kind == "ObservationError" else DeclarationError)(said)
     error.add_note(verdict.get("way", ""))
     raise error
@@ -93,16 +95,16 @@ def _ask_process(task: Task, effort: int) -> dict[str, Any]:
     with suppress(ValueError, IndexError):
         verdict: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
         return verdict
-    if ran.returncode < 0:
-        return {"kind": "", "said": f"{whose} was ended by signal {signal.Signals(-ran.returncode).name}"}
-    return {"kind": "", "said": f"{whose} ended without an answer"}
+    how = f"by signal {signal.Signals(-ran.returncode).name}" if ran.returncode < 0 else "without an answer"
+    return {"kind": "", "said": f"{whose} ended {how}"}
 
 
 def _read_note(note: Path) -> dict[str, Any] | None:
-    """Return the record of a check, if every file of the user's is still the same."""
-    with suppress(OSError, SurpassError):
+    """Return the record of a check, if every module of the user's is still the same."""
+    with suppress(OSError, SurpassError, ImportError, ValueError):
         passed: dict[str, Any] = read_record(note, PASSED)
-        if all(digest(Path(file).read_bytes()) == known for file, known in passed["files"].items()):
+        files = [(find_spec(name), known) for name, known in passed["modules"].items()]
+        if all(spec and digest(Path(str(spec.origin)).read_bytes()) == known for spec, known in files):
             return passed
     return None
 

@@ -1,69 +1,50 @@
 """Play a task at random as plain Python, with every index into an episode's memory checked.
 
-`check_task` runs this module in a process of its own, with the compiler off. Moves are random: those tried least in an
-observation come first, and half are repeated, which leads to the ends of a list. A move that ends the episode is taken
-back. Then the teachers play, and `find_wrong` judges the ends.
+`check_task` runs this module in a process of its own, with the compiler off: the engine's own loops then run as plain
+Python, and call the task's kernels through functions that look at what goes in and what comes out.
 """
 
 from __future__ import annotations
 
 import json
-import math
-import os
+import signal
 import sys
-import threading
 import time
 import traceback
-from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from functools import partial
+from itertools import islice
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from surpass.bundles import digest
+from surpass.engine.record import Episode
+from surpass.engine.run import run
 from surpass.errors import DeclarationError, InstanceError, ObservationError, SurpassError
-from surpass.machine.calls import FRAME
 from surpass.machine.instructions import Action
 from surpass.machine.interface import NO_ACTION
-from surpass.machine.state import DEPTH, LOCALS, PREVIOUS, RUNNING, SIZE, SOLVED, WRONG, State
+from surpass.machine.state import DEPTH, LOCALS, RUNNING, SIZE, SOLVED, WRONG, State
 from surpass.printing import truncate
+from surpass.table import Table
 from surpass.tasks.enumeration import enumeration_of
-from surpass.tasks.task import Enumeration, Instances, Limit, Request, Task, join_instances
+from surpass.tasks.task import Instances, Limit, Request, Task
 from surpass.tasks.teacher import Teacher, declared_teachers
-from surpass.tasks.user_code import (
-    describe_error,
-    is_users,
-    place_of,
-    place_of_function,
-    show_place,
-    user_errors,
-    user_frames,
-)
-from surpass.tasks.user_file import find_task_again
+from surpass.tasks.user_code import describe_error, is_users, place_of, place_of_function, show_place, user_frames
+from surpass.tasks.user_file import USER_MODULE, find_task_again
 
-SECONDS = 3.0
-"""Seconds of work after which no further episode begins."""
-STEPS = 3000
-"""About how many random steps are taken in all."""
-SIZES = (1, 2, 3, 5, 8)
+SECONDS, STEPS = 3.0, 2000
+"""Seconds of work after which no further episode begins, and about how many random steps are taken in all."""
+SIZES, LARGEST = (1, 2, 3, 5, 8), 12
 """The sizes of drawn instances, beside the smallest that the task is learned on, if it is at most `LARGEST`."""
-LARGEST = 12
 ENUMERATED, MOST_OF_A_SIZE = 3, 15
 """Up to which size instances are enumerated, and how many of a size."""
-JUDGED = 100
-"""How many ends `find_wrong` judges."""
-TEACHER_SECONDS = 0.3
-"""Seconds of work after which a teacher is neither followed nor asked any more."""
-ASKED = 4096
-"""A teacher is asked about all observations if there are no more than this."""
-
-Move = tuple[int, tuple[int, ...], int]
-"""An instruction, the choices of its operands, and the number of the action."""
+TAUGHT, ASKED = 20, 4096
+"""A teacher plays on about so many instances, and is asked about all observations if there are no more than this."""
+HAS_TIMER = hasattr(signal, "setitimer")
+"""Whether the system can interrupt a call after some seconds of work; else `check_task` ends the process later."""
 
 
 class BadAccessError(IndexError):
@@ -71,7 +52,11 @@ class BadAccessError(IndexError):
 
 
 class KernelError(DeclarationError):
-    """A kernel raises an error when it runs as plain Python."""
+    """The user's code raises an error when it runs as plain Python."""
+
+
+class EndlessError(BaseException):
+    """A call of the user's code takes too long."""
 
 
 class CheckedArray(np.ndarray[Any, Any]):
@@ -83,7 +68,7 @@ class CheckedArray(np.ndarray[Any, Any]):
         self.label = getattr(source, "label", "")
 
     def __getitem__(self, index: Any) -> Any:
-        if not isinstance(index, int | np.integer) or self.ndim != 1:
+        if not isinstance(index, int | np.integer):
             return super().__getitem__(index)
         self._check("reads", int(index))
         return self.item(int(index))
@@ -105,341 +90,250 @@ class CheckedArray(np.ndarray[Any, Any]):
             return
         if self.label == "stack":
             raise BadAccessError("opens a second call in one step, or a call although its memory saves no registers")
-        has = f"{len(self)} values, 0 to {len(self) - 1}" if len(self) > 1 else "one value, 0" if len(self) else "none"
-        raise BadAccessError(f"{does} {self.label}[{index}], but it has {has}")
+        has = f"its indices are 0 to {len(self) - 1}" if len(self) else "it is empty"
+        raise BadAccessError(f"{does} {self.label}[{index}], but {has}")
 
 
 class Checker:
     """Plays the episodes of a task and raises `DeclarationError` at the first mistake."""
 
-    def __init__(self, task: Task, effort: int) -> None:
-        self.task, self.effort = task, effort
+    def __init__(self, task: Task, effort: int, call_seconds: float) -> None:
+        self.task, self.effort, self.call_seconds = task, effort, call_seconds
         self.doubts: list[str] = []
         """What is allowed but hardly meant, in sentences."""
-        self.where, self.call_began = "", math.inf
-        """What the user's code does now, and when it began."""
         self._random = np.random.default_rng(0)
-        self._tried: Counter[Any] = Counter()
-        self._ends: list[tuple[Instances, tuple[npt.NDArray[Any], ...]]] = []
-        self._out_of_range: dict[int, ObservationError] = {}
-        self._sizes: set[int] = set()
+        self._met: set[int] = set()
+        self._start, self._observe, self._act, self._hint = task.start, task.observe, task.act, task.hint
+        vars(task).update(start=self.start, observe=self.observe, act=self.act)
+        if HAS_TIMER:
+            signal.signal(signal.SIGPROF, _raise_endless)
 
-    def run(self) -> int:
-        """Check everything; return on how many instances."""
-        began, instances = time.process_time(), list(self._instances())
-        self._check_texts(instances)
-        steps = max(12, self.effort * STEPS // max(1, len(instances)))
-        for instance in instances:
-            self._play(instance, steps, self._choose, takes_back=True)
-            if time.process_time() > began + self.effort * SECONDS:
-                break
-        if not self.task.interface.is_full_view:
-            for teacher in declared_teachers().values():
-                if teacher.task is self.task:
-                    self._check_teacher(teacher, [*instances[:: max(1, len(instances) // 8)], *instances])
-        self._raise_out_of_range()
-        self._judge()
-        return len(instances)
+    # What stands in for the task's kernels
 
-    @contextmanager
-    def _calling(self, where: str) -> Iterator[None]:
-        """Note what the user's code is doing, and turn what a kernel raises into a sentence about it."""
-        self.where, self.call_began = where, time.process_time()
-        try:
-            yield
-        except SurpassError:
-            raise
-        except Exception as error:
-            frames = [(frame.f_code, line) for frame, line in traceback.walk_tb(error.__traceback__)]
-            code, line = (user_frames(error) or frames)[-1]
-            said = {ZeroDivisionError: "divides by zero", RecursionError: "calls itself without end"}.get(type(error))
-            said = str(error) if isinstance(error, BadAccessError) else said or f"raises {describe_error(error)}"
-            name = f"task {self.task.name!r}: {code.co_name!r}"
-            raise KernelError(f"{name} {said}{show_place(code, line)}, {where}") from error
-        finally:
-            self.call_began = math.inf
+    def start(self, state: State) -> int:
+        """Complete the memory of a fresh instance in place."""
+        where = f"at the start of an instance of size {state.registers[SIZE]}"
+        return self._change(state, self._start, "start", self._start, where)
 
-    # Instances
+    def act(self, state: State, instruction: int, operands: tuple[int, ...]) -> int:
+        """Execute an action in place."""
+        declared, choices = self.task.interface.instructions[instruction], tuple(map(int, operands))
+        values = (o.values[c] if o.values else c for o, c in zip(declared.operands, choices, strict=False))
+        where = f"in {Action(declared.name, tuple(values))} on an instance of size {state.registers[SIZE]}"
+        act = partial(self._act, instruction=int(instruction), operands=choices)
+        return self._change(state, act, f"instruction {declared.name}", declared.does, where)
 
-    def _instances(self) -> Iterator[Instances]:
-        """Yield instances one by one, the smallest first: small ones, and drawn ones of each distribution."""
-        with self._calling("in inputs.small"), user_errors(f"task {self.task.name!r}: inputs.small"):
-            enumeration = enumeration_of(self.task)
-            largest = min(enumeration.largest, ENUMERATED) if enumeration.exhaustive else -1
-            small = [one for size in range(largest + 1) for one in self._enumerate(enumeration, size)]
-        yield from small
-        sizes = {*SIZES, min(self.task.training_sizes[0], LARGEST)}
-        if self.effort > 1:
-            sizes |= {n for n in (*self.task.training_sizes, *self.task.sizes) if n <= LARGEST * self.effort}
-        for size in sorted(sizes):
-            yield from self._draw(size)
+    def observe(self, state: State) -> tuple[int, ...]:
+        """Return the value numbers of the features."""
+        interface, where = self.task.interface, f"on an instance of size {state.registers[SIZE]}"
+        with self._calling(where):
+            checked = self._checked(state, may_write=False)
+            seen = () if self._observe is None else tuple(self._observe(checked))
+            self._hint(checked)
+        for feature, number, radix in zip(interface.features, seen, interface.radices, strict=True):
+            if not (isinstance(number, int | np.integer) and 0 <= number < radix):
+                said = f"the kernel of feature {feature.name!r} returned {number}; allowed: 0 to {radix - 1}"
+                place = place_of_function(getattr(feature, "kernel", None))
+                raise ObservationError(f"{said} (task {self.task.name!r}, {where}){place}")
+        return seen
 
-    def _enumerate(self, enumeration: Enumeration, size: int) -> Iterator[Instances]:
-        left, place = MOST_OF_A_SIZE, place_of_function(enumeration.instances)
-        for batch in enumeration.instances(size):
-            whole = self.task.check_instances("inputs.small.instances", batch, place)
-            yield from (whole.part(row, row + 1) for row in range(min(left, whole.count)))
-            left -= whole.count
-            if left <= 0:
-                return
-
-    def _draw(self, size: int) -> Iterator[Instances]:
-        """Yield an instance of a size from each distribution."""
-        for data, queries in self.task.inputs.kinds:
-            request = Request(size=size, count=2, data=data, queries=queries)
-            try:
-                with self._calling(f"in inputs.draw[{data!r}] for an instance of size {size}"):
-                    drawn, again = self.task.draw(request), self.task.draw(request)
-            except SurpassError:
-                if size >= min((*self.task.sizes, *self.task.training_sizes)):
-                    raise
-                continue  # a task may have no instances smaller than those that it names
-            doubt = f"task {self.task.name!r}: inputs.draw[{data!r}] returns other instances for the same request"
-            if not all(map(np.array_equal, drawn, again)) and doubt not in self.doubts:
-                self.doubts.append(doubt)
-            yield drawn.part(0, 1)
-
-    def _check_texts(self, instances: list[Instances]) -> None:
-        """Write one instance of each size, and read it again."""
-        inputs, name = self.task.inputs, f"task {self.task.name!r}"
-        for size, instance in {int(one.sizes[0]): one for one in instances}.items():
-            if inputs.write is None:
-                return
-            with self._calling(f"in inputs.write or inputs.read for an instance of size {size}"):
-                text = self.task.write_instance(instance)
-                if inputs.read is None or not size:
-                    continue
-                try:
-                    self.task.parse_instance(text)
-                except InstanceError as error:
-                    said = f"{name}: inputs.read does not read {text!r}, which inputs.write wrote: {error}"
-                    raise DeclarationError(f"{said}{place_of(error, inputs.read)}") from error
-
-    # Episodes
-
-    def _play(
-        self, instance: Instances, steps: int, choose: Callable[[tuple[int, ...]], Move | None], *, takes_back: bool
-    ) -> None:
-        """Play an episode until it ends, or `choose` has no move; or take an end back and play on."""
-        if self._begin(instance, steps) != RUNNING or (self.task.interface.is_full_view and not self._size):
-            return
-        for _ in range(steps):
-            seen = self._see()
-            move = None if seen is None else choose(seen)
-            if move is None:
-                return
-            before = [array.copy() for array in self._memory]
-            if self._act(*move) != RUNNING:
-                if len(self._ends) < JUDGED:
-                    self._ends.append((instance, tuple(array.copy() for array in self._memory)))
-                if not takes_back:
-                    return
-                for array, old in zip(self._memory, before, strict=True):
-                    array[:] = old
-
-    def _begin(self, instance: Instances, steps: int) -> int:
-        task, size = self.task, int(instance.sizes[0])
-        registers = np.zeros(task.register_count, np.int64)
-        registers[SIZE], registers[LOCALS] = size, task.frame_size - FRAME
-        items = instance.items[0, : task.memory.item_width(size)].copy()
-        reals = instance.reals[0, : task.memory.real_width(size)].copy()
-        self._memory = (registers, items, reals, np.zeros((steps + 2) * task.frame_size, np.int64))
-        self._size, self._taken, self._last = size, 0, ""
-        return self._run("start", task.start, task.start, f"at the start of an instance of size {size}")
-
-    def _state(self, *, may_write: bool) -> State:
-        """Return the memory as checked arrays, with room for one more call."""
-        registers, items, reals, stack = self._memory
-        room = max(0, (int(registers[DEPTH]) + 1) * self.task.frame_size)
-        views = [array.view(CheckedArray) for array in (registers, items, reals, stack[:room])]
+    def _checked(self, state: State, *, may_write: bool) -> State:
+        """Return the memory that belongs to an episode as checked arrays, with room for one more call."""
+        size, depth, memory = int(state.registers[SIZE]), int(state.registers[DEPTH]), self.task.memory
+        rooms = (None, memory.item_width(size), memory.real_width(size), (depth + 1) * self.task.frame_size)
+        views = [array[:room].view(CheckedArray) for array, room in zip(state, rooms, strict=True)]
         for view, label in zip(views, State._fields, strict=True):
             view.label, view.flags.writeable = label, may_write
         return State(*views)
 
-    def _run(self, of: str, kernel: Any, call: Callable[[State], Any], where: str) -> int:
-        """Run a kernel that changes the memory; return the outcome."""
-        registers = self._memory[0]
-        size, depth, frame = registers[SIZE], registers[DEPTH], registers[LOCALS]
+    def _change(self, state: State, call: Callable[[State], Any], of: str, kernel: Any, where: str) -> int:
+        """Call a kernel that changes the memory; return the outcome."""
+        registers, before = state.registers, state.registers.copy()
         with self._calling(where):
-            outcome = call(self._state(may_write=True))
+            outcome = call(self._checked(state, may_write=True))
         whose = f"task {self.task.name!r}, {of}: {getattr(kernel, '__name__', of)!r}"
-        place = place_of_function(kernel)
-        if isinstance(outcome, bool) or not isinstance(outcome, int | np.integer) or outcome not in range(3):
-            allowed = f"RUNNING ({RUNNING}), SOLVED ({SOLVED}) or WRONG ({WRONG})"
-            raise DeclarationError(f"{whose} returns {outcome!r}; it must return {allowed}, {where}{place}")
-        if (registers[SIZE], registers[LOCALS]) != (size, frame) or not 0 <= registers[DEPTH] <= depth + 1:
-            raise DeclarationError(
-                f"{whose} changes register SIZE, DEPTH or LOCALS, which belong to the machine, {where}{place}"
-            )
+        if isinstance(outcome, bool) or outcome not in (RUNNING, SOLVED, WRONG):
+            said = f"returns {outcome!r}; it must return RUNNING ({RUNNING}), SOLVED ({SOLVED}) or WRONG ({WRONG})"
+            raise DeclarationError(f"{whose} {said}, {where}{place_of_function(kernel)}")
+        is_kept = (registers[[SIZE, LOCALS]] == before[[SIZE, LOCALS]]).all()
+        if not is_kept or not 0 <= registers[DEPTH] <= before[DEPTH] + 1:
+            said = f"changes register SIZE, DEPTH or LOCALS, which belong to the machine, {where}"
+            raise DeclarationError(f"{whose} {said}{place_of_function(kernel)}")
         return int(outcome)
 
-    def _see(self) -> tuple[int, ...] | None:
-        """Return the numbers of the features' values; None if one is out of range."""
-        task = self.task
-        after = f" after {self._taken} steps, the last {self._last}" if self._last else ""
-        where = f"on an instance of size {self._size}{after}"
-        with self._calling(where):
-            state = self._state(may_write=False)
-            seen = () if task.observe is None else tuple(task.observe(state))
-            task.hint(state)
-        self._sizes.add(self._size)
-        for feature, number, radix in zip(task.interface.features, seen, task.interface.radices, strict=True):
-            if isinstance(number, int | np.integer) and 0 <= number < radix:
-                continue
-            said = f"the kernel of feature {feature.name!r} returned {number}; allowed: 0 to {radix - 1}"
-            place = place_of_function(getattr(feature, "kernel", None))
-            error = ObservationError(f"{said} (task {task.name!r}, {where}){place}")
-            if not isinstance(number, int | np.integer):
-                raise error
-            self._out_of_range.setdefault(self._size, error)
-            return None
-        return seen
+    @contextmanager
+    def _calling(self, where: str) -> Iterator[None]:
+        """Turn what the user's code raises, or that it does not end, into a sentence about what it does."""
+        try:
+            _set_timer(self.call_seconds)
+            yield
+        except SurpassError:
+            raise
+        except (Exception, EndlessError) as error:
+            frames = [(frame.f_code, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+            # A loop is in the kernel itself, though a function that it calls may be running at the moment.
+            code, line = (user_frames(error) or frames)[0 if isinstance(error, EndlessError) else -1]
+            said = {
+                BadAccessError: str(error),
+                EndlessError: f"is still running after {self.call_seconds:g} s",
+                ZeroDivisionError: "divides by zero",
+                RecursionError: "calls itself without end",
+            }.get(type(error), f"raises {describe_error(error)}")
+            whose = f"task {self.task.name!r}: {code.co_name!r}"
+            raise KernelError(f"{whose} {said}{show_place(code, line)}, {where}") from error
+        finally:
+            _set_timer(0)
 
-    def _act(self, instruction: int, choices: tuple[int, ...], number: int) -> int:
-        declared = self.task.interface.instructions[instruction]
-        values = tuple(o.values[c] if o.values else c for o, c in zip(declared.operands, choices, strict=True))
-        self._memory[0][PREVIOUS] = number + 1
-        self._taken, self._last = self._taken + 1, str(Action(declared.name, values))
-        where = f"in {self._last} on an instance of size {self._size}"
-        act = partial(self.task.act, instruction=instruction, operands=choices)
-        return self._run(f"instruction {declared.name}", declared.does, act, where)
+    # Instances
 
-    def _raise_out_of_range(self) -> None:
-        """Raise an `ObservationError` met at sizes that the task is learned on, or at every size.
+    def run(self) -> int:
+        """Check everything; return on how many instances."""
+        began, instances = time.process_time(), list(self._instances())
+        for instance in {int(one.sizes[0]): one for one in instances}.values():
+            self._check_text(instance)
+        in_range = []
+        for instance in instances:
+            if time.process_time() < began + self.effort * SECONDS and self._play(instance, len(instances)):
+                in_range.append(instance)
+        for teacher in declared_teachers().values():
+            if teacher.task is self.task and not self.task.interface.is_full_view:
+                self._check_teacher(teacher, in_range[:: 1 + len(in_range) // TAUGHT])
+        return len(instances)
 
-        Every run notices values out of range, so a task whose features fit small instances may still be run on those.
+    def _instances(self) -> Iterator[Instances]:
+        """Yield instances one by one, the smallest first: small ones, and drawn ones of each distribution."""
+        task, sizes = self.task, {*SIZES, min(self.task.training_sizes[0], LARGEST)}
+        with self._calling("in inputs.small"):
+            enumeration = enumeration_of(task)
+            place, most = place_of_function(enumeration.instances), min(enumeration.largest, ENUMERATED)
+            for size in range(most + 1 if enumeration.exhaustive else 0):
+                batches = (task.check_instances("inputs.small", some, place) for some in enumeration.instances(size))
+                yield from islice((some.part(k, k + 1) for some in batches for k in range(some.count)), MOST_OF_A_SIZE)
+        if self.effort > 1:
+            sizes |= {n for n in (*task.training_sizes, *task.sizes) if n <= LARGEST * self.effort}
+        for size in sorted(sizes):
+            for data, queries in task.inputs.kinds:
+                request = Request(size=size, count=2, data=data, queries=queries)
+                try:
+                    with self._calling(f"in inputs.draw[{data!r}] for an instance of size {size}"):
+                        drawn, again = task.draw(request), task.draw(request)
+                except SurpassError:
+                    if size >= min((*task.sizes, *task.training_sizes)):
+                        raise
+                    continue  # a task may have no instances smaller than those that it names
+                doubt = f"task {task.name!r}: inputs.draw[{data!r}] returns other instances for the same request"
+                if not all(map(np.array_equal, drawn, again)) and doubt not in self.doubts:
+                    self.doubts.append(doubt)
+                yield drawn.part(0, 1)
+
+    def _check_text(self, instance: Instances) -> None:
+        """Write an instance, and read it again."""
+        inputs, size = self.task.inputs, int(instance.sizes[0])
+        if inputs.write is None:
+            return
+        with self._calling(f"in inputs.write or inputs.read for an instance of size {size}"):
+            text = self.task.write_instance(instance)
+            if inputs.read is None or not size:
+                return
+            try:
+                self.task.parse_instance(text)
+            except InstanceError as error:
+                said = f"inputs.read does not read {text!r}, which inputs.write wrote: {error}"
+                raise DeclarationError(f"task {self.task.name!r}: {said}{place_of(error, inputs.read)}") from error
+
+    # Episodes
+
+    def _play(self, instance: Instances, count: int) -> bool:
+        """Play one of so many episodes at random; return whether all that it shows is in range.
+
+        Half of the moves repeat the last one, which leads to the ends of a list; one that ends the episode is taken
+        back. Every run notices values out of range, so a task whose features fit some sizes may still be run on those.
         """
+        steps, size = max(12, self.effort * STEPS // count), int(instance.sizes[0])
         smallest, largest = self.task.training_sizes
-        for size, error in sorted(self._out_of_range.items()):
-            if smallest <= size <= largest or self._sizes <= self._out_of_range.keys():
-                raise error
+        move = None
+        try:
+            episode = Episode(self.task, instance, steps + 1)
+            for _ in range(steps if size and episode.is_running else 0):
+                if self.task.interface.is_full_view:
+                    self.observe(episode.state)
+                else:
+                    self._met.add(episode.observe())
+                if move is None or self._random.random() < 0.5:
+                    move = self._draw_move(size)
+                before = episode.snapshot()
+                episode.step(*move)
+                if not episode.is_running:
+                    with self._calling(f"in find_wrong on an instance of size {size}"):
+                        self.task.judge(instance, *episode.batch[:3])
+                    episode.batch = before
+        except ObservationError:
+            if min(smallest, LARGEST) <= size <= largest:
+                raise
+            return False
+        return True
 
-    # Moves
-
-    def _draw_move(self) -> Move:
-        interface = self.task.interface
-        instruction = int(self._random.integers(len(interface.instructions)))
-        counts = [len(o.values) or max(1, self._size) for o in interface.instructions[instruction].operands]
-        choices = tuple(int(self._random.integers(count)) for count in counts)
+    def _draw_move(self, size: int) -> tuple[int, Any]:
+        """Return the number and the row of a random action; a full view's has no number."""
+        interface, random = self.task.interface, self._random
+        instruction = int(random.integers(len(interface.instructions)))
+        operands = interface.instructions[instruction].operands
+        row = np.zeros(1 + max(1, interface.most_operands), np.int64)
+        row[: 1 + len(operands)] = [instruction, *(int(random.integers(len(o.values) or size)) for o in operands)]
         if interface.is_full_view:
-            return instruction, choices, NO_ACTION
-        weights = interface.operand_weights[instruction].tolist()
-        number = sum(c * w for c, w in zip(choices, weights, strict=False))
-        return instruction, choices, interface.offsets[instruction] + number
-
-    def _choose(self, seen: tuple[int, ...]) -> Move:
-        """Return the last move again, or the one of four random moves that was tried least in an observation."""
-        if self._taken == 0 or self._random.random() < 0.5:
-            self._move = min((self._draw_move() for _ in range(4)), key=lambda move: self._tried[seen, move])
-        self._tried[seen, self._move] += 1
-        return self._move
-
-    # Teachers and ends
+            return NO_ACTION, row
+        return int(interface.offsets[instruction] + interface.operand_weights[instruction] @ row[1:]), row
 
     def _check_teacher(self, teacher: Teacher, instances: list[Instances]) -> None:
         """Let a teacher play, and ask it about all observations, or those met."""
-        interface, began = self.task.interface, time.process_time()
-
-        def choose(seen: tuple[int, ...]) -> Move | None:
-            packed = self._pack(seen)
-            number = self._ask(teacher, packed)
-            if number == NO_ACTION:
-                sees, place = truncate(interface.describe(packed), 200), place_of_function(teacher.choose)
-                where = f"on an instance of size {self._size}"
-                doubts.append(f"{teacher.name} of task {self.task.name!r} returns no action {where}, for {sees}{place}")
-                return None
-            instruction, *choices = interface.action_rows[number].tolist()
-            return instruction, tuple(choices[: len(interface.instructions[instruction].operands)]), number
-
-        doubts: list[str] = []
+        interface, table = self.task.interface, Table.of(teacher)
+        limit = Limit.parse(self.task.limit)
         for instance in instances:
-            if doubts or time.process_time() > began + self.effort * TEACHER_SECONDS:
-                break
-            steps = min(100, int(Limit.parse(self.task.limit).steps(instance.sizes)[0]))
-            self._play(instance, steps, choose, takes_back=False)
-        self.doubts += doubts
-        met = sorted({self._pack(seen) for seen, _ in self._tried})
-        for packed in range(interface.observation_count) if interface.observation_count <= ASKED else met:
-            if time.process_time() > began + 2 * self.effort * TEACHER_SECONDS:
-                break
-            self._ask(teacher, packed)
-
-    def _pack(self, seen: tuple[int, ...]) -> int:
-        return sum(digit * stride for digit, stride in zip(seen, self.task.interface.strides, strict=True))
-
-    def _ask(self, teacher: Teacher, observation: int) -> int:
-        with self._calling(f"asked about observation {observation}"):
-            return int(teacher.actions(np.array([observation]))[0])
-
-    def _judge(self) -> None:
-        """Let `find_wrong` judge the ends."""
-        if not self._ends:
-            return
-        before = join_instances(self.task, [instance for instance, _ in self._ends])
-        registers = np.array([memory[0] for _, memory in self._ends])
-        items, reals = np.zeros_like(before.items), np.zeros_like(before.reals)
-        for row, (_, memory) in enumerate(self._ends):
-            items[row, : len(memory[1])], reals[row, : len(memory[2])] = memory[1:3]
-        with self._calling(f"in find_wrong for {len(self._ends)} ends"):
-            self.task.judge(before, registers, items, reals)
-
-    def watch(self, seconds: float, answer: Callable[..., None]) -> None:
-        """Answer with an error if a call of the user's code takes more than some seconds of work."""
-        while time.process_time() < self.call_began + seconds:
-            time.sleep(0.05)
-        # The functions that a loop calls come and go: the innermost one that stays has the loop.
-        looping = _main_frames()
-        for _ in range(5):
-            time.sleep(0.02)
-            looping = [frame for frame in looping if frame in _main_frames()]
-        where = (
-            f"in {looping[0].f_code.co_name!r}{show_place(looping[0].f_code, looping[0].f_lineno)}, " if looping else ""
-        )
-        said = f"task {self.task.name!r} is still running after {seconds:g} s {where}{self.where}"
-        answer(kind="DeclarationError", said=said)
+            run(table, instance, limit=Limit(min(100, int(limit.steps(instance.sizes)[0])), 0), threads=1)
+        observations, actions = table.entries()
+        if NO_ACTION in actions:
+            sees = truncate(interface.describe(observations[actions == NO_ACTION][0]), 200)
+            place = place_of_function(teacher.choose)
+            self.doubts.append(f"{teacher.name} of task {self.task.name!r} returns no action for {sees}{place}")
+        is_few = interface.observation_count <= ASKED
+        asked = np.arange(interface.observation_count) if is_few else np.array(sorted(self._met))
+        with self._calling(f"asked about {len(asked)} observations"):
+            teacher.actions(asked)
 
 
-def _main_frames() -> list[FrameType]:
-    """Return the user's functions that the main thread runs, the innermost first."""
-    frame = sys._current_frames()[threading.main_thread().ident or 0]
-    return [frame for frame, _ in traceback.walk_stack(frame) if is_users(frame.f_code.co_filename)]
+def _set_timer(seconds: float) -> None:
+    """Raise `EndlessError` after some seconds of work, if the system can; 0 for never."""
+    if HAS_TIMER:
+        signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
-def main() -> None:
-    """Check the task of a name and a file, and print the verdict as JSON."""
-    name, file, effort, seconds = sys.argv[1:]
-    out, sys.stdout = sys.stdout, sys.stderr  # what the user's code prints is not the verdict
-
-    def answer(**verdict: Any) -> None:
-        print(json.dumps(verdict), file=out, flush=True)
-        os._exit(0)
-
-    checker = Checker(find_task_again(name, file), int(effort))
-    threading.Thread(target=checker.watch, args=(float(seconds), answer), daemon=True).start()
-    answer(**verdict_of(checker))
+def _raise_endless(*_: object) -> None:
+    raise EndlessError
 
 
-def verdict_of(checker: Checker) -> dict[str, Any]:
-    """Return what a check says: its kind is `passed`, the name of an error, or `python` if the compiler must decide."""
+def check(name: str, file: str, effort: int = 1, call_seconds: float = 2.0) -> dict[str, Any]:
+    """Check the task of a name and a file; return the verdict.
+
+    Its kind is `passed`, the name of an error, or `python` if the compiler must decide.
+    """
     try:
         with np.errstate(all="ignore"):
+            checker = Checker(find_task_again(name, file), effort, call_seconds)
             count = checker.run()
     except SurpassError as error:
-        kind = "ObservationError" if isinstance(error, ObservationError) else "DeclarationError"
-        cause = error.__cause__ or error
+        kind, cause = type(error).__name__, error.__cause__ or error
         if isinstance(error, KernelError) and isinstance(cause, TypeError | AttributeError | NameError | ImportError):
             kind = "python"
-        return {"kind": kind, "said": str(error), "way": _way_to(cause)}
-    modules = {getattr(module, "__file__", None) for module in sys.modules.values()}
-    files = {file: digest(Path(file).read_bytes()) for file in modules if file and is_users(file)}
-    return {"kind": "passed", "instances": count, "doubts": checker.doubts, "files": files}
-
-
-def _way_to(error: BaseException) -> str:
-    """Return the user's lines on the way to an error, with what their variables hold."""
-    frames = traceback.StackSummary.extract(traceback.walk_tb(error.__traceback__), capture_locals=True)
-    return "".join(traceback.StackSummary.from_list([f for f in frames if is_users(f.filename)]).format())
+        frames = traceback.StackSummary.extract(traceback.walk_tb(cause.__traceback__), capture_locals=True)
+        way = traceback.StackSummary.from_list([frame for frame in frames if is_users(frame.filename)]).format()
+        return {"kind": kind, "said": str(error), "way": "".join(way)}
+    modules = {name: getattr(module, "__file__", None) or "<>" for name, module in sys.modules.items()}
+    used = {name: path for name, path in modules.items() if is_users(path) and not name.startswith(USER_MODULE)}
+    digests = {name: digest(Path(path).read_bytes()) for name, path in used.items()}
+    return {"kind": "passed", "instances": count, "doubts": checker.doubts, "modules": digests}
 
 
 if __name__ == "__main__":
-    main()
+    with redirect_stdout(sys.stderr):  # what the user's code prints is not the verdict
+        verdict = check(sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4]))
+    print(json.dumps(verdict))

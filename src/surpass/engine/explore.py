@@ -6,7 +6,7 @@ and changing: inputs that are too rare to be drawn are often a few small changes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
 from random import Random
 
@@ -76,13 +76,8 @@ class Explorer:
 
     def _begin(self, pool: _Pool, sizes: Iterable[int], each: int) -> tuple[Instances, Results]:
         """Run some instances of every distribution, and keep them all."""
-        drawn = [
-            self.task.draw(Request(size=size, count=each, seed=size, data=data, queries=kind))
-            for size in drawable_sizes(self.task, sizes)
-            for data, kind in self.task.inputs.kinds
-        ]
-        batch = join_instances(self.task, drawn)
-        written = [written_parts(self.task, batch.part(k, k + 1)) for k in range(batch.count)]
+        seeds = {size: size for size in drawable_sizes(self.task, sizes)}
+        written, batch = _draw_all(self.task, seeds, each)
         pool.kept += written
         return batch, self._try(pool, written, batch)
 
@@ -135,12 +130,7 @@ def find_slowest(task: Task, run: Run, size: int, rounds: int, seed: int = 0) ->
     The search changes the slowest ones again and again. It ends early with an instance that is not solved.
     """
     random, changer = Random(seed), Changer(task, seed, size)
-    drawn = [
-        task.draw(Request(size=size, count=FIRST, seed=seed, data=data, queries=kind))
-        for data, kind in task.inputs.kinds
-    ]
-    batch = join_instances(task, drawn)
-    written = [written_parts(task, batch.part(k, k + 1)) for k in range(batch.count)]
+    written, batch = _draw_all(task, {size: seed}, FIRST)
     best: list[tuple[int, Parts]] = []
     slowest, most = batch.part(0, 1), -1
 
@@ -162,6 +152,17 @@ def find_slowest(task: Task, run: Run, size: int, rounds: int, seed: int = 0) ->
             break
         batch = changed
     return slowest, run(slowest)
+
+
+def _draw_all(task: Task, seeds: Mapping[int, int], each: int) -> tuple[list[Parts], Instances]:
+    """Return some instances of every distribution at each size, drawn by its seed: as their parts and as a batch."""
+    drawn = [
+        task.draw(Request(size=size, count=each, seed=seed, data=data, queries=kind))
+        for size, seed in seeds.items()
+        for data, kind in task.inputs.kinds
+    ]
+    batch = join_instances(task, drawn)
+    return [written_parts(task, batch.part(k, k + 1)) for k in range(batch.count)], batch
 
 
 def _change_many(

@@ -70,8 +70,8 @@ def check_kernels(task: Task, *, compiling: bool = True) -> None:
         if compiling:
             returned, (kinds, needed) = _compile(declared, whose), declared.returns
             if not isinstance(returned, kinds):
-                some = "nothing on some of its paths" if isinstance(returned, types.Optional) else str(returned)
-                found = "nothing" if returned == types.none else some
+                rare = " on some of its paths" if isinstance(returned, types.Optional) else ""
+                found = f"nothing{rare}" if rare or returned == types.none else str(returned)
                 raise DeclarationError(f"{whose} returns {found}; it must return {needed}{place}")
 
 

@@ -36,41 +36,37 @@ class Episode:
         self._limits = np.array([limit])
         self._start = instance
         self._size = int(instance.sizes[0])
-        self._batch = allocate(task, 1, self._size)
-        self._kernels.reset(self._batch, *map(np.ascontiguousarray, instance), np.arange(1))
+        self.batch = allocate(task, 1, self._size)
+        """The episode as a batch of one."""
+        self._kernels.reset(self.batch, *map(np.ascontiguousarray, instance), np.arange(1))
 
     @property
     def outcome(self) -> Outcome:
         """How the episode stands."""
-        return Outcome(int(self._batch.outcomes[0]))
+        return Outcome(int(self.batch.outcomes[0]))
 
     @property
     def judged(self) -> Outcome:
         """How the episode stands, once the task's `find_wrong` has looked at what the kernels call solved."""
-        batch, task = self._batch, self.task
+        batch, task = self.batch, self.task
         if self.outcome != Outcome.SOLVED or not task.judge(self._start, batch.registers, batch.items, batch.reals)[0]:
             return self.outcome
         return Outcome.WRONG_ANSWER
 
     @property
-    def batch(self) -> Batch:
-        """The episode as a batch of one."""
-        return self._batch
-
-    @property
     def depth(self) -> int:
         """How many calls are open."""
-        return int(self._batch.registers[0, DEPTH])
+        return int(self.batch.registers[0, DEPTH])
 
     @property
     def items(self) -> Ints:
         """The list as it stands, [1, n]."""
-        return self._batch.items[:, : self._size]
+        return self.batch.items[:, : self._size]
 
     @property
     def state(self) -> State:
         """The whole memory as it stands, which the next step changes in place; of the stack, the open calls."""
-        batch = self._batch
+        batch = self.batch
         stack = batch.stack[0, : self.depth * self.task.frame_size]
         return State(batch.registers[0], batch.items[0], batch.reals[0], stack)
 
@@ -86,29 +82,30 @@ class Episode:
 
     def end(self, outcome: Outcome) -> None:
         """End the episode with an outcome, in place."""
-        self._batch.outcomes[0] = outcome
+        self.batch.outcomes[0] = outcome
 
     def observe(self) -> int:
         """Return what the agent sees, packed."""
         digits = np.zeros((1, len(self.task.interface.features)), np.int64)
-        self._kernels.look(self._batch, digits)
+        self._kernels.look(self.batch, digits)
         return int(self.task.interface.pack_digits(digits)[0])
 
     def step(self, number: int, row: Ints) -> tuple[Change, ...]:
         """Execute an action in place, given by its number and its row of indices, and return its changes."""
-        before = self._snapshot()
+        before = self.snapshot()
         chosen = (np.array([number]), row[None, :], self._limits)
-        self._batch = advance(self.task, self._batch, lambda batch: [(self._kernels.step, (batch, *chosen))])
+        self.batch = advance(self.task, self.batch, lambda batch: [(self._kernels.step, (batch, *chosen))])
         if self.outcome == Outcome.STEP_LIMIT and self.task.measure == "reward":
-            self._batch.outcomes[0] = Outcome.SOLVED
+            self.batch.outcomes[0] = Outcome.SOLVED
         return self._changes(before)
 
-    def _snapshot(self) -> Batch:
-        return self._batch._replace(**{name: array.copy() for name, array in self._batch._asdict().items()})
+    def snapshot(self) -> Batch:
+        """Return a copy of the episode as it stands."""
+        return Batch._make(array.copy() for array in self.batch)
 
     def _changes(self, before: Batch) -> tuple[Change, ...]:
         """Return every named part of the state that differs from `before`."""
-        now, task = self._batch, self.task
+        now, task = self.batch, self.task
         found = [
             Change(name, str(old), str(new))
             for name, old, new in zip(

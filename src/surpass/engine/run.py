@@ -12,7 +12,7 @@ import numpy as np
 from surpass.arrays import Flags, Ints, Reals
 from surpass.engine.advance import CountProgress, Player, no_outcome
 from surpass.engine.batch import Batch, allocate
-from surpass.engine.crew import call_apart
+from surpass.engine.pool import run_in_thread
 from surpass.engine.specialise import specialise
 from surpass.errors import InstanceError, SettingError
 from surpass.machine.state import SCORE, Outcome
@@ -128,7 +128,7 @@ def run_by(
         part = _trim(task, instances.part(first, first + chunk), widest)
         report = (lambda ended, done=first: progress(done + ended)) if progress else None
         batch = allocate(task, part.count, widest)
-        call_apart(task.name, specialise(task).reset, batch, *part, np.arange(part.count))
+        run_in_thread(task.name, specialise(task).reset, batch, *part, np.arange(part.count))
         before = batch.reals[:, SCORE].copy()
         batch.pending[:] = EMPTY
         batch = finish(batch, np.ascontiguousarray(limits[first : first + chunk]), report)

@@ -178,7 +178,9 @@ def _is_copy(path: Path, template: Template) -> bool:
 
 def _copy(template: Template, path: Path, suffix: str, declared: dict[str, Any]) -> types.ModuleType:
     """Return a template's module, run from a copy of its file in which some names are declared before."""
-    if not _is_copy(path, template):
+    if _interpreted():
+        path = Path(inspect.getfile(template.module))  # nothing is compiled that a copy could be kept with
+    elif not _is_copy(path, template):
         path.parent.mkdir(parents=True, exist_ok=True)
         fresh = path.with_suffix(f".{os.getpid()}")
         fresh.write_text(Path(inspect.getfile(template.module)).read_text())

@@ -186,7 +186,7 @@ class Episodes:
         if previous == 0:
             return "None"
         if not interface.is_full_view:
-            return str(interface.unpack_action(previous - 1))
+            return str(interface.actions[previous - 1])
         return self._show_executed(row)
 
     def _show_executed(self, row: int) -> str:

@@ -23,7 +23,7 @@ from surpass.learning.adam import Adam
 from surpass.learning.curriculum import read_ranges
 from surpass.learning.outlook import AGREEMENT, Outlook
 from surpass.learning.updates import SOURCE, UpdateLearner, load_random
-from surpass.reading import Count, Many, Rate, Seed, check_fields, conform
+from surpass.reading import Count, Many, Rate, Seed, check_fields, validate
 from surpass.tasks.task import Request, Task
 
 LISTS = 12
@@ -136,7 +136,7 @@ class FullViewImitation(UpdateLearner):
 
     def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
         """Restore a saved state in place."""
-        state = conform({"updates": Count, "random": dict[str, Any]}, record, SOURCE)
+        state = validate({"updates": Count, "random": dict[str, Any]}, record, SOURCE)
         self.load_network_state(tensors)
         self.updates = state["updates"]
         load_random(self.random, state["random"])

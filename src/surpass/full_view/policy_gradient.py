@@ -21,7 +21,7 @@ from torch import Tensor
 from surpass.agents.networks.files import fill_network, network_tensors
 from surpass.agents.teachers import teacher_of_kind
 from surpass.arrays import Flags, Ints, Reals
-from surpass.bundles import Tensors, take
+from surpass.bundles import Tensors, checked_tensor
 from surpass.errors import SettingError
 from surpass.full_view.agent import FullViewTeacher, are_sorted, swapped
 from surpass.full_view.graph import GraphAgent, GraphPolicy, GraphValue, encode_lists
@@ -29,7 +29,7 @@ from surpass.learning.curriculum import Curriculum
 from surpass.learning.policy_gradient.learner import GradientLearner, PolicyGradientConfig, n_step_returns
 from surpass.learning.policy_gradient.losses import merge_steps
 from surpass.learning.updates import SOURCE, load_random, tensors_under
-from surpass.reading import Batch, Count, Fraction, Many, OneOf, Range, Weight, Whole, conform
+from surpass.reading import Batch, Count, Fraction, Many, OneOf, Range, Weight, Whole, validate
 from surpass.tasks.task import Request, Task
 
 GRAPH_WORK = 1 << 16
@@ -311,11 +311,13 @@ class FullViewPolicyGradient(GradientLearner):
 
     def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
         """Restore a saved state in place."""
-        state, episodes = conform(STATE, record, SOURCE), self.config.episodes
+        state, episodes = validate(STATE, record, SOURCE), self.config.episodes
         self.load_network_state(tensors)
         sizes = [size for size in range(2, self.largest + 1) if f"lists.{size}" in tensors]
-        self.lists = {n: take(tensors, f"lists.{n}", np.zeros((episodes, n), np.int64), SOURCE) for n in sizes}
-        self.ages = {n: take(tensors, f"ages.{n}", np.zeros(episodes, np.int64), SOURCE) for n in sizes}
+        self.lists = {
+            n: checked_tensor(tensors, f"lists.{n}", np.zeros((episodes, n), np.int64), SOURCE) for n in sizes
+        }
+        self.ages = {n: checked_tensor(tensors, f"ages.{n}", np.zeros(episodes, np.int64), SOURCE) for n in sizes}
         self.restore_progress(state["updates"], state["stage"], state["scalar"])
         self.draws, self.reach = state["draws"], state["reach"]
         self.kept = tensors_under(KEPT, tensors)

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from torch.optim.adam import adam
 
-from surpass.bundles import Tensors, take
+from surpass.bundles import Tensors, checked_tensor
 from surpass.errors import SavedFileError
 
 BETAS = (0.9, 0.999)
@@ -84,7 +84,7 @@ class Adam:
         for k, parameter in enumerate(self.parameters):
             wanted = {f"{k}.{name}": tensor.numpy() for name, tensor in self._first_state(parameter).items()}
             if wanted.keys() & given.keys():
-                taken = {name: np.asarray(take(given, name, like, source)) for name, like in wanted.items()}
+                taken = {name: np.asarray(checked_tensor(given, name, like, source)) for name, like in wanted.items()}
                 states[k] = {name.partition(".")[2]: torch.from_numpy(array) for name, array in taken.items()}
                 given = {name: tensor for name, tensor in given.items() if name not in wanted}
         if given:

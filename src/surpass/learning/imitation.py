@@ -27,7 +27,7 @@ from surpass.learning.adam import Adam
 from surpass.learning.outlook import AGREEMENT, Outlook
 from surpass.learning.updates import SOURCE, NetworkLearner, load_random, take_numbers
 from surpass.machine.interface import NO_ACTION
-from surpass.reading import Batch, Count, Many, Rate, Seed, Size, check_fields, conform
+from surpass.reading import Batch, Count, Many, Rate, Seed, Size, check_fields, validate
 from surpass.table import Agent, Table
 from surpass.tasks.task import Limit, Request, Task
 
@@ -210,7 +210,7 @@ class Imitation(NetworkLearner):
 
     def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
         """Go back to a saved state in place."""
-        state, interface = conform(STATE, record, SOURCE), self.task.interface
+        state, interface = validate(STATE, record, SOURCE), self.task.interface
         self.load_network_state(tensors)
         self.observations = take_numbers(tensors, "observations", interface.observation_count)
         self.answers = take_numbers(tensors, "answers", interface.action_count)

@@ -39,10 +39,10 @@ from surpass.reading import (
     as_path,
     check_fields,
     check_range,
-    conform,
     is_deep,
     parse_json,
     read_bytes,
+    validate,
 )
 
 KEYS = ("about", "task", "method", "teacher", "seeds", "settings", "grid")
@@ -222,7 +222,7 @@ def parse_recipe(name: str, content: Mapping[str, Any]) -> Recipe:
         raise RecipeError(f"recipe {name} is nested too deep")
     if content.get("grid") == {}:
         raise RecipeError(f"recipe {name}: grid is empty; it must vary at least one setting, or be left out")
-    recipe: Recipe = conform(Recipe, {"name": name, **content}, f"recipe {name}", RecipeError)
+    recipe: Recipe = validate(Recipe, {"name": name, **content}, f"recipe {name}", RecipeError)
     return recipe
 
 
@@ -232,8 +232,8 @@ RUN = {"task": str, "method": str, "seed": Seed, "teacher?": str | None}
 
 def _from_record(name: str, record: Any) -> Recipe:
     """Return the recipe of a run: all settings stand beside task, method and seed."""
-    settings = dict(conform(RUN, record, f"recipe {name}", RecipeError))
+    settings = dict(validate(RUN, record, f"recipe {name}", RecipeError))
     about = {key: settings.pop(key) for key in ("task", "method")}
     about |= {"name": name, "teacher": settings.pop("teacher", None) or "", "seeds": [settings.pop("seed")]}
-    recipe: Recipe = conform(Recipe, {**about, "settings": settings}, f"recipe {name}", RecipeError)
+    recipe: Recipe = validate(Recipe, {**about, "settings": settings}, f"recipe {name}", RecipeError)
     return recipe

@@ -36,7 +36,7 @@ from surpass.bundles import (
 from surpass.errors import ADVICE, SavedFileError, SettingError, SurpassError
 from surpass.learning.outlook import Outlook
 from surpass.printing import truncate
-from surpass.reading import Setting, Weight, as_path, conform, read_record, show
+from surpass.reading import Setting, Weight, as_path, read_record, show, validate
 from surpass.tasks.task import Task
 
 Curve = dict[str, float]
@@ -254,7 +254,7 @@ class RunFolder:
     def _load(self, stem: Path, learner: Learner) -> None:
         """Set a learner back to a checkpoint in place, which must be of its task as it is now, and of its recipe."""
         tensors, found = load_bundle(stem)
-        record, task = conform(CHECKPOINT, found, f"{stem}.json"), learner.task
+        record, task = validate(CHECKPOINT, found, f"{stem}.json"), learner.task
         if record["task"] != task.name:
             raise SavedFileError(f"{stem} is a checkpoint of {truncate(str(record['task']), 80)}, not of {task.name}")
         check_interface(stem, record["interface"], task.interface, task.name)

@@ -11,7 +11,7 @@ import numpy as np
 
 from surpass.agents.networks.files import fill_network, network_tensors
 from surpass.arrays import Ints
-from surpass.bundles import Tensors, take
+from surpass.bundles import Tensors, checked_tensor
 from surpass.errors import SavedFileError
 from surpass.tasks.task import Task
 
@@ -110,7 +110,7 @@ def tensors_under(prefix: str, tensors: Tensors) -> Tensors:
 
 def take_numbers(tensors: Tensors, name: str, most: int) -> Ints:
     """Return a copy of a tensor [m] of whole numbers from 0 to `most - 1`."""
-    found = take(tensors, name, np.zeros(tensors[name].size if name in tensors else 0, np.int64), SOURCE)
+    found = checked_tensor(tensors, name, np.zeros(tensors[name].size if name in tensors else 0, np.int64), SOURCE)
     if found.size and not 0 <= int(found.min()) <= int(found.max()) < most:
         raise SavedFileError(f"{SOURCE} holds {name!r} with numbers that are not from 0 to {most - 1:,}")
     return found

@@ -14,33 +14,21 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from surpass.errors import DeclarationError
-from surpass.machine.fields import as_tuple, check_kernel_given, check_kind, check_kinds, check_text, check_whole
+from surpass.machine.fields import Kernel, Name, validate_fields, validate_value
 
 SIGNS = ("<", "=", ">")
-VALUE = "a value, as surpass.value(...) makes it"
 
 
 @dataclass(frozen=True)
 class Value:
     """A number under a name: what `kernel(state, *arguments)` returns."""
 
-    name: str
-    kernel: Callable[..., Any]
+    name: Name
+    kernel: Kernel
     arguments: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        check_text("a value's name", self.name, blank=False)
-        check_kernel_given(f"the kernel of value {self.name!r}", self.kernel, "kernel(state, *arguments)")
-        _check_arguments(self, f"value {self.name!r}")
-
-
-def _check_arguments(declared: Value | Feature, whose: str) -> None:
-    """Make a kernel's arguments whole numbers in place; raise `DeclarationError` if they are none."""
-    what = f"the arguments of {whose}"
-    arguments = as_tuple(what, declared.arguments, "whole numbers, such as registers")
-    for argument in arguments:
-        check_whole(f"an argument of {whose}", argument)
-    object.__setattr__(declared, "arguments", tuple(map(int, arguments)))
+        validate_fields(self, f"value {self.name!r}")
 
 
 @dataclass(frozen=True)
@@ -51,9 +39,9 @@ class Feature:
     read as the conditions `v1 < v2`, `v1 = v2` and `v1 > v2`.
     """
 
-    name: str
+    name: Name
     values: tuple[Hashable, ...]
-    kernel: Callable[..., Any] | None = None
+    kernel: Kernel | None = None
     """Called as `kernel(state, *arguments)`; returns the number of the value, from 0."""
     arguments: tuple[int, ...] = ()
     encoding: Literal["one-hot", "number"] = field(default="one-hot", kw_only=True)
@@ -62,24 +50,13 @@ class Feature:
     """The condition that each value stands for, where the name does not already say it."""
 
     def __post_init__(self) -> None:
-        check_text("a feature's name", self.name)
-        if not self.name.strip():
-            raise DeclarationError("a feature needs a name")
-        object.__setattr__(self, "values", as_tuple(f"the values of feature {self.name!r}", self.values, "values"))
-        check_kinds(f"values of feature {self.name!r}", self.values, Hashable, "a value that can be compared")
-        if self.kernel is not None:
-            check_kernel_given(f"the kernel of feature {self.name!r}", self.kernel, "kernel(state, *arguments)")
-        _check_arguments(self, f"feature {self.name!r}")
-        object.__setattr__(self, "labels", as_tuple(f"the labels of feature {self.name!r}", self.labels, "texts"))
-        check_kinds(f"labels of feature {self.name!r}", self.labels, str, "a text")
+        validate_fields(self, f"feature {self.name!r}")
         if len(self.values) < 1:
             raise DeclarationError(f"feature {self.name!r} has no values")
         if len(set(self.values)) < len(self.values):
             raise DeclarationError(f"feature {self.name!r} lists a value twice: {self.values}")
         if self.labels and len(self.labels) != len(self.values):
             raise DeclarationError(f"feature {self.name!r} has {len(self.labels)} labels for {len(self.values)} values")
-        if self.encoding not in ("one-hot", "number"):
-            raise DeclarationError(f"feature {self.name!r} has encoding {self.encoding!r}; allowed: one-hot, number")
         if self.encoding == "number" and not all(isinstance(v, int | float) for v in self.values):
             raise DeclarationError(f"feature {self.name!r} is encoded as a number but has values {self.values}")
 
@@ -105,14 +82,6 @@ class Comparison(Feature):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for side, given in (("left", self.left), ("right", self.right)):
-            check_kind(
-                f"the {side} of comparison {self.name!r}", given, Value, "a value, as surpass.value(...) makes it"
-            )
-        if self.edge is not None:
-            check_kind(
-                f"the edge of comparison {self.name!r}", self.edge, Value, "a value, as surpass.value(...) makes it"
-            )
         others = [value for value in self.values if value not in SIGNS]
         if len(self.values) - len(others) != len(SIGNS) or len(others) != (self.edge is not None):
             raise DeclarationError(
@@ -133,10 +102,10 @@ class Comparison(Feature):
 class PreviousAction:
     """A feature whose values are None and every action of the interface it stands in."""
 
-    name: str = "previous"
+    name: Name = "previous"
 
     def __post_init__(self) -> None:
-        check_text("the name of the previous action", self.name, blank=False)
+        validate_fields(self, "the previous action")
 
     def condition(self, value: Hashable) -> str:
         """Return the text that says that the previous action was `value`."""
@@ -151,7 +120,7 @@ PREVIOUS_ACTION = PreviousAction()
 class CurrentFunction(Feature):
     """The function whose code is running: None for the outermost scope, else its number."""
 
-    name: str = "function"
+    name: Name = "function"
     values: tuple[Hashable, ...] = (None, 1)
 
 
@@ -165,11 +134,9 @@ def comparison(left: Value, right: Value, *, values: tuple[str, ...] = SIGNS, ed
 
     Where `edge` holds, say at the end of a list, its own value is seen instead, and neither side is read.
     """
-    for side, given in (("left", left), ("right", right), ("edge", edge)):
-        if given is not None or side != "edge":
-            check_kind(f"the {side} of a comparison", given, Value, VALUE)
-    values = as_tuple("the values of a comparison", values, "signs")
-    check_kinds("values of a comparison", values, str, "a text")
+    for side, given, kind in (("left", left, Value), ("right", right, Value), ("edge", edge, Value | None)):
+        validate_value(side, given, kind, " of a comparison")
+    values = validate_value("values", values, tuple[str, ...], " of a comparison")
     name = f"{left.name} ? {right.name}"
     labels = [name.replace("?", v) if v in SIGNS or edge is None else edge.name for v in values]
     return Comparison(name, values, labels=tuple(labels) if edge else (), left=left, right=right, edge=edge)

@@ -1,14 +1,36 @@
-"""What a declaration may say: each check names the field, the value that was given and what is allowed."""
+"""What a declaration may say: each field is compared with its annotation, and named if it holds something else."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import fields
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from surpass.errors import DeclarationError
+
+Name = Annotated[str, 1]
+"""A text that is not blank; a number beside a type is the least that is allowed, and a text says what is."""
+Natural = Annotated[int, 0]
+Size = Annotated[int, 1]
+Kernel = Annotated[Callable[..., Any], "a kernel"]
+
+_NUMBERS = {int: (int, np.integer), float: (int, float, np.number)}
+_WORDS: dict[Any, str] = {
+    str: "a text",
+    bool: "True or False",
+    int: "a whole number",
+    float: "a finite number",
+    tuple: "a tuple",
+    Mapping: "a dictionary",
+    Callable: "a function",
+    Hashable: "a value that can be compared",
+}
 
 
 def refuse_field(field: str, value: Any, allowed: str) -> DeclarationError:
@@ -17,74 +39,59 @@ def refuse_field(field: str, value: Any, allowed: str) -> DeclarationError:
     return DeclarationError(f"{field} is {shown if len(shown) <= 80 else shown[:77] + '...'}; it must be {allowed}")
 
 
-def is_whole(value: Any) -> bool:
-    """Tell whether a value is a whole number, and no truth."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+def validate_fields(record: Any, whose: str) -> None:
+    """Make each field of a dataclass what its annotation says, in place; raise `DeclarationError` if it is not."""
+    for name, kind in _kinds(record.__class__).items():
+        object.__setattr__(record, name, validate_value(name, getattr(record, name), kind, f" of {whose}"))
 
 
-def check_text(field: str, value: Any, *, blank: bool = True) -> None:
-    """Raise `DeclarationError` unless a field is a text; one that must not be blank has letters."""
-    if not isinstance(value, str):
-        raise refuse_field(field, value, "a text")
-    if not blank and not value.strip():
-        raise refuse_field(field, value, "a text that is not blank")
+@cache
+def _kinds(kind: type) -> dict[str, Any]:
+    hints = get_type_hints(kind, include_extras=True)
+    return {field.name: hints[field.name] for field in fields(kind)}
 
 
-def check_whole(field: str, value: Any, least: int | None = None) -> None:
-    """Raise `DeclarationError` unless a field is a whole number, not below `least`."""
-    if not is_whole(value) or (least is not None and value < least):
-        raise refuse_field(field, value, "a whole number" + ("" if least is None else f" of {least} or more"))
-
-
-def check_real(field: str, value: Any, least: float | None = None) -> None:
-    """Raise `DeclarationError` unless a field is a finite number, not below `least`."""
-    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or (least is not None and value < least):
-        raise refuse_field(field, value, "a finite number" + ("" if least is None else f" of {least:g} or more"))
-
-
-def check_truth(field: str, value: Any) -> None:
-    """Raise `DeclarationError` unless a field is True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise refuse_field(field, value, "True or False")
-
-
-def check_function(field: str, value: Any, called: str) -> None:
-    """Raise `DeclarationError` unless a field is a function, which is `called` like this."""
-    if not callable(value) or isinstance(value, type):
-        raise refuse_field(field, value, f"a function, called as {called}")
-
-
-def check_kernel_given(field: str, value: Any, called: str) -> None:
-    """Raise `DeclarationError` unless a field can be a kernel; whether it is one is seen when it is tried."""
-    if not callable(value) or isinstance(value, type):
-        raise refuse_field(field, value, f"a kernel, called as {called}")
-
-
-def check_kind(field: str, value: Any, kind: Any, allowed: str) -> None:
-    """Raise `DeclarationError` unless a field is of a kind."""
-    if not isinstance(value, kind):
-        raise refuse_field(field, value, allowed)
-
-
-def as_tuple(field: str, value: Any, what: str) -> tuple[Any, ...]:
-    """Return the parts of a field that lists something; a text, which would split into letters, is not a list."""
-    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
-        raise refuse_field(field, value, f"a tuple of {what}")
-    return tuple(value)
-
-
-def check_kinds(field: str, values: Iterable[Any], kind: Any, what: str) -> None:
-    """Raise `DeclarationError` unless every part of a field is of a kind."""
-    for number, value in enumerate(values):
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
-            raise refuse_field(f"{field}[{number}]", value, what)
-
-
-def check_mapping(field: str, value: Any, what: str) -> None:
-    """Raise `DeclarationError` unless a field is a dictionary with texts as its keys."""
-    if not isinstance(value, Mapping):
-        raise refuse_field(field, value, f"a dictionary of {what}")
-    for key in value:
-        if not isinstance(key, str):
-            raise refuse_field(f"a key of {field}", key, "a text")
+def validate_value(field: str, value: Any, kind: Any, whose: str = "") -> Any:
+    """Return a value as one of a kind, which is a type or an annotation; raise `DeclarationError` if it is not."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return value
+    if origin is Annotated:
+        least = parts[1] if isinstance(parts[1], int) else -math.inf
+        with suppress(DeclarationError):
+            found = validate_value(field, value, parts[0], whose)
+            if isinstance(parts[1], str) or (len(found.strip()) if isinstance(found, str) else found) >= least:
+                return found
+        blank = "a text that is not blank" if parts[0] is str else f"{_WORDS.get(parts[0])} of {least} or more"
+        raise refuse_field(f"{field}{whose}", value, parts[1] if isinstance(parts[1], str) else blank)
+    if origin in (Union, UnionType):
+        if value is None and NoneType in parts:
+            return None
+        *others, last = (part for part in parts if part is not NoneType)
+        for part in others:
+            with suppress(DeclarationError):
+                return validate_value(field, value, part, whose)
+        return validate_value(field, value, last, whose)
+    if origin is tuple and isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
+        # A text would split into letters.
+        items = tuple(validate_value(f"{field}[{k}]", item, parts[0], whose) for k, item in enumerate(value))
+        if parts[-1] is Ellipsis or len(parts) == len(items):
+            return items
+    elif origin is Mapping and isinstance(value, Mapping):
+        for key, item in value.items():
+            validate_value(f"a key of {field}", key, parts[0], whose)
+            validate_value(f"{field}[{key!r}]", item, parts[1], whose)
+        return value
+    elif kind in _NUMBERS:
+        if isinstance(value, _NUMBERS[kind]) and not isinstance(value, bool) and math.isfinite(value):
+            return int(value) if kind is int else value
+    elif origin is Literal:
+        if value in parts:
+            return value
+    elif origin is Callable:
+        if callable(value) and not isinstance(value, type):
+            return value
+    elif origin is None and isinstance(value, bool | np.bool_ if kind is bool else kind):
+        return value
+    words = f"one of {', '.join(map(str, parts))}" if origin is Literal else _WORDS.get(origin or kind)
+    raise refuse_field(f"{field}{whose}", value, words or f"a surpass.{kind.__name__}")

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from surpass.errors import DeclarationError
-from surpass.machine.fields import as_tuple, check_kernel_given, check_kinds, check_text, check_whole, refuse_field
+from surpass.machine.fields import Kernel, Name, validate_fields
 
 
 @dataclass(frozen=True)
 class Operand:
     """A choice that an instruction needs: binary, integer, or a pointer to any position of the list."""
 
-    name: str
+    name: Name
     kind: Literal["binary", "integer", "pointer"]
     values: tuple[Hashable, ...] = ()
     codes: tuple[int, ...] = ()
@@ -22,15 +22,7 @@ class Operand:
     position where values are not whole numbers."""
 
     def __post_init__(self) -> None:
-        check_text("an operand's name", self.name, blank=False)
-        if self.kind not in ("binary", "integer", "pointer"):
-            raise refuse_field(f"the kind of operand {self.name!r}", self.kind, "binary, integer or pointer")
-        object.__setattr__(self, "values", as_tuple(f"the values of operand {self.name!r}", self.values, "values"))
-        check_kinds(f"values of operand {self.name!r}", self.values, Hashable, "a value that can be compared")
-        codes = as_tuple(f"the codes of operand {self.name!r}", self.codes, "whole numbers")
-        for code in codes:
-            check_whole(f"a code of operand {self.name!r}", code)
-        object.__setattr__(self, "codes", tuple(map(int, codes)))
+        validate_fields(self, f"operand {self.name!r}")
         if not self.codes:
             whole = all(isinstance(value, int) for value in self.values)
             numbers = self.values if whole else range(len(self.values))
@@ -88,19 +80,14 @@ class Instruction:
 
     name: str
     operands: tuple[Operand, ...] = ()
-    does: Callable[..., Any] | None = None
+    does: Kernel | None = None
     """Called as `does(state, *operands)`, each operand given as its code; returns an outcome."""
 
     def __init__(self, name: str, *operands: Operand, does: Callable[..., Any] | None = None) -> None:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "operands", operands)
         object.__setattr__(self, "does", does)
-        check_text("an instruction's name", name)
-        check_kinds(
-            f"operands of instruction {name}", operands, Operand, "an operand, as surpass.variable(...) makes it"
-        )
-        if does is not None:
-            check_kernel_given(f"what instruction {name} does", does, "does(state, *operands)")
+        validate_fields(self, f"instruction {name}")
         if not name.isidentifier():
             raise DeclarationError(f"instruction name {name!r} is not a plain word")
         names = [operand.name for operand in operands]

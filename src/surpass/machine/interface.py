@@ -14,7 +14,7 @@ import numpy as np
 from surpass.arrays import Floats, Ints
 from surpass.errors import DeclarationError, ObservationError, UnknownNameError, did_you_mean
 from surpass.machine.features import Feature, PreviousAction
-from surpass.machine.fields import as_tuple, check_kinds
+from surpass.machine.fields import validate_fields
 from surpass.machine.instructions import Action, Instruction, Operand
 from surpass.printing import count
 
@@ -35,14 +35,6 @@ class Slot(NamedTuple):
     """How many choices there are; 0 for a pointer, whose choices are the list's positions."""
 
 
-class Decision(NamedTuple):
-    """One choice inside an action, given the operands chosen before it."""
-
-    slot: int
-    prefix: tuple[int, ...]
-    choice: int
-
-
 @dataclass(frozen=True)
 class Interface:
     """The features and the instructions of a task, declared once.
@@ -52,15 +44,13 @@ class Interface:
     An interface with pointer operands is a full view: its observation is the whole list and has no number.
     """
 
-    features: tuple[Feature | PreviousAction, ...]
+    features: tuple[PreviousAction | Feature, ...]
     instructions: tuple[Instruction, ...]
 
     def __init__(self, features: Iterable[Feature | PreviousAction], instructions: Iterable[Instruction]) -> None:
-        object.__setattr__(self, "features", as_tuple("an interface's features", features, "features"))
-        object.__setattr__(self, "instructions", as_tuple("an interface's instructions", instructions, "instructions"))
-        made = "a feature, as surpass.flag(...), surpass.comparison(...) or surpass.Feature(...) makes it"
-        check_kinds("features of an interface", self.features, Feature | PreviousAction, made)
-        check_kinds("instructions of an interface", self.instructions, Instruction, "a surpass.Instruction")
+        object.__setattr__(self, "features", features)
+        object.__setattr__(self, "instructions", instructions)
+        validate_fields(self, "an interface")
         self._refuse_repeated("feature", [feature.name for feature in self.features])
         self._refuse_repeated("instruction", [instruction.name for instruction in self.instructions])
         if not self.instructions:
@@ -240,15 +230,6 @@ class Interface:
             why = self.fault_of(*action) if isinstance(action, Action) else ""
             raise UnknownNameError("action", str(action), self._signatures(), why) from None
 
-    def unpack_action(self, number: int) -> Action:
-        """Return the action with this number."""
-        self._check_action(number)
-        return self.actions[number]
-
-    def _check_action(self, number: int) -> None:
-        if not 0 <= number < self.action_count:
-            raise UnknownNameError("action", str(number), [f"0 to {self.action_count - 1}"])
-
     def parse_action(self, text: str) -> int:
         """Return the number of the action written as text, such as `MoveVar(1, +1)`."""
         try:
@@ -307,8 +288,6 @@ class Interface:
         """The largest number of operands of an instruction."""
         return max(len(i.operands) for i in self.instructions)
 
-    # Decisions
-
     @cached_property
     def slots(self) -> tuple[Slot, ...]:
         """Every place where actions differ: the instruction first, then each instruction's operands."""
@@ -316,16 +295,6 @@ class Interface:
         for i, instruction in enumerate(self.instructions):
             for k, operand in enumerate(instruction.operands):
                 found.append(Slot(f"{instruction.name}.{operand.name}", i, k, operand.kind, len(operand.values)))
-        return tuple(found)
-
-    def decisions(self, number: int) -> tuple[Decision, ...]:
-        """Return the choices that make up an action, in order: the instruction, then each operand."""
-        self._check_action(number)
-        instruction, *choices = self.action_rows[number].tolist()
-        found = [Decision(0, (), instruction)]
-        for index, slot in enumerate(self.slots):
-            if slot.instruction == instruction:
-                found.append(Decision(index, tuple(choices[: slot.operand]), choices[slot.operand]))
         return tuple(found)
 
     # Network inputs

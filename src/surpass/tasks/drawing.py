@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from surpass.errors import DeclarationError
-from surpass.machine.fields import as_tuple, check_kinds, check_text, check_truth
+from surpass.machine.fields import Name, validate_fields
 from surpass.tasks.signature import RealInput
 
 
@@ -14,18 +14,17 @@ from surpass.tasks.signature import RealInput
 class Gauge:
     """A real number drawn as a level in a frame, with a mark, such as a load against a capacity."""
 
-    name: str
+    name: Name
     """What is written beside it."""
-    level: str
+    level: Name
     """The name of the real number that fills the frame."""
-    mark: str
+    mark: Name
     """The name of the real number that the mark stands at."""
-    bars: str
+    bars: Name
     """The bars whose sum is the length of the frame."""
 
     def __post_init__(self) -> None:
-        for field in ("name", "level", "mark", "bars"):
-            check_text(f"{field} of a gauge", getattr(self, field), blank=False)
+        validate_fields(self, "a gauge")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,18 +50,7 @@ class Drawing:
     gauges: tuple[Gauge, ...] = ()
 
     def __post_init__(self) -> None:
-        for field, what in (("positions", "names of registers"), ("values", "names of registers"), ("flags", "names")):
-            names = getattr(self, field)
-            if names is not None:
-                names = as_tuple(f"{field} of a drawing", names, what)
-                check_kinds(f"{field} of a drawing", names, str, "a name")
-                object.__setattr__(self, field, names)
-        check_text("level of a drawing", self.level)
-        check_truth("bracket of a drawing", self.bracket)
-        for field, kind, what in (("bars", RealInput, "real inputs"), ("gauges", Gauge, "gauges")):
-            parts = as_tuple(f"{field} of a drawing", getattr(self, field), what)
-            check_kinds(f"{field} of a drawing", parts, kind, f"a surpass.{kind.__name__}")
-            object.__setattr__(self, field, parts)
+        validate_fields(self, "a drawing")
 
     def check(self, task: str, registers: Iterable[str], reals: Iterable[str], items: Iterable[str | None]) -> None:
         """Raise `DeclarationError` unless all names are those of parts of the task's memory."""

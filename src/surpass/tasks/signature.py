@@ -4,29 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
 from surpass.errors import DeclarationError
-from surpass.machine.fields import (
-    as_tuple,
-    check_kind,
-    check_kinds,
-    check_real,
-    check_text,
-    check_truth,
-    check_whole,
-    refuse_field,
-)
+from surpass.machine.fields import Name, Natural, validate_fields
 
 
 @dataclass(frozen=True)
 class RealInput:
     """Real numbers that the caller gives: one, or one for each of the n items."""
 
-    name: str
-    place: int
+    name: Name
+    place: Natural
     """Where they stand among the reals of an instance..."""
-    sizes: int = 0
+    sizes: Natural = 0
     """...and how many times n further on."""
     each: bool = False
     """Whether there is one for each item."""
@@ -34,12 +25,7 @@ class RealInput:
     """For a single number: the numbers of which half the sum stands in for it where the caller's language allows."""
 
     def __post_init__(self) -> None:
-        check_text("the name of a real input", self.name, blank=False)
-        whose = f"of real input {self.name!r}"
-        check_whole(f"place {whose}", self.place, 0)
-        check_whole(f"sizes {whose}", self.sizes, 0)
-        check_truth(f"each {whose}", self.each)
-        check_text(f"share_of {whose}", self.share_of)
+        validate_fields(self, f"real input {self.name!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,11 +45,11 @@ class Signature:
     """The name of the item that stands behind the list, at position n."""
     reals: tuple[RealInput, ...] = ()
     """The real numbers that go in."""
-    largest: float = 1e300
+    largest: Annotated[float, 0] = 1e300
     """The largest of them that is allowed; the least is 0."""
     budget: str = ""
     """The name of the number of steps, where the caller chooses it; a run that uses it up has a result."""
-    answer: int | None = None
+    answer: Natural | None = None
     """The register that is returned; below 0 there is no answer."""
     chosen: str = ""
     """The name of the positions that come back: those that hold 1 from item n on."""
@@ -71,25 +57,11 @@ class Signature:
     """The name under which the score comes back."""
     everything: bool = False
     """Whether the steps, the score and every register that is not hidden come back."""
-    assumed: Mapping[int, int] = field(default_factory=dict)
+    assumed: Mapping[Natural, int] = field(default_factory=dict)
     """Registers that are taken to hold a number, since what they say is not known to the caller."""
 
     def __post_init__(self) -> None:
-        for field_name in ("name", "summary", "note", "query", "budget", "chosen", "score"):
-            check_text(f"{field_name} of a signature", getattr(self, field_name))
-        kinds = ("list", "ordered list", "own", "memory")
-        if self.items not in kinds:
-            raise refuse_field("items of a signature", self.items, f"one of {', '.join(kinds)}")
-        object.__setattr__(self, "reals", as_tuple("reals of a signature", self.reals, "real inputs"))
-        check_kinds("reals of a signature", self.reals, RealInput, "a RealInput")
-        check_real("largest of a signature", self.largest, 0)
-        if self.answer is not None:
-            check_whole("answer of a signature", self.answer, 0)
-        check_truth("everything of a signature", self.everything)
-        check_kind("assumed of a signature", self.assumed, Mapping, "a dictionary of registers and numbers")
-        for register, number in self.assumed.items():
-            check_whole("a register in assumed of a signature", register, 0)
-            check_whole(f"assumed[{register}] of a signature", number)
+        validate_fields(self, "a signature")
         if not self.name.isidentifier():
             raise DeclarationError(f"the signature's name {self.name!r} is not a plain word")
         if self.query and "list" not in self.items:

@@ -16,19 +16,7 @@ from surpass.errors import DeclarationError, InstanceError, SettingError, Unknow
 from surpass.machine.calls import FRAME
 from surpass.machine.dispatch import join_features, join_instructions, join_values
 from surpass.machine.features import Feature, Value
-from surpass.machine.fields import (
-    as_tuple,
-    check_function,
-    check_kernel_given,
-    check_kind,
-    check_kinds,
-    check_mapping,
-    check_real,
-    check_text,
-    check_truth,
-    check_whole,
-    refuse_field,
-)
+from surpass.machine.fields import Kernel, Natural, Size, refuse_field, validate_fields, validate_value
 from surpass.machine.interface import Interface
 from surpass.machine.kernel import kernel
 from surpass.machine.state import FIRST, SCORE, State
@@ -100,8 +88,7 @@ class Request:
     queries: str = "mixed"
 
     def __post_init__(self) -> None:
-        for name in ("size", "count", "seed"):
-            check_whole(f"{name} of a request", getattr(self, name))
+        validate_fields(self, "a request")
         check_range("size", self.size, SIZE)
         check_range("the number of instances", self.count, COUNT)
         check_range("seed", self.seed, ANY_SEED)
@@ -163,17 +150,13 @@ class Enumeration:
     """Yields the instances of a size in batches, the simplest first; sizes begin with 0, the empty instance."""
     count: Callable[[int], int]
     """How many instances there are of a size."""
-    largest: int
+    largest: Natural
     """The size up to which a check goes unless it is told otherwise."""
     exhaustive: bool = True
     """Whether every instance of the kind that `what` names is there, and not a sample."""
 
     def __post_init__(self) -> None:
-        check_text("what of an enumeration", self.what)
-        check_function("instances of an enumeration", self.instances, "instances(size)")
-        check_function("count of an enumeration", self.count, "count(size)")
-        check_whole("largest of an enumeration", self.largest, 0)
-        check_truth("exhaustive of an enumeration", self.exhaustive)
+        validate_fields(self, "an enumeration")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,8 +168,7 @@ class Reward:
     wrong_cost: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("step_cost", "progress", "wrong_cost"):
-            check_real(f"{name} of a reward", getattr(self, name))
+        validate_fields(self, "a reward")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,36 +191,28 @@ class Memory:
     """What traces call integer `index` of an instance of a size; None keeps it out."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "hidden", as_tuple("hidden of a memory", self.hidden, "names of registers"))
-        check_kinds("hidden of a memory", self.hidden, str, "the name of a register")
+        validate_fields(self, "a memory")
         if not isinstance(self.registers, tuple):
             raise refuse_field("registers of a memory", self.registers, "what surpass.registers(...) returns")
-        if self.saved is not None:
-            check_whole("saved of a memory", self.saved)
-        object.__setattr__(self, "reals", as_tuple("reals of a memory", self.reals, "names, the score first"))
-        check_kinds("reals of a memory", self.reals, str, "the name of a real number")
         if not self.reals:
             raise refuse_field("reals of a memory", self.reals, "a tuple of names, the score first")
         self._check_widths()
-        check_function("item_name of a memory", self.item_name, "item_name(index, size)")
         for size in (1, 2, 5):
             for index in range(self.item_width(size)):
                 with user_errors(f"item_name({index}, {size}) of a memory"):
                     name: Any = self.item_name(index, size)
-                if name is not None and not isinstance(name, str):
-                    raise refuse_field(f"item_name({index}, {size}) of a memory", name, "a text or None")
+                validate_value(f"item_name({index}, {size}) of a memory", name, str | None)
 
     def _check_widths(self) -> None:
         """Raise `DeclarationError` unless the widths are whole numbers that do not shrink."""
         for name, least in (("item_width", 0), ("real_width", len(self.reals))):
             width_of, before = getattr(self, name), least
-            check_function(f"{name} of a memory", width_of, f"{name}(size)")
             for size in TRIED_SIZES:
                 with user_errors(f"{name}({size}) of a memory"):
                     width = width_of(size)
-                check_whole(f"{name}({size}) of a memory", width, least)
+                validate_value(f"{name}({size}) of a memory", width, Natural)
                 if width < before:
-                    raise refuse_field(f"{name}({size}) of a memory", width, f"as many as for a smaller size, {before}")
+                    raise refuse_field(f"{name}({size}) of a memory", width, f"{before} or more")
                 before = width
 
     @property
@@ -282,24 +256,11 @@ class Inputs:
     """How a written instance looks, for messages."""
 
     def __post_init__(self) -> None:
-        check_mapping("draw of inputs", self.draw, "functions by the names of distributions")
-        for name, draw in self.draw.items():
-            check_function(f"draw[{name!r}] of inputs", draw, "draw(request)")
-        object.__setattr__(self, "queries", as_tuple("queries of inputs", self.queries, "texts"))
-        check_kinds("queries of inputs", self.queries, str, "a text")
-        object.__setattr__(
-            self, "eval_only_queries", as_tuple("eval_only_queries of inputs", self.eval_only_queries, "texts")
-        )
+        validate_fields(self, "inputs")
         if any(kind not in self.queries[1:] for kind in self.eval_only_queries):
             raise refuse_field(
                 "eval_only_queries of inputs", self.eval_only_queries, "some of `queries` after the first"
             )
-        if self.small is not None:
-            check_kind("small of inputs", self.small, Enumeration, "a surpass.Enumeration")
-        for name, called in (("read", "read(parts)"), ("write", "write(instance)"), ("complete", "complete(...)")):
-            if getattr(self, name) is not None:
-                check_function(f"{name} of inputs", getattr(self, name), called)
-        check_text("written of inputs", self.written)
 
     @property
     def kinds(self) -> tuple[tuple[str, str], ...]:
@@ -337,7 +298,7 @@ class Task:
     name: str
     summary: str
     interface: Interface
-    start: Callable[..., Any]
+    start: Kernel
     """A kernel that completes the memory of a fresh instance: `start(state)` returns `RUNNING`, or `SOLVED` if there is
     nothing to do."""
     memory: Memory = Memory()
@@ -353,9 +314,9 @@ class Task:
     reward: Reward = Reward()
     measure: Literal["steps", "reward"] = "steps"
     """What agents are compared by: fewer steps or more reward."""
-    sizes: tuple[int, ...] = (5, 10, 20, 50, 100)
+    sizes: tuple[Size, ...] = (5, 10, 20, 50, 100)
     """The sizes of a default evaluation."""
-    training_sizes: tuple[int, int] = (10, 20)
+    training_sizes: tuple[Size, Size] = (10, 20)
     """The smallest and largest size to learn on."""
     signature: Signature | None = None
     """How exported programs are called; if left out, with a list where instances are lists, else with the memory."""
@@ -365,10 +326,15 @@ class Task:
     """How it is drawn for people to watch."""
 
     def __post_init__(self) -> None:
-        check_text("a task's name", self.name)
+        object.__setattr__(self, "limit", str(self.limit) if isinstance(self.limit, int) else self.limit)
+        validate_fields(self, f"task {self.name!r}")
         if not re.fullmatch(r"[a-z][a-z0-9-]*", self.name):
             raise DeclarationError(f"task name {self.name!r} is not of lower-case letters, digits and dashes")
-        self._check_fields(f"of task {self.name!r}")
+        if not self.sizes:
+            raise refuse_field(f"sizes of task {self.name!r}", self.sizes, "at least one size")
+        if self.training_sizes[0] > self.training_sizes[1]:
+            allowed = "the smallest and the largest size"
+            raise refuse_field(f"training_sizes of task {self.name!r}", self.training_sizes, allowed)
         for feature in self.interface.features:
             if type(feature) is Feature and feature.kernel is None:
                 raise DeclarationError(f"task {self.name!r} needs a kernel for its feature {feature.name!r}")
@@ -387,34 +353,6 @@ class Task:
         from surpass.tasks.user_file import find_task_again, task_file
 
         return find_task_again, (self.name, task_file(self))
-
-    def _check_fields(self, whose: str) -> None:
-        """Raise `DeclarationError` unless every field is of the kind and in the range that it must be."""
-        check_text(f"summary {whose}", self.summary)
-        for name, kind in (("interface", Interface), ("memory", Memory), ("inputs", Inputs), ("reward", Reward)):
-            check_kind(f"{name} {whose}", getattr(self, name), kind, f"a surpass.{kind.__name__}")
-        check_kernel_given(f"start {whose}", self.start, "start(state)")
-        object.__setattr__(self, "hints", as_tuple(f"hints {whose}", self.hints, "surpass.value(...)"))
-        check_kinds(f"hints {whose}", self.hints, Value, "a surpass.value(...)")
-        check_function(f"find_wrong {whose}", self.find_wrong, "find_wrong(before, registers, items, reals)")
-        if self.optimum is not None:
-            check_function(f"optimum {whose}", self.optimum, "optimum(instances)")
-        check_kind(f"limit {whose}", self.limit, str | int, "a number of steps, Kn or Kn^2 (such as 5000 or 10n^2)")
-        if self.measure not in ("steps", "reward"):
-            raise refuse_field(f"measure {whose}", self.measure, "steps or reward")
-        for name in ("sizes", "training_sizes"):
-            sizes = as_tuple(f"{name} {whose}", getattr(self, name), "sizes")
-            for size in sizes:
-                check_whole(f"a size in {name} {whose}", size, 1)
-            object.__setattr__(self, name, tuple(map(int, sizes)))
-        if not self.sizes:
-            raise refuse_field(f"sizes {whose}", self.sizes, "at least one size")
-        if len(self.training_sizes) != 2 or self.training_sizes[0] > self.training_sizes[1]:
-            raise refuse_field(f"training_sizes {whose}", self.training_sizes, "the smallest and the largest size")
-        if self.signature is not None:
-            check_kind(f"signature {whose}", self.signature, Signature, "a Signature")
-        check_text(f"default_teacher {whose}", self.default_teacher)
-        check_kind(f"drawing {whose}", self.drawing, Drawing, "a surpass.Drawing")
 
     @cached_property
     def observe(self) -> Callable[..., Any] | None:
@@ -528,8 +466,6 @@ class Task:
 
     def parse_instance(self, text: str) -> tuple[Instances, tuple[str, ...]]:
         """Return one instance written as text, parts separated by colons, and the texts of its items."""
-        if self.inputs.read is None:
-            raise InstanceError(f"task {self.name} does not read instances")
         try:
             return self.read_parts([parse_numbers(part) for part in text.split(":")])
         except InstanceError as error:

@@ -11,7 +11,7 @@ import numpy as np
 from surpass.arrays import Ints
 from surpass.errors import DeclarationError, UnknownNameError
 from surpass.machine.features import PreviousAction
-from surpass.machine.fields import check_function, check_kind
+from surpass.machine.fields import validate_value
 from surpass.machine.instructions import Action
 from surpass.machine.interface import NO_ACTION, Interface
 from surpass.printing import truncate
@@ -126,10 +126,10 @@ def teacher(task: Task) -> Callable[[F], F]:
     It is called as `choose(see, do)` and returns an action or None; for a full view it maps lists [m, n] to
     operands [m, 2].
     """
-    check_kind("the task of a teacher", task, Task, "a surpass.Task: write @surpass.teacher(TASK) above it")
+    validate_value("the task of a teacher", task, Task)
 
     def register(choose: F) -> F:
-        check_function("a teacher", choose, "choose(see, do)")
+        validate_value("a teacher", choose, Choose)
         name = choose.__name__
         if name in _TEACHERS:
             raise DeclarationError(f"a teacher named {name!r} exists already")

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import re
 import sys
-from dataclasses import fields, is_dataclass
 from pathlib import Path
+from types import ModuleType
 
-import surpass
-from surpass.errors import DeclarationError, SettingError, SurpassError, did_you_mean
+from surpass.errors import DeclarationError, SettingError, SurpassError
 from surpass.reading import read_bytes
 from surpass.tasks.registry import PAPER_TASKS, find_task, forget_task, known_tasks
 from surpass.tasks.task import Task
 from surpass.tasks.teacher import forget_teachers
 from surpass.tasks.user_code import describe_error, place_of
+
+USER_MODULE = "surpass_user_"
+"""How the names of the modules begin that task files are loaded as."""
 
 
 def load_task_file(path: Path) -> tuple[Task, ...]:
@@ -28,28 +29,30 @@ def load_task_file(path: Path) -> tuple[Task, ...]:
         spec = importlib.util.spec_from_file_location(name, path)
         if spec is None or spec.loader is None:
             raise DeclarationError(f"{path} is not a Python file")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
+        module = sys.modules[name] = importlib.util.module_from_spec(spec)
         before = set(known_tasks())
         try:
             spec.loader.exec_module(module)
         except BaseException as error:
-            module.__dict__["_surpass_tasks"] = tuple(task for task in known_tasks() if task not in before)
+            _note_tasks(module, before)
             forget_task_file(path)
+            place = "" if isinstance(error, SyntaxError) else place_of(error)  # a syntax error says its own line
             if type(error) in (DeclarationError, SettingError):
-                raise type(error)(f"{error}{place_of(error)}") from error
+                raise type(error)(f"{error}{place}") from error
             if isinstance(error, SurpassError | KeyboardInterrupt | MemoryError):
                 raise
-            if said := _describe_call(error):
-                raise DeclarationError(f"{said}{place_of(error)}") from error
-            place = "" if isinstance(error, SyntaxError) else place_of(error)  # a syntax error says its own line
             raise DeclarationError(f"{path} fails when it is run: {describe_error(error)}{place}") from error
-        module.__dict__["_surpass_tasks"] = tuple(task for task in known_tasks() if task not in before)
+        _note_tasks(module, before)
     tasks: tuple[Task, ...] = sys.modules[name].__dict__["_surpass_tasks"]
     if not tasks:
         forget_task_file(path)
         raise DeclarationError(f"{path} registers no task; call surpass.register_task in it")
     return tasks
+
+
+def _note_tasks(module: ModuleType, before: set[Task]) -> None:
+    """Keep in a module which tasks it registered: those that are known now and were not before."""
+    module.__dict__["_surpass_tasks"] = tuple(task for task in known_tasks() if task not in before)
 
 
 def file_of(task: Task) -> Path | None:
@@ -88,23 +91,8 @@ def find_task_again(name: str, file: str) -> Task:
 
 def _module_name(path: Path) -> str:
     """Return the name under which a file is loaded; a second file of the same name has another."""
-    name, where = f"surpass_user_{path.stem}", path.resolve()
+    name, where = f"{USER_MODULE}{path.stem}", path.resolve()
     known = sys.modules.get(name)
     if known is None or Path(str(known.__file__)).resolve() == where:
         return name
     return f"{name}_{hashlib.sha256(str(where).encode()).hexdigest()[:8]}"
-
-
-def _describe_call(error: BaseException) -> str:
-    """Return which field of one of our classes a file leaves out, or gives although there is none; else nothing."""
-    said = str(error) if isinstance(error, TypeError) else ""
-    missing = re.fullmatch(r"(\w+)\.__init__\(\) missing \d+ required .* arguments?: (.*)", said)
-    unknown = re.fullmatch(r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'.*", said)
-    kind = getattr(surpass, (missing or unknown or [""] * 2)[1], None)
-    if not is_dataclass(kind):
-        return ""
-    if missing:
-        return f"surpass.{missing[1]} needs {missing[2].replace(chr(39), '')}, which is left out"
-    assert unknown is not None
-    known = [one.name for one in fields(kind) if one.init]
-    return f"surpass.{unknown[1]} has no {unknown[2]}{did_you_mean(unknown[2], known)}; it has: {', '.join(known)}"

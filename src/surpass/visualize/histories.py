@@ -18,7 +18,7 @@ from surpass.engine.run import AnyAgent
 from surpass.errors import DataFileError, SavedFileError
 from surpass.learning.recipes import RUN, Recipe
 from surpass.learning.sweeps import FIXED, Sweep
-from surpass.reading import Seed, Setting, as_path, conform, read_bytes, read_record
+from surpass.reading import Seed, Setting, as_path, read_bytes, read_record, validate
 from surpass.tasks.task import Task
 
 RECIPE, CURVES, SWEEP = "recipe.json", "curves.csv", "sweep.json"
@@ -89,7 +89,7 @@ def read_history(folder: Path, task: TaskLike | None = None) -> History:
     if not is_run(path):
         raise SavedFileError(f"{path} is not the folder of a run: it holds no {RECIPE}")
     wanted = None if task is None else as_task(task)
-    recipe = conform(RUN, read_record(path / RECIPE, dict[str, Setting]), path / RECIPE)
+    recipe = validate(RUN, read_record(path / RECIPE, dict[str, Setting]), path / RECIPE)
     found = task_of_run(recipe["task"], path)
     if wanted is not None and found is not wanted:
         raise SavedFileError(f"{path} is a run of {found.name}, not of {wanted.name}")
@@ -132,5 +132,5 @@ def open_sweep(folder: Path, task: TaskLike | None = None) -> Sweep:
         as_task(task)
     kind = {**FIXED, "name": str, "seeds": list[Seed], "grid": dict[str, list[Setting]]}
     record = read_record(folder / SWEEP, kind)
-    recipe: Recipe = conform(Recipe, record, folder / SWEEP)
+    recipe: Recipe = validate(Recipe, record, folder / SWEEP)
     return Sweep(recipe, task_of_run(recipe.task, folder), folder)

@@ -259,4 +259,4 @@ class _Recorder:
 
     def _action(self, previous: int) -> str:
         interface = self.plan.task.interface
-        return "" if previous == 0 or interface.is_full_view else str(interface.unpack_action(previous - 1))
+        return "" if previous == 0 or interface.is_full_view else str(interface.actions[previous - 1])

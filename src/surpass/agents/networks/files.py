@@ -11,11 +11,11 @@ import numpy as np
 from surpass.agents.networks.agent import NetworkAgent, layer_sizes
 from surpass.agents.storage import ABOUT
 from surpass.arrays import Floats
-from surpass.bundles import Tensors, check_interface, interface_fingerprint, load_bundle, save_bundle, take
+from surpass.bundles import Tensors, check_interface, checked_tensor, interface_fingerprint, load_bundle, save_bundle
 from surpass.errors import SavedFileError
 from surpass.extras import load
 from surpass.machine.interface import Interface
-from surpass.reading import conform
+from surpass.reading import validate
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Task
 
@@ -47,7 +47,7 @@ def _checked_parameters(wanted: Tensors, tensors: Tensors, source: object, prefi
     if set(given) != set(wanted):
         odd = sorted(set(given) ^ set(wanted))[0]
         raise SavedFileError(f"{source} does not hold the parameters of this network: {odd!r} is on one side only")
-    return {name: take(given, name, like, source) for name, like in wanted.items()}
+    return {name: checked_tensor(given, name, like, source) for name, like in wanted.items()}
 
 
 def save_agent(stem: Path, task: Task, network: nn.Module, about: dict[str, Any]) -> None:
@@ -59,7 +59,7 @@ def save_agent(stem: Path, task: Task, network: nn.Module, about: dict[str, Any]
 def load_agent(stem: Path, name: str, task: Task | None = None) -> tuple[NetworkAgent | GraphAgent, dict[str, Any]]:
     """Return the agent of a bundle and its record; its task must be `task` if one is given."""
     tensors, record = load_bundle(stem)
-    record = conform(ABOUT, record, f"{stem}.json")
+    record = validate(ABOUT, record, f"{stem}.json")
     if task is not None and record["task"] != task.name:
         raise SavedFileError(f"{stem} is an agent of {record['task']}, not of {task.name}")
     found = find_task(record["task"]) if task is None else task

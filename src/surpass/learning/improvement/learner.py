@@ -40,7 +40,7 @@ from surpass.learning.updates import SOURCE
 from surpass.programs.extract import extract
 from surpass.programs.program import Program
 from surpass.programs.text import parse_program, write_text
-from surpass.reading import Count, Weight, conform
+from surpass.reading import Count, Weight, validate
 from surpass.table import Agent, Table
 from surpass.tasks.task import Instances, Request, Task, join_instances
 from surpass.workers.local import LocalReplica, LocalRunner
@@ -499,7 +499,7 @@ class Improvement:
 
     def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
         """Go back to a saved state in place."""
-        record = conform(STATE, record, SOURCE)
+        record = validate(STATE, record, SOURCE)
         for name in KEPT:
             setattr(self, name, record[name])
         has_begun = (bool(record["program"]), bool(record["best"]), len(self.reference) == len(self.sizes))

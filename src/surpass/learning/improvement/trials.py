@@ -11,7 +11,7 @@ from surpass.arrays import Flags, Ints, Reals
 from surpass.engine import chance
 from surpass.engine.advance import Player, advance
 from surpass.engine.batch import Batch, allocate, grow_stack
-from surpass.engine.crew import Call, Crew
+from surpass.engine.pool import Call, InterruptiblePool
 from surpass.engine.run import core_count, run_by
 from surpass.engine.specialise import Template, specialise
 from surpass.engine.types import record_of, types_of
@@ -194,8 +194,8 @@ class Screen:
             piece = slice(int(part[0]), int(part[-1]) + 1)
             shared = (self._batch, b, self._draft, blank(self._draft), self._context, self._chosen, prices)
             calls.append((kernel, (*shared, states[piece], gains[piece], stop)))
-        with Crew(threads, stop, self.task.name) as crew:
-            crew.make(calls)
+        with InterruptiblePool(threads, stop, self.task.name) as pool:
+            pool.make(calls)
         return gains
 
     def edited(self, state: Ints) -> Program:

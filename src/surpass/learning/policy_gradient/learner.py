@@ -44,7 +44,7 @@ from surpass.learning.policy_gradient.sampler import COUNTERS, Sampled, Sampler
 from surpass.learning.sources import Sources
 from surpass.learning.updates import SOURCE, UpdateLearner
 from surpass.machine.state import Outcome
-from surpass.reading import Batch, Count, Fraction, Many, OneOf, Range, Rate, Seed, Weight, check_fields, conform
+from surpass.reading import Batch, Count, Fraction, Many, OneOf, Range, Rate, Seed, Weight, check_fields, validate
 from surpass.table import Agent, Table
 from surpass.tasks.task import Limit, Request, Task
 
@@ -329,7 +329,7 @@ class PolicyGradient(GradientLearner):
 
     def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
         """Restore a saved state in place."""
-        state = conform({"updates": Count, "stage": Count, "scalar": float, "sampler": COUNTERS}, record, SOURCE)
+        state = validate({"updates": Count, "stage": Count, "scalar": float, "sampler": COUNTERS}, record, SOURCE)
         self.load_network_state(tensors)
         self.sampler.load(tensors, state["sampler"])
         self.restore_progress(state["updates"], state["stage"], state["scalar"])

@@ -8,11 +8,11 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from surpass.arrays import Floats, Ints
-from surpass.bundles import Tensors, take
+from surpass.bundles import Tensors, checked_tensor
 from surpass.engine import chance
 from surpass.engine.advance import advance
 from surpass.engine.batch import Batch, allocate
-from surpass.engine.crew import Call
+from surpass.engine.pool import Call
 from surpass.engine.run import core_count
 from surpass.engine.specialise import Template, specialise
 from surpass.engine.types import record_of, types_of
@@ -165,10 +165,10 @@ class Sampler:
         width = tensors["batch.stack"].shape[-1:] if "batch.stack" in tensors else ()
         like = self.batch._replace(stack=np.zeros((self.episodes, *width), np.int64))
         self.batch = Batch(
-            *(take(tensors, f"batch.{k}", a, SOURCE, finite=k != "reals") for k, a in like._asdict().items())
+            *(checked_tensor(tensors, f"batch.{k}", a, SOURCE, finite=k != "reals") for k, a in like._asdict().items())
         )
-        self.random = take(tensors, "random", self.random, SOURCE)
-        self.limits = take(tensors, "limits", self.limits, SOURCE)
+        self.random = checked_tensor(tensors, "random", self.random, SOURCE)
+        self.limits = checked_tensor(tensors, "limits", self.limits, SOURCE)
         self.batches, self.instances = counters["batches"], counters["instances"]
 
 

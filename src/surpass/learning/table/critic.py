@@ -15,11 +15,11 @@ from itertools import pairwise
 import numpy as np
 
 from surpass.arrays import Ints, Reals
-from surpass.bundles import Tensors, take
+from surpass.bundles import Tensors, checked_tensor
 from surpass.engine import chance
 from surpass.engine.advance import advance
 from surpass.engine.batch import Batch, allocate
-from surpass.engine.crew import Call, Crew
+from surpass.engine.pool import Call, InterruptiblePool
 from surpass.engine.run import core_count
 from surpass.engine.specialise import Template, specialise
 from surpass.engine.types import record_of, types_of
@@ -175,8 +175,8 @@ class ActorCritic:
             (self._kernels.accumulate, (batch, record, self.values, self.settings, limits, sums, *part))
             for sums, part in zip(self._sums, bounds, strict=True)
         ]
-        with Crew(min(core_count(), PARTS), np.zeros(1, np.int64), self.task.name) as crew:
-            crew.make(calls)
+        with InterruptiblePool(min(core_count(), PARTS), np.zeros(1, np.int64), self.task.name) as pool:
+            pool.make(calls)
         first, *others = self._sums
         for other in others:
             rows = np.flatnonzero(other.visits)
@@ -237,9 +237,9 @@ class ActorCritic:
         self._add_rows(shown)
         count, hints = len(shown), self.hint_count
         shapes = {"visits": (count,), "returns": (count,), "hints": (count, hints), "weights": (hints,), "usual": (1,)}
-        found = [take(tensors, f"values.{name}", np.zeros(shape), SOURCE) for name, shape in shapes.items()]
+        found = [checked_tensor(tensors, f"values.{name}", np.zeros(shape), SOURCE) for name, shape in shapes.items()]
         self.values = Values(*found)
-        self._spread = take(tensors, "spread", self._spread, SOURCE)
+        self._spread = checked_tensor(tensors, "spread", self._spread, SOURCE)
 
 
 def explored_actions(task: Task) -> Ints:

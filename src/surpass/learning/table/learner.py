@@ -48,7 +48,7 @@ from surpass.learning.updates import SOURCE, tensors_under
 from surpass.machine.interface import NO_ACTION
 from surpass.machine.state import Outcome
 from surpass.reading import Batch as BatchSize
-from surpass.reading import Count, Many, OneOf, Seed, Weight, Whole, check_fields, conform
+from surpass.reading import Count, Many, OneOf, Seed, Weight, Whole, check_fields, validate
 from surpass.table import Agent, Table
 from surpass.tasks.enumeration import drawable_sizes
 from surpass.tasks.task import Instances, Limit, Request, Task, join_instances, limits_in_turn
@@ -608,7 +608,7 @@ class TableLearner:
 
     def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
         """Go back to a saved state in place."""
-        state = conform(STATE, record, SOURCE)
+        state = validate(STATE, record, SOURCE)
         if state["phase"] not in ("solve", "improve", "check", "distil") or state["stage"] > len(self.tops):
             raise SavedFileError(f"{SOURCE} is in a phase that there is not: {state['phase']!r}")
         for text in state["counterexamples"]:

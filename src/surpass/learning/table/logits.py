@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from surpass.arrays import Array, Ints, Reals
-from surpass.bundles import Tensors, take
+from surpass.bundles import Tensors, checked_tensor
 from surpass.errors import SavedFileError
 from surpass.learning.table.cells import choose_best, draw_others, find_cells, sum_logits
 from surpass.learning.updates import SOURCE, take_numbers
@@ -198,8 +198,8 @@ class LogitTable:
         shown = take_numbers(tensors, "shown", interface.observation_count)
         actions = take_numbers(tensors, "actions", interface.action_count)
         count = len(actions)
-        following = take(tensors, "following", np.zeros(count, np.int64), SOURCE)
-        heads = take(tensors, "heads", np.zeros(len(shown), np.int64), SOURCE)
+        following = checked_tensor(tensors, "following", np.zeros(count, np.int64), SOURCE)
+        heads = checked_tensor(tensors, "heads", np.zeros(len(shown), np.int64), SOURCE)
         if len(np.unique(shown)) < len(shown):
             raise SavedFileError(f"{SOURCE} has two rows for one observation")
         # Each cell is followed by an older one, so every list ends.
@@ -211,7 +211,7 @@ class LogitTable:
         self.count = count
         self.following, self.actions = with_room(following, count + 1), with_room(actions, count + 1)
         for name in ("logits", "sums", "counts"):
-            setattr(self, name, with_room(take(tensors, name, np.zeros(count), SOURCE), count + 1))
+            setattr(self, name, with_room(checked_tensor(tensors, name, np.zeros(count), SOURCE), count + 1))
 
 
 class Greedy:

@@ -16,7 +16,7 @@ import numpy as np
 from surpass.arrays import Flags, Ints, Reals
 from surpass.engine.advance import advance
 from surpass.engine.batch import Batch
-from surpass.engine.crew import Call
+from surpass.engine.pool import Call
 from surpass.engine.specialise import specialise
 from surpass.learning.table.critic import explored_actions
 from surpass.learning.table.episodes import CUT_SHORT, Costs, returns_of, start

@@ -15,7 +15,7 @@ from surpass.learning.table.features import ViewAgent
 from surpass.learning.table.logits import LogitTable
 from surpass.learning.table.sampled_tables import SampledTables
 from surpass.learning.updates import SOURCE, take_numbers, tensors_under
-from surpass.reading import Count, conform
+from surpass.reading import Count, validate
 from surpass.table import Agent
 from surpass.tasks.task import Task
 
@@ -62,7 +62,7 @@ class Start:
 
 def load_start(task: Task, given: Agent | None, settings: Any, tensors: Tensors, record: dict[str, Any]) -> Start:
     """Return a start as `Start.save` left it; `given` is the agent that it begins with, if it begins with one."""
-    found = conform({"base": str, "features": list[int], "updates": Count, "idle": Count}, record, SOURCE)
+    found = validate({"base": str, "features": list[int], "updates": Count, "idle": Count}, record, SOURCE)
     if any(not 0 <= k < len(task.interface.features) for k in found["features"]):
         raise SavedFileError(f"{SOURCE} names features that the task does not have")
     base: Agent | None = None

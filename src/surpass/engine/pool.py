@@ -23,13 +23,13 @@ _log = logging.getLogger(__name__)
 Call = tuple[Callable[..., None], tuple[Any, ...]]
 """A compiled loop and its arguments."""
 
-LOOKS = 0.5
+POLL_SECONDS = 0.5
 """Seconds between two looks at how far the calls have come."""
 GRACE = 1.0
 """Seconds that calls have to return once they are told to stop."""
 
 
-class Crew:
+class InterruptiblePool:
     """Threads that make compiled calls; they do not keep the process from ending."""
 
     def __init__(self, threads: int, stop: Ints, what: str) -> None:
@@ -40,7 +40,7 @@ class Crew:
         for worker in self._workers:
             worker.start()
 
-    def __enter__(self) -> Crew:
+    def __enter__(self) -> InterruptiblePool:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -71,7 +71,7 @@ class Crew:
         try:
             while left:
                 try:
-                    error = self._ends.get(timeout=LOOKS)
+                    error = self._ends.get(timeout=POLL_SECONDS)
                 except Empty:
                     error = None
                 else:
@@ -110,7 +110,7 @@ def make_call(call: Call, what: str) -> None:
         raise DeclarationError(f"a kernel of task {what!r} raises {said}; kernels must not raise") from error
 
 
-def call_apart(what: str, kernel: Callable[..., None], *arguments: Any) -> None:
+def run_in_thread(what: str, kernel: Callable[..., None], *arguments: Any) -> None:
     """Make one compiled call in a thread of its own and wait for it; an interruption leaves it behind."""
-    with Crew(1, np.zeros(1, np.int64), what) as crew:
-        crew.make([(kernel, arguments)])
+    with InterruptiblePool(1, np.zeros(1, np.int64), what) as pool:
+        pool.make([(kernel, arguments)])
