@@ -46,8 +46,8 @@ def test_log_probabilities_are_those_of_adding_up_the_decisions(interface: Inter
 class ForgetsThePrefix(StructuredPolicy):
     """A network whose later decisions do not see the earlier ones."""
 
-    def _encode_prefix(self, number: int, prefix: torch.Tensor) -> torch.Tensor:
-        return torch.zeros_like(super()._encode_prefix(number, prefix))
+    def log_probabilities(self, slot: int, inputs: torch.Tensor, prefix: torch.Tensor) -> torch.Tensor:
+        return super().log_probabilities(slot, inputs, torch.zeros_like(prefix))
 
 
 class TurnsBinariesRound(StructuredPolicy):

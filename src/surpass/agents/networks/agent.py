@@ -35,6 +35,17 @@ def layer_sizes(interface: Interface, number: int) -> list[int]:
     return [inputs, *HIDDEN, 1 if slot.kind == "binary" else slot.choices]
 
 
+def encode_prefix(interface: Interface, number: int, prefix: Ints) -> Floats:
+    """Return the network inputs [m, I] of the operands [m, operands before] that are chosen before a slot."""
+    slot = interface.slots[number]
+    operands = interface.instructions[slot.instruction].operands[: max(0, slot.operand)]
+    encoded: list[Array] = [np.zeros((len(prefix), 0), np.float32)]
+    for k, operand in enumerate(operands):
+        is_binary = operand.kind == "binary"
+        encoded.append(prefix[:, k : k + 1] if is_binary else np.eye(len(operand.values))[prefix[:, k]])
+    return np.concatenate(encoded, axis=1, dtype=np.float32)
+
+
 class NetworkAgent:
     """An agent that takes the most likely action of a structured policy.
 
@@ -88,7 +99,7 @@ class NetworkAgent:
         `inputs` [m, input_size] are encoded observations, `prefix` [m, operands before] the choices made before.
         """
         *hidden, (weights, biases) = self._layers[slot]
-        values = np.concatenate([inputs, *self._encode(slot, prefix)], axis=1)
+        values = np.concatenate([inputs, encode_prefix(self.task.interface, slot, prefix)], axis=1)
         for weight, bias in hidden:
             values = np.maximum(values @ weight.T + bias, 0)
         logits = values @ weights.T + biases
@@ -97,17 +108,6 @@ class NetworkAgent:
         logits = logits - logits.max(axis=1, keepdims=True)
         found: Floats = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
         return found
-
-    def _encode(self, number: int, prefix: Ints) -> list[Array]:
-        """Return the network inputs of the operands chosen before a slot."""
-        slot = self.task.interface.slots[number]
-        operands = self.task.interface.instructions[slot.instruction].operands[: max(0, slot.operand)]
-        return [
-            prefix[:, k : k + 1].astype(np.float32)
-            if operand.kind == "binary"
-            else np.eye(len(operand.values), dtype=np.float32)[prefix[:, k]]
-            for k, operand in enumerate(operands)
-        ]
 
     def _descend(self, inputs: Floats) -> tuple[Ints, Floats]:
         """Return the action rows [m, 1 + operands] of the best choice at each slot.
