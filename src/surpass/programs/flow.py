@@ -171,25 +171,18 @@ class _Graph:
 
     def _between(self, first: int, last: int) -> set[int]:
         """Return the places from which `last` is reached without coming through `first`."""
-        found, waiting = {last}, [last]
+        found, waiting = {first, last}, [last] if last != first else []
         while waiting:
             here = waiting.pop()
-            if here == first:
-                continue
-            for place in self.order:
-                if here in self.ways[place] and place not in found:
-                    found.add(place)
-                    waiting.append(place)
+            before = [place for place in self.order if here in self.ways[place] and place not in found]
+            found.update(before)
+            waiting += before
         return found
 
     def follow_ups(self, place: int) -> list[int]:
         """Return the joins that stand behind a place: it is the last that all ways to them come through."""
-        found = []
-        for join in self.joins:
-            above = self.dominators[join] - {join}
-            if above and max(above, key=lambda k: self.rank[k]) == place:
-                found.append(join)
-        return sorted(found, key=lambda k: self.rank[k])
+        above = {join: self.dominators[join] - {join} for join in sorted(self.joins, key=self.rank.__getitem__)}
+        return [join for join, others in above.items() if max(others, key=self.rank.__getitem__, default=None) == place]
 
 
 @dataclass(frozen=True)
