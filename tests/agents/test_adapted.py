@@ -32,7 +32,6 @@ def test_it_does_the_same_in_the_larger_task(name: str, data: str) -> None:
 
 
 def test_a_task_that_shows_or_does_less_is_refused() -> None:
-    with pytest.raises(SettingError, match=r"cannot be carried over to sort-bubble, which does not show function"):
-        AdaptedAgent(agent_of("teacher:quick_sort"), find_task("sort-bubble"))
-    with pytest.raises(SettingError, match=r"cannot be carried over to search, which has no SwapWithNext"):
-        AdaptedAgent(agent_of("teacher:insertion_sort"), find_task("search"))
+    for name, task in (("teacher:quick_sort", "sort-bubble"), ("teacher:insertion_sort", "search")):
+        with pytest.raises(SettingError):
+            AdaptedAgent(agent_of(name), find_task(task))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from itertools import permutations, product
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -17,6 +17,7 @@ from surpass.engine.specialise import specialise
 from surpass.machine.calls import stack_limit
 from surpass.machine.state import DEPTH
 from surpass.table import Table
+from surpass.tasks.enumeration import weak_orders
 from surpass.tasks.lists import LISTS, from_lists
 from surpass.tasks.task import Instances, Limit, Request
 
@@ -26,26 +27,23 @@ FUBINI = (1, 1, 3, 13, 75, 541, 4683, 47293)
 
 
 @cache
-def weak_orders(size: int) -> np.ndarray:
+def every_list(size: int) -> np.ndarray:
     """Return every list of ranks of a size, [m, size]: each value below the largest occurs."""
-    lists = np.array(list(product(range(size), repeat=size)), np.int64).reshape(-1, size)
-    ordered = np.sort(lists, axis=1)
-    gapless = (ordered[:, :1] == 0).all(axis=1) & (np.diff(ordered, axis=1) <= 1).all(axis=1)
-    return lists[gapless]
+    return np.concatenate(list(weak_orders(size)))
 
 
-def run_lists(name: str, lists: np.ndarray, limit: str | None = None) -> Results:
-    return run(find_teacher(name), from_lists(lists), limit=Limit.parse(limit) if limit else None)
+def run_lists(name: str, lists: np.ndarray) -> Results:
+    return run(find_teacher(name), from_lists(lists))
 
 
-def test_there_are_as_many_weak_orders_as_the_fubini_numbers_say() -> None:
-    assert [len(weak_orders(size)) for size in range(1, 8)] == list(FUBINI[1:])
+def test_there_are_as_many_different_lists_as_the_fubini_numbers_say() -> None:
+    assert [len(np.unique(every_list(size), axis=0)) for size in range(1, 8)] == list(FUBINI[1:])
 
 
 @pytest.mark.parametrize("name", TEACHERS)
 @pytest.mark.parametrize("size", range(1, 8))
 def test_a_teacher_sorts_every_list_of_up_to_7_values_with_ties(name: str, size: int) -> None:
-    results = run_lists(name, weak_orders(size))
+    results = run_lists(name, every_list(size))
     assert results.reasons() == {"solved": FUBINI[size]}
 
 
@@ -60,7 +58,7 @@ def test_a_teacher_sorts_large_lists_of_every_distribution(name: str, data: str)
 
 @pytest.mark.parametrize("name", TEACHERS)
 def test_a_sorted_list_takes_no_step_and_any_other_at_least_one(name: str) -> None:
-    lists = weak_orders(5)
+    lists = every_list(5)
     results = run_lists(name, lists)
     is_sorted = (np.diff(lists, axis=1) >= 0).all(axis=1)
     assert ((results.steps == 0) == is_sorted).all()
@@ -81,7 +79,7 @@ def test_lists_of_different_sizes_in_one_batch_are_sorted_as_if_alone(name: str)
 
 def test_selection_sort_swaps_no_more_than_n_minus_1_times() -> None:
     for size in range(2, 8):
-        assert run_lists("selection_sort", weak_orders(size)).steps.max() == size - 1
+        assert run_lists("selection_sort", every_list(size)).steps.max() == size - 1
 
 
 def test_bubble_and_insertion_sort_swap_each_inversion_once() -> None:
@@ -119,10 +117,6 @@ def test_quick_sort_solves_a_list_on_which_it_is_10000_calls_deep() -> None:
     assert depth < stack_limit(size)
 
 
-def test_quick_sort_solves_the_deep_list_through_the_engine_as_well() -> None:
-    assert run(find_teacher("quick_sort"), deep_list(3000)).reasons() == {"solved": 1}
-
-
 @pytest.mark.parametrize("data", LISTS)
 def test_hoare_sort_stays_within_its_stack_on_large_lists(data: str) -> None:
     teacher = find_teacher("hoare_sort")
@@ -133,11 +127,8 @@ def test_hoare_sort_stays_within_its_stack_on_large_lists(data: str) -> None:
 # Speed
 
 
-def test_hoare_sort_takes_at_most_18_and_a_half_steps_for_5_values() -> None:
+def test_hoare_sort_takes_at_most_as_many_steps_as_is_claimed() -> None:
     assert run_lists("hoare_sort", np.array(list(permutations(range(5))))).steps.mean() <= 18.5
-
-
-def test_hoare_sort_takes_at_most_16364_steps_for_1000_values() -> None:
     teacher = find_teacher("hoare_sort")
     results = run(teacher, teacher.task.draw(Request(size=1000, count=1000)))
     assert results.solved.all()

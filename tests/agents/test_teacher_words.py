@@ -19,18 +19,20 @@ from surpass.tasks.teacher import Do, See, Teacher, teacher
 SEE = See(SORT_BUBBLE.interface, [0] * 20)
 
 
-def test_an_unknown_condition_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(UnknownNameError, match=r"condition 'v1 < v5', perhaps v1 < v.*; known: v1 < v2, v1 = v2"):
+def test_unknown_names_are_refused() -> None:
+    with pytest.raises(UnknownNameError):
         SEE("v1 < v5")
-
-
-def test_an_unknown_instruction_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(UnknownNameError, match=r"'Swap'; known: SwapWithNext, MoveVar, AssignVar$"):
+    with pytest.raises(UnknownNameError):
         Do(SORT_BUBBLE.interface).Swap(1, 2)
+    with pytest.raises(UnknownNameError):
+        find_teacher("bogo_sort")
+    lost = Teacher("teacher:lost", SORT_BUBBLE, lambda _see, do: do.MoveVar(7, +1), "")
+    with pytest.raises(UnknownNameError):
+        lost.actions(np.array([0]))
 
 
 def test_an_interface_without_the_previous_action_does_not_show_it() -> None:
-    with pytest.raises(DeclarationError, match="does not show the previous action"):
+    with pytest.raises(DeclarationError):
         _ = SEE.previous
 
 
@@ -50,14 +52,6 @@ def test_a_teacher_answers_none_with_no_action() -> None:
     assert mute.actions(np.array([0, 1])).tolist() == [NO_ACTION, NO_ACTION]
 
 
-def test_a_teacher_that_names_an_action_that_does_not_exist_is_told_which() -> None:
-    lost = Teacher("teacher:lost", SORT_BUBBLE, lambda _see, do: do.MoveVar(7, +1), "")
-    with pytest.raises(
-        UnknownNameError, match=r"'MoveVar\(7, 1\)': i must be 1, 2, 3 or 4, .*; known: SwapWithNext\(i\)"
-    ):
-        lost.actions(np.array([0]))
-
-
 def test_every_paper_task_has_a_teacher_and_every_teacher_a_summary() -> None:
     for task in PAPER_TASKS:
         assert known_teachers(task)
@@ -67,18 +61,10 @@ def test_every_paper_task_has_a_teacher_and_every_teacher_a_summary() -> None:
         assert find_teacher(known.name.removeprefix("teacher:")) is known
 
 
-def test_an_unknown_teacher_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(
-        UnknownNameError, match="unknown teacher 'bogo_sort', perhaps hoare_sort or bubble_sort; known: "
-    ) as refused:
-        find_teacher("bogo_sort")
-    assert "quick_sort" in str(refused.value)
-
-
 def test_a_second_teacher_of_a_known_name_is_refused() -> None:
     def quick_sort(see: See, do: Do) -> None: ...
 
-    with pytest.raises(DeclarationError, match="a teacher named 'quick_sort' exists already"):
+    with pytest.raises(DeclarationError):
         teacher(SORT_BUBBLE)(quick_sort)
 
 

@@ -7,7 +7,6 @@ import contextlib
 import ctypes
 import io
 import json
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ import pytest
 import surpass
 from surpass.cli.main import main
 from surpass.tasks.user_file import load_task_file
-from tests.programs.exported import load_python, needs_compiler
+from tests.programs.exported import Result, compile_c, load_python, needs_compiler
 
 pytestmark = pytest.mark.usefixtures("small_effort")
 
@@ -153,7 +152,7 @@ def test_imitation_equals_its_teacher(example: Example, imitator: Path) -> None:
         assert learned.reasons() == {"solved": 100}
 
 
-@pytest.mark.parametrize("method", ["rl", "improvement"])
+@pytest.mark.parametrize(("example", "method"), [(EXAMPLES[0], "rl"), (EXAMPLES[1], "improvement")])
 def test_a_run_that_is_stopped_goes_on_to_the_same_agent(example: Example, method: str, tmp_path: Path) -> None:
     whole = learn_in_python(example, method, tmp_path / "whole").folder
     parts = learn(example, method, tmp_path / "parts", "--minutes", "1e-9")
@@ -206,11 +205,8 @@ def test_exported_python_gives_right_results(example: Example, imitator: Path, t
 def test_exported_c_compiles_without_a_warning_and_gives_right_results(
     example: Example, imitator: Path, tmp_path: Path
 ) -> None:
-    source, library = tmp_path / "exported.c", tmp_path / "exported.so"
-    command("export", imitator, "--task", example.path, "--to", "c", "--out", source)
-    flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared"]
-    subprocess.run(["cc", *flags, str(source), "-o", str(library)], check=True)
-    function = getattr(ctypes.CDLL(str(library)), f"surpass_{example.name}" + ("" if example.takes_memory else "_i64"))
+    library = compile_c(command("export", imitator, "--task", example.path, "--to", "c", "--out", "-"), tmp_path)
+    function = getattr(library, f"surpass_{example.name}" + ("" if example.takes_memory else "_i64"))
     function.restype = ctypes.c_int64
     for _ in range(200):
         values = example.draw()
@@ -218,12 +214,6 @@ def test_exported_c_compiles_without_a_warning_and_gives_right_results(
         steps = call_c(function, after, result, takes_memory=example.takes_memory)
         assert steps == result.steps >= 0
         assert example.is_right(values, after.tolist(), dict(zip(example.registers, result.registers, strict=False)))
-
-
-class Result(ctypes.Structure):
-    """What an exported C function writes: the steps, the score and up to three registers."""
-
-    _fields_ = [("steps", ctypes.c_int64), ("score", ctypes.c_double), ("registers", ctypes.c_int64 * 3)]
 
 
 def call_c(function: Any, items: np.ndarray, result: Result, *, takes_memory: bool) -> int:

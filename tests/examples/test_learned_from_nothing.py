@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,8 @@ import pytest
 import surpass
 from surpass.agents import as_task
 from surpass.evaluation.scores import evaluate
-from surpass.programs.export import find_obstacle
-from surpass.tasks.user_file import forget_task_file
+from surpass.programs.export import export_program
+from tests.programs.exported import forever
 
 FOLDER = Path(__file__).parents[2] / "examples"
 NAMES = ("minimum", "pair_sum", "partition", "reverse", "last_position", "dutch_flag")
@@ -50,25 +49,11 @@ def test_a_function_is_shown_checked_and_exported_as_any_agent() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_example_can_be_exported(name: str) -> None:
+def test_every_instruction_of_every_example_can_be_exported(name: str) -> None:
     task = as_task(FOLDER / f"{name}.py")
-    assert find_obstacle(task) == ""
-
-
-def test_what_cannot_be_exported_is_said_when_the_file_is_loaded(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    path, text = tmp_path / "unexported.py", (FOLDER / "minimum.py").read_text()
-    old = "state.registers[R.v2] = state.registers[R.v1]"
-    new = "state.registers[R.v2] = state.registers[R.v1] ** 1"
-    path.write_text(
-        text.replace(old, new).replace('name="minimum"', 'name="unexported"').replace("def scan", "def scan_again")
-    )
-    with caplog.at_level(logging.WARNING, "surpass"):
-        as_task(path)
-    forget_task_file(path)
-    assert "kernel 'keep' cannot be exported: 'state.registers[R.v1] ** 1' is not in the part" in caplog.text
-    assert "(unexported.py, line 54)" in caplog.text
+    for number in task.interface.offsets:
+        for language in ("python", "c"):
+            assert export_program(forever(task, str(task.interface.actions[number])), language)
 
 
 def test_steps_are_compared_where_both_solve_and_late_sizes_are_left_out() -> None:

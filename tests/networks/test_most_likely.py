@@ -16,7 +16,7 @@ from surpass.tasks.sort_bubble import SORT_BUBBLE
 from tests.networks.plain import PAPER, SMALL, draw_observations, enumerate_log_probabilities, sharp_network
 
 CLOSE = 2e-5
-SEEDS = 60
+SEEDS = 30
 
 
 def agent_of(network: StructuredPolicy, kind: type[NetworkAgent] = NetworkAgent) -> NetworkAgent:
@@ -138,12 +138,6 @@ def test_a_likely_beginning_does_not_mislead(network: StructuredPolicy, expected
     assert [str(TREE.actions[action]) for action in actions.tolist()] == [expected] * 2
 
 
-def test_choosing_decision_by_decision_would_fall_into_the_trap() -> None:
-    network = written_network((0.5, 0.2, 0.3), (0.25, 0.25, 0.25, 0.25))
-    rows, _ = agent_of(network)._descend(TREE.encode(np.arange(2)))
-    assert rows[:, 0].tolist() == [0, 0]
-
-
 def test_actions_behind_by_less_than_the_pruned_lead_are_told_apart() -> None:
     for lead in (PRUNE / 2, PRUNE / 100):
         # Many(1) and Plain() are close, and Many is the likelier instruction.
@@ -223,6 +217,6 @@ def test_actions_come_in_the_order_of_the_observations_beyond_one_batch() -> Non
     observations = draw_observations(SORT_BUBBLE.interface, 300)
     once = agent.actions(observations)
     assert len(set(once.tolist())) > 1
-    order = np.random.default_rng(0).integers(0, 300, 9000)
+    order = np.random.default_rng(0).integers(0, 300, 5000)
     assert agent.actions(observations[order]).tolist() == once[order].tolist()
     assert agent.actions(observations[:0]).tolist() == []

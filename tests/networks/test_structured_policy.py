@@ -11,7 +11,6 @@ from surpass.agents.networks.structured import StructuredPolicy
 from tests.networks.plain import (
     PAPER,
     SMALL,
-    decision_log_probabilities,
     draw_observations,
     enumerate_log_probabilities,
     sharp_network,
@@ -47,8 +46,8 @@ def test_log_probabilities_are_those_of_adding_up_the_decisions(interface: Inter
 class ForgetsThePrefix(StructuredPolicy):
     """A network whose later decisions do not see the earlier ones."""
 
-    def _encode_prefix(self, number: int, prefix: torch.Tensor) -> torch.Tensor:
-        return torch.zeros_like(super()._encode_prefix(number, prefix))
+    def log_probabilities(self, slot: int, inputs: torch.Tensor, prefix: torch.Tensor) -> torch.Tensor:
+        return super().log_probabilities(slot, inputs, torch.zeros_like(prefix))
 
 
 class TurnsBinariesRound(StructuredPolicy):
@@ -91,15 +90,6 @@ def test_each_decision_sums_to_one_and_has_as_many_choices_as_its_slot(interface
         assert torch.allclose(options.exp().sum(dim=1), torch.ones(len(inputs)), atol=1e-5)
 
 
-def test_a_later_operand_depends_on_every_operand_before_it() -> None:
-    interface = SMALL["mixed"]
-    network = sharp_network(interface)
-    inputs = interface.encode(np.array([0]))[0].astype(float)
-    last = len(interface.slots) - 1
-    seen = {decision_log_probabilities(network, last, inputs, (hot, dose))[0] for hot in (0, 1) for dose in range(4)}
-    assert len(seen) == 8
-
-
 # Shapes
 
 
@@ -115,20 +105,6 @@ def test_every_slot_has_three_hidden_layers_of_64_and_sees_the_operands_before_i
         assert linear == [(inputs, 64), (64, 64), (64, 64), (64, outputs)]
         kinds = [type(m).__name__ for m in layers]  # type: ignore[union-attr]
         assert kinds == ["Linear", "ReLU", "Linear", "ReLU", "Linear", "ReLU", "Linear"]
-
-
-def test_the_slots_of_sort_quick_have_the_papers_inputs_and_outputs() -> None:
-    interface = PAPER["sort-quick"]
-    network = StructuredPolicy(interface)
-    shapes = {
-        slot.name: (layers[0].in_features, layers[-1].out_features)  # type: ignore[index,union-attr]
-        for slot, layers in zip(interface.slots, network.slots, strict=True)
-    }
-    assert shapes["instruction"] == (129, 6)
-    assert [shapes[name] for name in shapes if name.startswith("MoveVar.")] == [(129, 4), (133, 1)]
-    # One of two functions, then five times one of four variables.
-    calls = [shapes[name] for name in shapes if name.startswith("FunctionCall.")]
-    assert calls == [(129, 2), (131, 4), (135, 4), (139, 4), (143, 4), (147, 4)]
 
 
 @pytest.mark.parametrize(

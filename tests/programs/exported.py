@@ -54,15 +54,10 @@ def forever(task: Task, action: str) -> Program:
 
 def program_from(agent: Agent, *instances: Instances) -> Program:
     """Return the program that an agent follows on some instances."""
-    return write_program(agent.name, table_from(agent, *instances))
-
-
-def table_from(agent: Agent, *instances: Instances) -> Table:
-    """Return what occurs to an agent on some instances, with its actions."""
     table = Table(agent.task, agent)
     for part in instances:
         run_to_the_end(table, part)
-    return table
+    return write_program(agent.name, table)
 
 
 @cache
@@ -191,6 +186,12 @@ def compile_c(text: str, folder: Path, *flags: str) -> ctypes.CDLL:
     )
     assert built.returncode == 0, built.stderr
     return ctypes.CDLL(str(library))
+
+
+class Result(ctypes.Structure):
+    """What an exported C function of a task writes: the steps, the score and up to three registers."""
+
+    _fields_ = [("steps", ctypes.c_int64), ("score", ctypes.c_double), ("registers", ctypes.c_int64 * 3)]
 
 
 _TYPES: dict[str, Any] = {"i64": ctypes.c_int64, "f64": ctypes.c_double}

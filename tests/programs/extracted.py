@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from functools import cache
 
+import pytest
+
 from surpass.agents import find_agent
+from surpass.engine.probes import Effort
 from surpass.programs.extract import Extraction, extract
 from surpass.programs.program import Program
-from surpass.table import Agent, Table
+from surpass.table import Table
+
+LESS = Effort(up_to=40, enumerated=20_000, drawn=100, cost=100_000, large=50_000)
+"""A tenth of the usual instances, which is enough for teachers."""
 
 
 @cache
 def extraction_of(name: str) -> Extraction:
     """Return the program of the agent of a name, with what it was taken from."""
-    return extract(find_agent(name))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("surpass.programs.collect.EFFORT", LESS)
+        patch.setattr("surpass.programs.collect.CHANGED_ROUNDS", 4)
+        return extract(find_agent(name))
 
 
 def program_of(name: str) -> Program:
@@ -26,18 +35,3 @@ def table_of(name: str) -> Table:
     table = extraction_of(name).table
     assert table is not None
     return table
-
-
-class Scripted:
-    """An agent of a task that answers by a function of packed observations."""
-
-    def __init__(self, task, answer, name="scripted") -> None:
-        self.name, self.task, self.answer = name, task, answer
-
-    def actions(self, observations):
-        return self.answer(observations)
-
-
-def is_agent(thing: object) -> bool:
-    """Tell whether a thing is an agent."""
-    return isinstance(thing, Agent)

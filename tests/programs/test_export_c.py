@@ -105,9 +105,12 @@ USES = {
 }
 
 
-def run_sanitized(program: Program, shape: str, kind: str, inputs: bytes, folder: Path) -> np.ndarray:
-    """Return the words that a driver writes; any finding of the sanitizers is an error."""
+def run_sanitized(
+    program: Program, shape: str, kind: str, inputs: bytes, folder: Path, more: str = ""
+) -> subprocess.CompletedProcess[bytes]:
+    """Return the end of a driver under the sanitizers; `more` is added to the lengths that it passes on."""
     use = USES[shape].replace("KIND", kind).replace("TYPE", "int64_t" if kind == "i64" else "double")
+    use = use.replace("(items, (size_t)n", f"(items, (size_t)n{more}")
     (folder / "driver.c").write_text(export_program(program, "c") + DRIVER.replace("@", use))
     flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1"]
     built = subprocess.run(
@@ -119,7 +122,12 @@ def run_sanitized(program: Program, shape: str, kind: str, inputs: bytes, folder
     if "cannot find -lasan" in built.stderr or "cannot find -lubsan" in built.stderr:
         pytest.skip("the compiler has no sanitizers")
     assert built.returncode == 0, built.stderr
-    ran = subprocess.run([folder / "driver"], input=inputs, capture_output=True, check=False)
+    return subprocess.run([folder / "driver"], input=inputs, capture_output=True, check=False)
+
+
+def sanitized_words(program: Program, shape: str, kind: str, inputs: bytes, folder: Path) -> np.ndarray:
+    """Return the words that a driver writes; any finding of the sanitizers is an error."""
+    ran = run_sanitized(program, shape, kind, inputs, folder)
     assert ran.returncode == 0, ran.stderr.decode()[:2000]
     return np.frombuffer(ran.stdout, np.int64)
 
@@ -131,7 +139,7 @@ def test_sanitizers_find_nothing_in_sorts(name: str, kind: str, tmp_path: Path) 
     lists = [[], [1], [2, 1], [1, 1], *draw_lists(np.random.default_rng(2), 100, 60, kind)]
     ends = run_to_the_end(agent, as_instances(agent.task, [[items] for items in lists]))
     inputs = b"".join(np.int64(len(items)).tobytes() + np.array(items, dtype).tobytes() for items in lists)
-    found = run_sanitized(taught(name), "sort", kind, inputs, tmp_path)
+    found = sanitized_words(taught(name), "sort", kind, inputs, tmp_path)
     want = [
         word
         for k, items in enumerate(lists)
@@ -154,7 +162,7 @@ def test_sanitizers_find_nothing_in_searches(kind: str, tmp_path: Path) -> None:
         np.int64(len(items)).tobytes() + np.array(items, dtype).tobytes() + np.array(query, dtype).tobytes()
         for items, query in parts
     )
-    found = run_sanitized(program_from(agent, as_instances(agent.task, parts)), "search", kind, inputs, tmp_path)
+    found = sanitized_words(program_from(agent, as_instances(agent.task, parts)), "search", kind, inputs, tmp_path)
     assert found.reshape(-1, 2).tolist() == np.stack([ends.registers[:, R.answer], ends.steps], axis=1).tolist()
 
 
@@ -167,7 +175,7 @@ def test_sanitizers_find_nothing_in_packings(tmp_path: Path) -> None:
         np.int64(len(part[0])).tobytes() + b"".join(np.array(one, np.float64).tobytes() for one in part)
         for part in parts
     )
-    found = run_sanitized(taught("depth_first"), "knapsack", "f64", inputs, tmp_path).reshape(-1, 2)
+    found = sanitized_words(taught("depth_first"), "knapsack", "f64", inputs, tmp_path).reshape(-1, 2)
     assert found[:, 0].tolist() == ends.steps.tolist()
     assert found[:, 1].view(np.float64).tolist() == ends.reals[:, 0].tolist()
 
@@ -175,30 +183,13 @@ def test_sanitizers_find_nothing_in_packings(tmp_path: Path) -> None:
 def test_sanitizers_find_nothing_where_calls_never_return(tmp_path: Path) -> None:
     short, long = [2, 3, 1], list(range(2000, 0, -1))
     inputs = np.array([len(short), *short, len(long), *long], np.int64).tobytes()
-    found = run_sanitized(forever(SORT_QUICK, "FunctionCall(1, 2, 3, 3, 2, 1)"), "sort", "i64", inputs, tmp_path)
+    found = sanitized_words(forever(SORT_QUICK, "FunctionCall(1, 2, 3, 3, 2, 1)"), "sort", "i64", inputs, tmp_path)
     assert found.tolist() == [-3, *short, -4, *long]
 
 
 def test_the_sanitizers_are_at_work(tmp_path: Path) -> None:
-    good = export_program(taught("insertion_sort"), "c")
-    assert "surpass_sort_KIND(items, (size_t)n);" in USES["sort"]
-    use = (
-        USES["sort"]
-        .replace("(items, (size_t)n);", "(items, (size_t)n + 1);")
-        .replace("KIND", "i64")
-        .replace("TYPE", "int64_t")
-    )
-    (tmp_path / "driver.c").write_text(good + DRIVER.replace("@", use))
-    built = subprocess.run(
-        [COMPILERS[0], "-std=c11", "-fsanitize=address", "-O1", "-o", tmp_path / "driver", tmp_path / "driver.c"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if built.returncode:
-        pytest.skip("the compiler has no sanitizers")
     inputs = np.array([2, 2, 1], np.int64).tobytes()
-    ran = subprocess.run([tmp_path / "driver"], input=inputs, capture_output=True, check=False)
+    ran = run_sanitized(taught("insertion_sort"), "sort", "i64", inputs, tmp_path, more=" + 1")
     assert ran.returncode != 0
     assert b"heap-buffer-overflow" in ran.stderr
 
@@ -216,20 +207,12 @@ def test_numbers_that_cannot_be_ordered_are_refused(tmp_path: Path) -> None:
     assert c_search(library, "f64")([1.0, 2.0], float("nan"))[0] == -6
 
 
-@pytest.mark.parametrize(
-    ("weights", "values", "budget", "capacity"),
-    [
-        ([1.0, float("nan")], [1.0, 1.0], 10, 1.0),
-        ([1.0, 1.0], [1.0, -1.0], 10, 1.0),
-        ([1.0, 1.0], [1.0, 1.0], 0, 1.0),
-        ([1.0, 1.0], [1.0, 1.0], 10, float("inf")),
-    ],
-)
-def test_what_cannot_be_packed_is_refused(
-    weights: list[float], values: list[float], budget: int, capacity: float, tmp_path: Path
-) -> None:
-    library = compile_c(export_program(taught("depth_first"), "c"), tmp_path)
-    assert c_knapsack(library)(weights, values, budget, capacity)[2] == -6
+def test_what_cannot_be_packed_is_refused(tmp_path: Path) -> None:
+    knapsack = c_knapsack(compile_c(export_program(taught("depth_first"), "c"), tmp_path))
+    ones, nan, infinite = [1.0, 1.0], float("nan"), float("inf")
+    for given in (([1.0, nan], ones, 10, 1.0), (ones, [1.0, -1.0], 10, 1.0), (ones, ones, 0, 1.0)):
+        assert knapsack(*given)[2] == -6
+    assert knapsack(ones, ones, 10, infinite)[2] == -6
 
 
 @pytest.mark.parametrize(("name", "function"), [("hoare_sort", "realloc"), ("depth_first", "calloc")])

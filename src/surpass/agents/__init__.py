@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
-from weakref import WeakSet
 
 from surpass.agents.run_task import RECORD, recorded_file, warn_of_change
 from surpass.agents.teachers import find_teacher, known_teachers
@@ -18,9 +16,6 @@ from surpass.table import Agent
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Task
 from surpass.tasks.user_file import forget_task_file, load_task_file
-
-log = logging.getLogger("surpass")
-_looked_at: WeakSet[Task] = WeakSet()
 
 
 class Learned(Protocol):
@@ -52,7 +47,6 @@ def as_task(task: TaskLike) -> Task:
     try:
         for one in tasks:
             check_once(one)
-            _point_out_obstacles(one)
     except BaseException:
         forget_task_file(path)  # so that it can be mended and loaded again
         raise
@@ -77,26 +71,6 @@ def task_of_run(name: str, folder: Path, give: str = "--task") -> Task:
         return as_task(path)
     warn_of_change(folder, task)
     return task
-
-
-def _teacher(name: str) -> AnyAgent:
-    """Return the teacher of a name."""
-    try:
-        return find_teacher(name)
-    except UnknownNameError as error:
-        error.args = (f"{error}; for a teacher of your own, give the file of its task with --task FILE.py",)
-        raise
-
-
-def _point_out_obstacles(task: Task) -> None:
-    """Say once for each task that is loaded if its programs cannot be exported, and why."""
-    if task in _looked_at:
-        return
-    _looked_at.add(task)
-    from surpass.programs.export import find_obstacle
-
-    if why := find_obstacle(task):
-        log.warning("%s works, but its programs cannot be exported: %s", task.name, why)
 
 
 def as_agent(agent: AgentLike, task: TaskLike | None = None) -> AnyAgent:
@@ -134,7 +108,11 @@ def find_agent(text: str) -> AnyAgent:
     """Return the agent that a text names: `teacher:NAME`, `zoo:NAME`, a run's folder, a checkpoint, a program file."""
     kind, colon, name = text.partition(":")
     if colon and kind == "teacher":
-        return _teacher(name)
+        try:
+            return find_teacher(name)
+        except UnknownNameError as error:
+            error.args = (f"{error}; for a teacher of your own, give the file of its task with --task FILE.py",)
+            raise
     if colon and kind == "zoo":
         from surpass.agents.zoo import load_entry
 
@@ -150,7 +128,11 @@ def find_agent(text: str) -> AnyAgent:
         stem = as_path(text).with_suffix("")
         return load_agent(stem, text, _task_of_bundle(stem))[0]
     if (path := as_path(text)).exists() or text.endswith(".json"):
-        return _find_saved(path, text)
+        from surpass.agents.storage import load_saved
+
+        stem = _bundle_of(path)
+        _task_of_bundle(stem)
+        return load_saved(stem, text)
     names = ", ".join(t.name for t in known_teachers())
     raise SettingError(
         f"unknown agent {text!r}; known: {names}, zoo:NAME (see surpass zoo), a run's folder, a checkpoint or a program"
@@ -169,15 +151,6 @@ def _load_task_of_rules(path: Path) -> None:
                 if (path.parent / RECORD).exists():
                     task_of_run(name, path.parent)
                 return
-
-
-def _find_saved(path: Path, text: str) -> AnyAgent:
-    """Return a saved agent, whose task may come from the file that its run records."""
-    from surpass.agents.storage import load_saved
-
-    stem = _bundle_of(path)
-    _task_of_bundle(stem)
-    return load_saved(stem, text)
 
 
 def _task_of_bundle(stem: Path) -> Task:

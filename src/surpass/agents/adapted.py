@@ -21,19 +21,14 @@ class AdaptedAgent:
     def __init__(self, agent: Agent, task: Task) -> None:
         self.agent, self.task, self.name = agent, task, agent.name
         own, other = agent.task.interface, task.interface
-        for feature in own.features:
-            if not isinstance(feature, Feature) or feature not in other.features:
-                raise SettingError(
-                    f"{agent.name} is an agent of {agent.task.name} and cannot be carried over to {task.name}, "
-                    f"which does not show {feature.name}"
-                )
+        hidden = [f for f in own.features if not isinstance(f, Feature) or f not in other.features]
+        missing = [instruction for instruction in own.instructions if instruction not in other.instructions]
+        for lack in (*hidden, *missing):
+            raise SettingError(
+                f"{agent.name} is an agent of {agent.task.name} and cannot be carried over to {task.name}, "
+                f"which has no {lack.name}"
+            )
         self._shown = [other.features.index(feature) for feature in own.features]
-        for instruction in own.instructions:
-            if instruction not in other.instructions:
-                raise SettingError(
-                    f"{agent.name} is an agent of {agent.task.name} and cannot be carried over to {task.name}, "
-                    f"which has no {instruction.name}"
-                )
         self._actions = np.array([other.pack_action(action) for action in own.actions], np.int64)
 
     def actions(self, observations: Ints) -> Ints:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from functools import cache
 from pathlib import Path
 
 from surpass.bundles import digest, write_atomically
@@ -16,9 +17,6 @@ log = logging.getLogger("surpass")
 
 RECORD = "task.json"
 ABOUT = {"task": str, "file": str, "sha256": str}
-
-_said: set[str] = set()
-"""The warnings that have been given, so that each is given once."""
 
 
 def write_task_record(folder: Path, task: Task) -> None:
@@ -51,10 +49,12 @@ def warn_of_change(folder: Path, task: Task) -> None:
     path, record = file_of(task), _read(folder)
     if path is None or record is None or record["task"] != task.name or record["sha256"] == digest(read_bytes(path)):
         return
-    said = f"{path} is not as it was when {folder} was learned with {record['file']}"
-    if said not in _said:
-        _said.add(said)
-        log.warning("%s", said)
+    _warn_once(f"{path} is not as it was when {folder} was learned with {record['file']}")
+
+
+@cache
+def _warn_once(warning: str) -> None:
+    log.warning("%s", warning)
 
 
 def _read(folder: Path) -> dict[str, str] | None:

@@ -9,7 +9,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from surpass.arrays import Ints
+from surpass.arrays import Flags, Ints
 from surpass.errors import SettingError
 from surpass.machine.interface import NO_ACTION
 from surpass.machine.kernel import kernel
@@ -21,8 +21,6 @@ Digits = npt.NDArray[np.int16]
 
 NO_RULE = -1
 """The rule of an observation for which none fires."""
-WORD = 5
-"""A word of a set of values holds 2**5 bits."""
 
 
 class CompiledRules(NamedTuple):
@@ -40,10 +38,8 @@ class CompiledRules(NamedTuple):
     """[rules + 1]"""
     features: Ints
     """[conditions]"""
-    first_word: Ints
-    """[conditions] where the set of the condition's values begins in `words`."""
-    words: Ints
-    """Sets of values, 32 bits in each word."""
+    accepts: Flags
+    """[conditions, values] whether the condition holds for a value of its feature."""
     actions: Ints
     """[rules]"""
 
@@ -64,14 +60,12 @@ def compile_rules(program: Program) -> CompiledRules:
             number += 1
     rules = program.rules
     conditions = [test for rule in rules for test in rule.conditions]
-    words: list[int] = []
-    first_word = []
-    for test in conditions:
+    widest = max((radix for k, radix in enumerate(interface.radices) if k not in where), default=0)
+    accepts = np.zeros((len(conditions), widest), np.bool_)
+    for number, test in enumerate(conditions):
         if test.feature in where:
             raise SettingError("a rule cannot test the function or the previous action: its place tells them")
-        bits = sum(1 << value for value in test.values)
-        first_word.append(len(words))
-        words += [bits >> (k << WORD) & 0xFFFFFFFF for k in range(1 + ((interface.radices[test.feature] - 1) >> WORD))]
+        accepts[number, list(test.values)] = True
     return CompiledRules(
         np.array(interface.radices, np.int64),
         np.array([-1 if k is None else k for k in where], np.int64),
@@ -79,8 +73,7 @@ def compile_rules(program: Program) -> CompiledRules:
         np.array([0, *accumulate(len(place.rules) for place in program.places)], np.int64),
         np.array([0, *accumulate(len(rule.conditions) for rule in rules)], np.int64),
         np.array([test.feature for test in conditions], np.int64),
-        np.array(first_word, np.int64),
-        np.array(words, np.int64),
+        accepts,
         np.array([rule.action for rule in rules], np.int64),
     )
 
@@ -98,8 +91,7 @@ def fire(rules: CompiledRules, digits: Digits) -> int:
     for rule in range(rules.first_rule[place], rules.first_rule[place + 1]):
         holds = True
         for k in range(rules.first_condition[rule], rules.first_condition[rule + 1]):
-            value = digits[rules.features[k]]
-            if not (rules.words[rules.first_word[k] + (value >> WORD)] >> (value & 31)) & 1:
+            if not rules.accepts[k, digits[rules.features[k]]]:
                 holds = False
                 break
         if holds:

@@ -70,7 +70,8 @@ def extract(agent: AnyAgent, *, seed: int = 0, progress: Progress | None = None)
     """
     if isinstance(agent, Program):
         return Extraction(agent)
-    agent = need_table(agent)
+    if not isinstance(agent, Agent):
+        raise SettingError(f"{agent.name} sees whole lists, so it has no table to make a program of")
     collector = Collector(agent, seed)
     collector.collect_small(progress)
     collector.collect(progress)
@@ -98,13 +99,6 @@ def extract(agent: AnyAgent, *, seed: int = 0, progress: Progress | None = None)
         program = write_program(agent.name, collector.table, progress)
     check_program(program, collector.table)
     return Extraction(program, collector.table, Evidence(collector.instances, tuple(history)))
-
-
-def need_table(agent: AnyAgent) -> Agent:
-    """Return the agent if it is one with a table; a full view has none."""
-    if not isinstance(agent, Agent):
-        raise SettingError(f"{agent.name} sees whole lists, so it has no table to make a program of")
-    return agent
 
 
 def check_program(program: Program, table: Table) -> None:
@@ -238,13 +232,8 @@ class _ProgramWriter:
 
     def _agree(self, digits: Ints, actions: Ints) -> bool:
         """Tell whether rows that show the same, but for the function and the previous action, have the same action."""
-        pairs = np.unique(np.column_stack([self.interface.pack_digits(self._without_place(digits)), actions]), axis=0)
-        return bool(len(np.unique(pairs[:, 0])) == len(pairs))
-
-    def _without_place(self, digits: Ints) -> Ints:
-        digits = digits.copy()
-        digits[:, [k for k in (self.function, self.previous) if k is not None]] = 0
-        return digits
+        seen = digits[:, self.features]
+        return len(np.unique(seen, axis=0)) == len(np.unique(np.column_stack([seen, actions]), axis=0))
 
 
 def _split(digits: Ints, feature: int | None) -> list[tuple[tuple[int, ...], Ints]]:

@@ -8,7 +8,7 @@ such code is a loop. (N. Ramsey, "Beyond Relooper", 2022, puts this for general 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from surpass.machine.interface import NO_ACTION
 from surpass.programs.evaluate import NO_RULE
@@ -31,12 +31,12 @@ class Condition:
         return replace(self, holds=not self.holds)
 
 
-@dataclass(eq=False)
+@dataclass
 class Act:
-    """Take an action."""
+    """Take an action; two that do the same are equal."""
 
     action: int
-    rules: list[int]
+    rules: list[int] = field(compare=False)
     """The rules that take it here."""
     ends: bool
     """Whether nothing comes after it: it ends the function or the episode."""
@@ -171,25 +171,18 @@ class _Graph:
 
     def _between(self, first: int, last: int) -> set[int]:
         """Return the places from which `last` is reached without coming through `first`."""
-        found, waiting = {last}, [last]
+        found, waiting = {first, last}, [last] if last != first else []
         while waiting:
             here = waiting.pop()
-            if here == first:
-                continue
-            for place in self.order:
-                if here in self.ways[place] and place not in found:
-                    found.add(place)
-                    waiting.append(place)
+            before = [place for place in self.order if here in self.ways[place] and place not in found]
+            found.update(before)
+            waiting += before
         return found
 
     def follow_ups(self, place: int) -> list[int]:
         """Return the joins that stand behind a place: it is the last that all ways to them come through."""
-        found = []
-        for join in self.joins:
-            above = self.dominators[join] - {join}
-            if above and max(above, key=lambda k: self.rank[k]) == place:
-                found.append(join)
-        return sorted(found, key=lambda k: self.rank[k])
+        above = {join: self.dominators[join] - {join} for join in sorted(self.joins, key=self.rank.__getitem__)}
+        return [join for join, others in above.items() if max(others, key=self.rank.__getitem__, default=None) == place]
 
 
 @dataclass(frozen=True)
@@ -275,17 +268,11 @@ class _FlowWriter:
         return any(self.graph.next_of(leaf) in self.graph.loops[place] for leaf in leaves(node))
 
     def _write_node(self, node: Node, place: int, after: int | None, around: tuple[_Around, ...]) -> list[Statement]:
-        self._depth += 1
-        found = self._write_branch_or_leaf(node, place, after, around)
-        self._depth -= 1
-        return found
-
-    def _write_branch_or_leaf(
-        self, node: Node, place: int, after: int | None, around: tuple[_Around, ...]
-    ) -> list[Statement]:
         if isinstance(node, Branch):
+            self._depth += 1
             then = self._write_node(node.then, place, after, around)
             otherwise = self._write_node(node.otherwise, place, after, around)
+            self._depth -= 1
             return [If(Condition(node.tests), tuple(then), tuple(otherwise))]
         target = self.graph.next_of(node)
         do = Act(node.action, [] if node.rule == NO_RULE else [node.rule], target is None)
@@ -349,9 +336,8 @@ def _shorten_if(statement: If, behind: tuple[Statement, ...], rest: tuple[Statem
     if following and isinstance(following[-1], Jump):
         then, otherwise = _fall_through(then, following), _fall_through(otherwise, following)
     common: tuple[Statement, ...] = ()
-    while then and otherwise and _alike(then[-1], otherwise[-1]):
-        common = (_join(then[-1], otherwise[-1]), *common)
-        then, otherwise = then[:-1], otherwise[:-1]
+    while then and otherwise and _join(then[-1], otherwise[-1]):
+        then, otherwise, common = then[:-1], otherwise[:-1], (then[-1], *common)
     if then:
         return (If(statement.condition, then, otherwise), *common, *behind)
     if otherwise:
@@ -362,25 +348,18 @@ def _shorten_if(statement: If, behind: tuple[Statement, ...], rest: tuple[Statem
 def _fall_through(way: tuple[Statement, ...], following: tuple[Statement, ...]) -> tuple[Statement, ...]:
     """Return a way without its end if that is just what follows up to a jump, whose rules it then shares."""
     kept, tail = way[: -len(following)], way[-len(following) :]
-    if len(tail) < len(following) or not all(map(_alike, following, tail)):
+    if following != tail or not all(isinstance(statement, Act | Jump) for statement in tail):
         return way
     for statement, same in zip(following, tail, strict=True):
         _join(statement, same)
     return kept
 
 
-def _alike(a: Statement, b: Statement) -> bool:
-    """Tell whether two statements do the same."""
-    if isinstance(a, Act) and isinstance(b, Act):
-        return a.action == b.action and a.ends == b.ends
-    return isinstance(a, Jump) and a == b
-
-
-def _join(a: Statement, b: Statement) -> Statement:
-    """Return a statement for two that are alike, with the rules of both, in place."""
-    if isinstance(a, Act) and isinstance(b, Act):
+def _join(a: Statement, b: Statement) -> bool:
+    """Tell whether two statements are the same act or jump; the first then gets the rules of the second, in place."""
+    if isinstance(a, Act) and isinstance(b, Act) and a == b:
         a.rules += b.rules
-    return a
+    return isinstance(a, Act | Jump) and a == b
 
 
 def _keep_marks(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:

@@ -72,10 +72,6 @@ class Function:
     """The value numbers of the function's feature that run this code; empty in an interface without that feature."""
     places: tuple[Place, ...]
 
-    def place_after(self, previous: int) -> Place | None:
-        """Return where the code continues after a value of the previous action, if it does."""
-        return next((place for place in self.places if previous in place.after or not place.after), None)
-
 
 class PlacedRule(NamedTuple):
     """A rule with where it stands."""

@@ -25,13 +25,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import NoReturn
 
 from surpass.bundles import write_atomically
-from surpass.errors import ProgramError, SurpassError
+from surpass.errors import ProgramError, UnknownNameError, did_you_mean
 from surpass.machine.interface import NO_ACTION, Interface
 from surpass.printing import truncate
 from surpass.programs.program import START, Function, Place, Program, Rule, Test, place_features
@@ -116,7 +114,6 @@ class _Reader:
         """The line of the heading for each function and previous action."""
         self.rules: list[Rule] | None = None
         """Those of the present place."""
-        self.heading = 0
         self.line = 0
 
     def read(self, text: str, name: str) -> Program:
@@ -127,12 +124,9 @@ class _Reader:
             self.vocabulary = _Vocabulary(task.interface)
             for line in lines:
                 self._read_line(line)
-            self._end_place()
-            if self.rules is None:
-                raise _LineError(
-                    "there are no rules; a rule is written CONDITION and CONDITION: ACTION, or else: ACTION"
-                )
-        except _LineError as error:
+            if not self.rules:
+                raise _LineError("there are no rules here; one is written CONDITION and CONDITION: ACTION")
+        except (_LineError, UnknownNameError) as error:
             raise ProgramError(f"{self.source}, line {max(1, self.line)}: {error}") from None
         functions = (
             Function(ids, tuple(Place(after, tuple(rules)) for after, rules in places.items()))
@@ -157,7 +151,7 @@ class _Reader:
         tasks = {task.name: task for task in known_tasks()}
         task = tasks.get(name.strip())
         if task is None:
-            _refuse("task", name.strip(), tasks, more="; a task of your own is loaded with --task FILE.py")
+            raise _LineError(f"{_unknown('task', name.strip(), tasks)}; your own task is loaded with --task FILE.py")
         if self.wanted is not None and task is not self.wanted:
             raise _LineError(f"this is a program of {task.name}, not of {self.wanted.name}")
         if task.interface.is_full_view:
@@ -169,20 +163,19 @@ class _Reader:
         if not colon:
             raise _LineError(f"{truncate(line, 60)!r} is neither a rule nor a heading: it has no colon")
         if not action:
-            self._begin_place(*self.vocabulary.read_heading(when), is_heading=True)
+            if self.rules == []:
+                raise _LineError("there are no rules under the heading above")
+            self._begin_place(*self.vocabulary.read_heading(when))
             return
         if self.rules is None:
-            self._begin_place(*self.vocabulary.everywhere, is_heading=False)
+            self._begin_place(*self.vocabulary.everywhere)
         assert self.rules is not None
         if self.rules and not self.rules[-1].conditions:
             raise _LineError(f"this rule stands behind '{OTHERWISE[0]}', which holds always, so nothing comes here")
         conditions = () if when in OTHERWISE else tuple(self.vocabulary.read_conditions(when))
         self.rules.append(Rule(conditions, self.vocabulary.read_action(action)))
 
-    def _begin_place(self, ids: tuple[int, ...], after: tuple[int, ...], *, is_heading: bool) -> None:
-        self._end_place()
-        if is_heading and self.rules is not None and not self.heading:
-            raise _LineError("the rules above stand under no heading, so they hold everywhere; give them one as well")
+    def _begin_place(self, ids: tuple[int, ...], after: tuple[int, ...]) -> None:
         for other in self.functions:
             if other != ids and set(other) & set(ids):
                 raise _LineError("a function of this heading stands in another one with others; name them all in both")
@@ -192,13 +185,7 @@ class _Reader:
                     where = show_after(self.vocabulary.interface, (value,))
                     raise _LineError(f"the place {where} has rules already, in line {self.lines[function, value]}")
                 self.lines[function, value] = self.line
-        self.heading = self.line if is_heading else 0
         self.rules = self.functions.setdefault(ids, {}).setdefault(after, [])
-
-    def _end_place(self) -> None:
-        if self.rules is not None and not self.rules:
-            self.line = self.heading
-            raise _LineError("there are no rules under this heading")
 
 
 class _Vocabulary:
@@ -207,7 +194,6 @@ class _Vocabulary:
     def __init__(self, interface: Interface) -> None:
         self.interface = interface
         self.function, self.previous = place_features(interface)
-        self._texts: dict[Test, str] = {}
 
     @cached_property
     def everywhere(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -234,11 +220,9 @@ class _Vocabulary:
 
     def write_condition(self, test: Test) -> str:
         """Return a text that is read back as this test."""
-        if test not in self._texts:
-            text = show_test(self.interface, test)
-            numbers = f"@{test.feature} in {{{', '.join(map(str, sorted(test.values)))}}}"
-            self._texts[test] = text if _reads(self.read_conditions, text) == [test] else numbers
-        return self._texts[test]
+        text = show_test(self.interface, test)
+        numbers = f"@{test.feature} in {{{', '.join(map(str, sorted(test.values)))}}}"
+        return text if _reads(self.read_conditions, text) == [test] else numbers
 
     def write_action(self, action: int) -> str:
         """Return a text that is read back as this action."""
@@ -261,7 +245,7 @@ class _Vocabulary:
         ids = []
         for name in re.split(r"\s+and\s+", names.strip()) if comma else ():
             if name not in self.functions:
-                _refuse("function", name, self.functions)
+                raise _unknown("function", name, self.functions)
             ids.append(self.functions[name])
         if where.strip() == "anywhere":
             return tuple(ids), self.everywhere[1]
@@ -285,15 +269,7 @@ class _Vocabulary:
             return NO_ACTION
         if (number := re.fullmatch(r"@(\d{1,9})", text)) and int(number[1]) < self.interface.action_count:
             return int(number[1])
-        try:
-            return self.interface.parse_action(text)
-        except SurpassError:
-            signatures = (f"{i.name}({', '.join(o.name for o in i.operands)})" for i in self.interface.instructions)
-            if (fault := self.interface.fault_of_text(text)).startswith(":"):
-                raise _LineError(
-                    f"unknown action {truncate(text, 60)!r}{fault}; known: {', '.join(signatures)}"
-                ) from None
-            return _refuse("action", text, map(str, self.interface.actions), signatures)
+        return self.interface.parse_action(text)
 
     def read_conditions(self, text: str) -> list[Test]:
         """Return the tests of conditions that are joined by `and`."""
@@ -339,12 +315,12 @@ class _Vocabulary:
                 raise _LineError(f"{truncate(text, 60)!r} belongs into a heading; rules have no such condition")
         if feature is None or not braces or not values.endswith("}"):
             examples = [one for one in self.interface.conditions if _bare(one) in self.conditions]
-            return _refuse("condition", text, examples)
+            raise _unknown("condition", text, examples)
         known = {str(value): k for k, value in enumerate(self.interface.feature_values(feature))}
         words = [word.strip() for word in values[:-1].split(",")]
         for word in words:
             if word not in known:
-                _refuse(f"value of {name.strip()}", word, known)
+                raise _unknown(f"value of {name.strip()}", word, known)
         return Test(feature, frozenset(known[word] for word in words))
 
 
@@ -354,7 +330,7 @@ def _reads(read: Callable[[str], object], text: str) -> object:
         return None
     try:
         return read(text)
-    except _LineError:
+    except (_LineError, UnknownNameError):
         return None
 
 
@@ -380,11 +356,7 @@ def _bare(text: str) -> str:
     return "".join(text.split())
 
 
-def _refuse(kind: str, text: str, known: Iterable[str], listed: Iterable[str] = (), more: str = "") -> NoReturn:
-    """Raise an error about an unknown name, with similar and known ones."""
+def _unknown(kind: str, text: str, known: Iterable[str]) -> UnknownNameError:
+    """Return an error about an unknown name, with similar ones and the first known ones."""
     known = list(known)
-    near = get_close_matches(text[:100], known, 3)
-    perhaps = f", perhaps {' or '.join(near)}" if near else ""
-    shown = list(listed) or known
-    others = f" and {len(shown) - 12:,} more" if len(shown) > 12 else ""
-    raise _LineError(f"unknown {kind} {truncate(text, 60)!r}{perhaps}; known: {', '.join(shown[:12])}{others}{more}")
+    return UnknownNameError(kind, text, [*known[:12], *(["..."] if len(known) > 12 else [])], did_you_mean(text, known))

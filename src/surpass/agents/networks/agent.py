@@ -5,7 +5,7 @@ PyTorch trains networks; to run one takes its parameters and NumPy.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
@@ -25,8 +25,6 @@ SAFE_MARGIN = 1e-4
 PRUNE = 0.01
 """The search for the most likely action ends once no other one is behind by less than this."""
 BATCH = 4096
-Found = tuple[tuple[int, ...], float]
-"""An action, as the choices that make it up, and its lead."""
 
 
 def layer_sizes(interface: Interface, number: int) -> list[int]:
@@ -35,6 +33,17 @@ def layer_sizes(interface: Interface, number: int) -> list[int]:
     operands = interface.instructions[slot.instruction].operands[: slot.operand] if number else ()
     inputs = interface.input_size + sum(operand.input_size for operand in operands)
     return [inputs, *HIDDEN, 1 if slot.kind == "binary" else slot.choices]
+
+
+def encode_prefix(interface: Interface, number: int, prefix: Ints) -> Floats:
+    """Return the network inputs [m, I] of the operands [m, operands before] that are chosen before a slot."""
+    slot = interface.slots[number]
+    operands = interface.instructions[slot.instruction].operands[: max(0, slot.operand)]
+    encoded: list[Array] = [np.zeros((len(prefix), 0), np.float32)]
+    for k, operand in enumerate(operands):
+        is_binary = operand.kind == "binary"
+        encoded.append(prefix[:, k : k + 1] if is_binary else np.eye(len(operand.values))[prefix[:, k]])
+    return np.concatenate(encoded, axis=1, dtype=np.float32)
 
 
 class NetworkAgent:
@@ -77,8 +86,9 @@ class NetworkAgent:
         inputs = self.task.interface.encode(observations)
         rows, margins = self._descend(inputs)
         unsettled = np.flatnonzero(margins < 0)
-        for k, (action, lead) in zip(unsettled.tolist(), self._search(inputs[unsettled]), strict=True):
-            rows[k, : len(action)], rows[k, len(action) :], margins[k] = action, 0, lead
+        for k in unsettled.tolist():
+            action, margins[k] = self._search(inputs[k : k + 1])
+            rows[k, : len(action)], rows[k, len(action) :] = action, 0
         kinds, interface = rows[:, 0], self.task.interface
         weights = interface.operand_weights[kinds]
         return np.array(interface.offsets)[kinds] + (weights * rows[:, 1:]).sum(axis=1), margins
@@ -89,7 +99,7 @@ class NetworkAgent:
         `inputs` [m, input_size] are encoded observations, `prefix` [m, operands before] the choices made before.
         """
         *hidden, (weights, biases) = self._layers[slot]
-        values = np.concatenate([inputs, *self._encode(slot, prefix)], axis=1)
+        values = np.concatenate([inputs, encode_prefix(self.task.interface, slot, prefix)], axis=1)
         for weight, bias in hidden:
             values = np.maximum(values @ weight.T + bias, 0)
         logits = values @ weights.T + biases
@@ -98,17 +108,6 @@ class NetworkAgent:
         logits = logits - logits.max(axis=1, keepdims=True)
         found: Floats = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
         return found
-
-    def _encode(self, number: int, prefix: Ints) -> list[Array]:
-        """Return the network inputs of the operands chosen before a slot."""
-        slot = self.task.interface.slots[number]
-        operands = self.task.interface.instructions[slot.instruction].operands[: max(0, slot.operand)]
-        return [
-            prefix[:, k : k + 1].astype(np.float32)
-            if operand.kind == "binary"
-            else np.eye(len(operand.values), dtype=np.float32)[prefix[:, k]]
-            for k, operand in enumerate(operands)
-        ]
 
     def _descend(self, inputs: Floats) -> tuple[Ints, Floats]:
         """Return the action rows [m, 1 + operands] of the best choice at each slot.
@@ -132,39 +131,21 @@ class NetworkAgent:
             rows[member, 0 if number == 0 else 1 + slot.operand] = chosen
         return rows, total - runner_up
 
-    def _search(self, inputs: Floats) -> list[Found]:
-        """Return the most likely action of each observation [m, input_size], by searches that ask together."""
-        searches = [_search_one(self.task.interface) for _ in inputs]
-        found: dict[int, Found] = {}
-        asked = {k: next(search) for k, search in enumerate(searches)}
-        while asked:
-            for slot in {slot for slot, _ in asked.values()}:
-                members = [k for k, (other, _) in asked.items() if other == slot]
-                prefixes = np.array([asked.pop(k)[1] for k in members], np.int64).reshape(len(members), -1)
-                options = self.log_probabilities(slot, inputs[members], prefixes).tolist()
-                for k, row in zip(members, options, strict=True):
-                    try:
-                        asked[k] = searches[k].send(row)
-                    except StopIteration as end:
-                        found[k] = end.value
-        return [found[k] for k in range(len(searches))]
+    def _search(self, inputs: Floats) -> tuple[tuple[int, ...], float]:
+        """Return the choices of the most likely action for an observation [1, input_size], and its lead up to `PRUNE`.
 
-
-def _search_one(interface: Interface) -> Generator[tuple[int, tuple[int, ...]], list[float], Found]:
-    """Search for the most likely action, and return it with its lead, which is at most `PRUNE`.
-
-    It asks for the log-probabilities of a slot after a prefix. Prefixes are extended in the order of their probability,
-    so the first whole action is the most likely one.
-    """
-    slot_of = {(slot.instruction, slot.operand): k for k, slot in enumerate(interface.slots)}
-    queue: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
-    whole: list[tuple[float, tuple[int, ...]]] = []
-    while len(whole) < 2 and queue and not (whole and queue[0][0] >= whole[0][0] + PRUNE):
-        cost, chosen = heappop(queue)
-        if chosen and len(chosen) > len(interface.instructions[chosen[0]].operands):
-            whole.append((cost, chosen))
-            continue
-        options = yield slot_of[chosen[0], len(chosen) - 1] if chosen else 0, chosen[1:]
-        for choice, option in enumerate(options):
-            heappush(queue, (cost - option, (*chosen, choice)))
-    return whole[0][1], whole[1][0] - whole[0][0] if len(whole) > 1 else PRUNE
+        Prefixes are extended in the order of their probability, so the first whole action is the most likely one.
+        """
+        interface = self.task.interface
+        slot_of = {(slot.instruction, slot.operand): k for k, slot in enumerate(interface.slots)}
+        queue: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
+        whole: list[tuple[float, tuple[int, ...]]] = []
+        while len(whole) < 2 and queue and not (whole and queue[0][0] >= whole[0][0] + PRUNE):
+            cost, chosen = heappop(queue)
+            if chosen and len(chosen) > len(interface.instructions[chosen[0]].operands):
+                whole.append((cost, chosen))
+                continue
+            slot, prefix = slot_of[chosen[0], len(chosen) - 1] if chosen else 0, np.array([chosen[1:]], np.int64)
+            for choice, option in enumerate(self.log_probabilities(slot, inputs, prefix)[0].tolist()):
+                heappush(queue, (cost - option, (*chosen, choice)))
+        return whole[0][1], whole[1][0] - whole[0][0] if len(whole) > 1 else PRUNE

@@ -7,7 +7,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from surpass.agents.networks.agent import layer_sizes
+from surpass.agents.networks.agent import encode_prefix, layer_sizes
 from surpass.arrays import Ints
 from surpass.bundles import Tensors
 from surpass.machine.interface import Interface
@@ -50,21 +50,11 @@ class StructuredPolicy(nn.Module):
 
         `inputs` [m, input_size] are encoded observations, `prefix` [m, operands before] the choices made before.
         """
-        output = self.slots[slot](torch.cat([inputs, self._encode_prefix(slot, prefix)], dim=1))
+        before = torch.from_numpy(encode_prefix(self.interface, slot, prefix.numpy()))
+        output = self.slots[slot](torch.cat([inputs, before], dim=1))
         if self.interface.slots[slot].kind == "binary":
             output = torch.cat([torch.zeros_like(output), output], dim=1)
         return torch.log_softmax(output, dim=1)
-
-    def _encode_prefix(self, number: int, prefix: Tensor) -> Tensor:
-        slot = self.interface.slots[number]
-        blocks = []
-        for k in range(max(0, slot.operand)):
-            operand = self.interface.instructions[slot.instruction].operands[k]
-            if operand.kind == "binary":
-                blocks.append(prefix[:, k : k + 1].float())
-            else:
-                blocks.append(nn.functional.one_hot(prefix[:, k], len(operand.values)).float())
-        return torch.cat(blocks, dim=1) if blocks else prefix.new_zeros((len(prefix), 0)).float()
 
     # Whole actions
 

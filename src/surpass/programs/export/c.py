@@ -227,7 +227,7 @@ class _CWriter:
             if self.declared != {"outcome"}:
                 inside = [f"{INDENT}{{", *indent(inside), f"{INDENT}}}"]
             yield from inside
-        if any(isinstance(line, syntax.CloseCall) for block in self.plan.blocks for line in syntax.statements(block)):
+        if self.plan.closes_calls:
             yield from ("", "back:", f"{INDENT}/* Back to the caller. */", *indent(self._back()))
 
     def _back(self) -> Lines:
@@ -325,7 +325,7 @@ class _CWriter:
                 yield f"frames[depth++] = (Frame){{{', '.join(saved)}}};"
                 yield f"if (depth > {self.text(self.plan.stack_limit)}) goto too_deep;"
             case syntax.CloseCall():
-                if any(site.receiver in self.plan.registers for site in self.plan.sites):
+                if self.plan.has_receivers:
                     yield f"result = {self.text(line.result)};"
                 yield "goto back;"
             case ast.Break() | ast.Continue():

@@ -232,9 +232,8 @@ def _body(plan: Plan, suffix: str) -> Lines:
             yield f"{inner}for (size_t k = 0; k < {size}; ++k) reals[{first} + k] = {given.name}[k];"
         else:
             yield f"{inner}reals[{first}] = {given.name};"
-    given_to_run = ["n", "items", *(["reals"] if plan.reals is None else [])]
-    given_to_run += [signature.query] if signature.query else []
-    given_to_run += [signature.budget or "limit_of(n)", "&taken", *(["&result->score"] if plan.score else [])]
+    given_to_run = [*plan.inputs, signature.budget or "limit_of(n)", "&taken"]
+    given_to_run += ["&result->score"] if plan.score else []
     given_to_run += [f"&{'result->' if signature.everything else ''}{own}" for own in plan.outputs]
     yield f"{inner}{begin} = run_{suffix}({', '.join(given_to_run)});"
     if signature.chosen:
@@ -251,9 +250,8 @@ def _body(plan: Plan, suffix: str) -> Lines:
         yield "if (steps != NULL) *steps = taken;"
     if "WRONG_ANSWER" in _outcomes(plan):
         yield "if (outcome == WRONG_ANSWER) return SURPASS_WRONG_ANSWER;"
-    uses_up = bool(signature.budget) or task.measure == "reward"
     result = "taken" if signature.answer is None else plan.outputs[0]
-    yield f"return outcome == SOLVED{' || outcome == SURPASS_STEP_LIMIT' if uses_up else ''} ? {result} : outcome;"
+    yield f"return outcome == SOLVED{' || outcome == SURPASS_STEP_LIMIT' if plan.uses_up else ''} ? {result} : outcome;"
 
 
 def _outcomes(plan: Plan) -> set[str]:

@@ -12,17 +12,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from surpass.engine.batch import allocate
-from surpass.engine.specialise import specialise
 from surpass.errors import ExportError
 from surpass.machine.calls import stack_limit
-from surpass.machine.state import DEPTH, FIRST, FUNCTION, LOCALS, PREVIOUS, SCORE, SIZE, Outcome
+from surpass.machine.state import DEPTH, FIRST, FUNCTION, LOCALS, PREVIOUS, SCORE, SIZE
 from surpass.programs.export import syntax
 from surpass.programs.export.conditions import write_condition
 from surpass.programs.export.kernels import HAD_FRAME, OUTCOMES, Translator
-from surpass.programs.export.shorten import drop_needless_limits, drop_unneeded, shorten
+from surpass.programs.export.shorten import drop_unneeded, shorten
 from surpass.programs.program import START, Program
 from surpass.programs.tree import Leaf, Node, as_tree
 from surpass.programs.words import show_action, show_place
@@ -97,6 +93,32 @@ class Plan:
     def blocks(self) -> list[syntax.Block]:
         """All code, subroutines left out."""
         return [self.start, *(found.code for found in self.places.values())]
+
+    @property
+    def inputs(self) -> list[str]:
+        """What the run of the program is given, but for the limit."""
+        names = ["n", "items", *(["reals"] if self.reals is None else []), self.signature.query]
+        return [name for name in names if name]
+
+    @property
+    def results(self) -> list[str]:
+        """What the run gives back, but for the outcome and the steps."""
+        return [*([self.score] if self.score else []), *self.outputs]
+
+    @property
+    def uses_up(self) -> bool:
+        """Whether a run that takes all its steps has a result."""
+        return bool(self.signature.budget) or self.program.task.measure == "reward"
+
+    @property
+    def closes_calls(self) -> bool:
+        """Whether the program ever goes back to a caller."""
+        return any(isinstance(line, syntax.CloseCall) for block in self.blocks for line in syntax.statements(block))
+
+    @property
+    def has_receivers(self) -> bool:
+        """Whether some call keeps what its function gives back."""
+        return any(site.receiver in self.registers for site in self.sites)
 
     @property
     def memory(self) -> tuple[str, ...]:
@@ -193,9 +215,6 @@ class _Planner:
         kept = {*outputs, *([score] if score else [])}
         receivers = {site.receiver for site in self.sites if site.receiver}
         blocks, subroutines = drop_unneeded([start, *codes], subroutines, kept, receivers)
-        if _ends_empty(self.task):
-            own = {self.registers[FIRST + k] for k in range(len(memory.names))}
-            blocks = drop_needless_limits(blocks, subroutines, own, receivers)
         variables = {*self.registers.values(), *self.reals.values()}
         changes: dict[str, set[str]] = {}
         for title, found in subroutines.items():
@@ -396,13 +415,6 @@ class _Planner:
                 opened = [self.sites[line.site].place for line in calls]
                 waiting += [*_targets(codes[k]), *(place for place in opened if place is not None)]
         return found
-
-
-def _ends_empty(task: Task) -> bool:
-    """Tell whether an empty instance of a task ends at once."""
-    batch, instances = allocate(task, 1, 0), task.allocate(1, 0)
-    specialise(task).reset(batch, *instances, np.arange(1))
-    return bool(batch.outcomes[0] > Outcome.RUNNING)
 
 
 def _decides(line: ast.stmt) -> bool:

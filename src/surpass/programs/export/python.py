@@ -171,19 +171,15 @@ def _take_input(plan: Plan) -> Lines:
 def _give_result(plan: Plan) -> Lines:
     """Yield the lines that run the program and return what comes of it."""
     signature = plan.signature
-    outputs = [*([plan.score] if plan.score else []), *plan.outputs]
-    given = ["n", "items", *(["reals"] if plan.reals is None else []), *([signature.query] if signature.query else [])]
     limit = f"_limit(n, {signature.budget or 'limit'})"
-    yield f"{', '.join(['outcome', 'steps', *outputs])} = _run({', '.join([*given, limit])})"
-    uses_up = bool(signature.budget) or plan.program.task.measure == "reward"
+    yield f"{', '.join(['outcome', 'steps', *plan.results])} = _run({', '.join([*plan.inputs, limit])})"
     if signature.everything:
         score = plan.score or "reals[0]"
-        outcome = "SOLVED if outcome == STEP_LIMIT else outcome" if uses_up else "outcome"
+        outcome = "SOLVED if outcome == STEP_LIMIT else outcome" if plan.uses_up else "outcome"
         yield f"return Result({', '.join([f'_WORDS[{outcome}]', 'steps', score, *plan.outputs])})"
         return
-    yield f"_need(outcome, steps, SOLVED{', STEP_LIMIT' if uses_up else ''})"
-    results = [f"None if {own} < 0 else {own}" for own in plan.outputs]
-    results = [f"({result})" for result in results]
+    yield f"_need(outcome, steps, SOLVED{', STEP_LIMIT' if plan.uses_up else ''})"
+    results = [f"(None if {own} < 0 else {own})" for own in plan.outputs]
     results += ["[k for k in range(n) if items[n + k]]"] if signature.chosen else []
     results += ["reals[0]"] if signature.score else []
     yield f"return {', '.join([*results, 'steps'])}"
@@ -197,10 +193,7 @@ class _PythonWriter:
         self.numbers = {place: number for number, place in enumerate(plan.places)}
         """Places are numbered afresh, since some are written where one comes from."""
         self.back = len(plan.places)
-        self.has_back = any(
-            isinstance(line, syntax.CloseCall) for block in plan.blocks for line in syntax.statements(block)
-        )
-        self.outputs = [*([plan.score] if plan.score else []), *plan.outputs]
+        self.has_back = plan.closes_calls
         self.returned: list[str] = []
         self.inside: int | None = None
 
@@ -259,11 +252,10 @@ class _PythonWriter:
 
     def run(self) -> Lines:
         """Yield the function that runs the program."""
-        plan, query = self.plan, self.plan.signature.query
-        given = ["n", "items", *(["reals"] if plan.reals is None else []), *([query] if query else []), "limit"]
-        yield f"def _run({', '.join(given)}):"
+        plan = self.plan
+        yield f"def _run({', '.join([*plan.inputs, 'limit'])}):"
         self.returned = []
-        body = [f'"""Run the program; return {_listing(["the outcome", "the steps", *self.outputs])}."""', "steps = 0"]
+        body = [f'"""Run the program; return {_listing(["the outcome", "the steps", *plan.results])}."""', "steps = 0"]
         variables = [*plan.registers, *(plan.reals or ())]
         body += [" = ".join([*variables, "0"])] if variables else []
         used = syntax.names_in(*(line for block in plan.blocks for line in block))
@@ -326,7 +318,7 @@ class _PythonWriter:
                 yield "break"
 
     def _end(self, outcome: str) -> str:
-        return f"return {', '.join([outcome, 'steps', *self.outputs])}"
+        return f"return {', '.join([outcome, 'steps', *self.plan.results])}"
 
     # Statements
 
@@ -369,7 +361,7 @@ class _PythonWriter:
                 yield "if len(stack) > stack_limit:"
                 yield INDENT + self._end("STEP_LIMIT if steps == limit else STACK_LIMIT")
             case syntax.CloseCall():
-                if any(site.receiver in self.plan.registers for site in self.plan.sites):
+                if self.plan.has_receivers:
                     yield f"result = {self.text(line.result)}"
                 yield f"place = {self.back}"
                 if self.inside is not None:
