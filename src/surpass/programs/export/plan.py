@@ -12,13 +12,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
+
+from surpass.engine.batch import allocate
+from surpass.engine.specialise import specialise
 from surpass.errors import ExportError
 from surpass.machine.calls import stack_limit
-from surpass.machine.state import DEPTH, FIRST, FUNCTION, LOCALS, PREVIOUS, SCORE, SIZE
+from surpass.machine.state import DEPTH, FIRST, FUNCTION, LOCALS, PREVIOUS, SCORE, SIZE, Outcome
 from surpass.programs.export import syntax
 from surpass.programs.export.conditions import write_condition
 from surpass.programs.export.kernels import HAD_FRAME, OUTCOMES, Translator
-from surpass.programs.export.shorten import drop_unneeded, shorten
+from surpass.programs.export.shorten import drop_needless_limits, drop_unneeded, shorten
 from surpass.programs.program import START, Program
 from surpass.programs.tree import Leaf, Node, as_tree
 from surpass.programs.words import show_action, show_place
@@ -215,6 +219,9 @@ class _Planner:
         kept = {*outputs, *([score] if score else [])}
         receivers = {site.receiver for site in self.sites if site.receiver}
         blocks, subroutines = drop_unneeded([start, *codes], subroutines, kept, receivers)
+        if _ends_empty(self.task):
+            own = {self.registers[FIRST + k] for k in range(len(memory.names))}
+            blocks = drop_needless_limits(blocks, subroutines, own, receivers)
         variables = {*self.registers.values(), *self.reals.values()}
         changes: dict[str, set[str]] = {}
         for title, found in subroutines.items():
@@ -415,6 +422,13 @@ class _Planner:
                 opened = [self.sites[line.site].place for line in calls]
                 waiting += [*_targets(codes[k]), *(place for place in opened if place is not None)]
         return found
+
+
+def _ends_empty(task: Task) -> bool:
+    """Tell whether an empty instance of a task ends at once."""
+    batch, instances = allocate(task, 1, 0), task.allocate(1, 0)
+    specialise(task).reset(batch, *instances, np.arange(1))
+    return bool(batch.outcomes[0] > Outcome.RUNNING)
 
 
 def _decides(line: ast.stmt) -> bool:

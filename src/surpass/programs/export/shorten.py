@@ -1,10 +1,10 @@
-"""Shorter code that does the same: without what nobody reads, and without variables that are read once."""
+"""Shorter code that does the same: without what nobody reads, and without limits that are never reached."""
 
 from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 
@@ -145,3 +145,91 @@ def _mark(
 
 def _leaves(line: ast.stmt) -> bool:
     return any(isinstance(inner, ast.Break | ast.Continue) for inner in syntax.statements([line]))
+
+
+# Limits that are never reached: a register is a position, 0 to n - 1, throughout if its first value is one and all that
+# is ever written to it is one, provided that the others are. That holds where n is 1 or more.
+
+Bounds = tuple[int | None, int | None]
+"""What is known of a number: at least the first, and at most n - 1 + the second."""
+
+
+def drop_needless_limits(
+    codes: Sequence[syntax.Block],
+    subroutines: Mapping[str, syntax.Subroutine],
+    registers: Set[str],
+    receivers: Set[str],
+) -> list[syntax.Block]:
+    """Return code without the `min` and `max` that keep positions where they are anyway."""
+    positions = set(registers) - {own for found in subroutines.values() for own in syntax.assigned(found.body)}
+    lines = [line for block in codes for line in syntax.statements(block)]
+    settings: list[tuple[str, ast.expr]] = []
+    for line in lines:
+        if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name):
+            settings.append((line.targets[0].id, line.value))
+        elif isinstance(line, syntax.CloseCall):
+            settings += [(own, line.result) for own in receivers]
+    writes = Counter(own for block in codes for own in syntax.assigned(block))
+    values = {own: value for own, value in settings if writes[own] == 1 and own not in registers}
+    while True:
+        wrong = {own for own, value in settings if own in positions and not _is_position(value, positions, values)}
+        if not wrong:
+            break
+        positions -= wrong
+    last = ast.BinOp(syntax.name("n"), ast.Sub(), syntax.constant(1))
+
+    def drop(part: ast.expr) -> ast.expr:
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in ("min", "max"):
+            left, right = part.args
+            low, high = _range(left, positions, values)
+            limit = syntax.number(right)
+            if part.func.id == "max" and low is not None and limit is not None and low >= limit:
+                return left
+            if part.func.id == "min" and syntax.same(right, last) and high is not None and high <= 0:
+                return left
+        return part
+
+    return [syntax.change_block(block, lambda expr: syntax.deepest_first(expr, drop)) for block in codes]
+
+
+def _is_position(expr: ast.expr, positions: Set[str], values: Mapping[str, ast.expr]) -> bool:
+    low, high = _range(expr, positions, values)
+    return low is not None and low >= 0 and high is not None and high <= 0
+
+
+def _range(expr: ast.expr, positions: Set[str], values: Mapping[str, ast.expr]) -> Bounds:
+    def of(part: ast.expr) -> Bounds:
+        return _range(part, positions, values)
+
+    match expr:
+        case ast.Constant(value=int() as value):
+            return value, value
+        case ast.Name(id="n"):
+            return 1, 1
+        case ast.Name(id=own):
+            return (0, 0) if own in positions else of(values[own]) if own in values else (None, None)
+        case ast.IfExp():
+            (a, b), (c, d) = of(expr.body), of(expr.orelse)
+            return _both(min, a, c), _both(max, b, d)
+        case ast.BinOp(op=ast.Add() | ast.Sub(), right=ast.Constant(value=int() as more)):
+            by = more if isinstance(expr.op, ast.Add) else -more
+            low, high = of(expr.left)
+            return None if low is None else low + by, None if high is None else high + by
+        case ast.BinOp(op=ast.FloorDiv(), left=ast.BinOp(op=ast.Add()) as total, right=ast.Constant(value=2)):
+            if all(_is_position(side, positions, values) for side in (total.left, total.right)):
+                return 0, 0
+        case ast.Call(func=ast.Name(id="min"), args=[left, right]):
+            (a, b), (c, d) = of(left), of(right)
+            return _both(min, a, c), _either(min, b, d)
+        case ast.Call(func=ast.Name(id="max"), args=[left, right]):
+            (a, b), (c, d) = of(left), of(right)
+            return _either(max, a, c), _both(max, b, d)
+    return None, None
+
+
+def _both(choose: Callable[[int, int], int], a: int | None, b: int | None) -> int | None:
+    return None if a is None or b is None else choose(a, b)
+
+
+def _either(choose: Callable[[int, int], int], a: int | None, b: int | None) -> int | None:
+    return b if a is None else a if b is None else choose(a, b)
