@@ -43,7 +43,8 @@ def test_tasks_shows_the_search_space():
     shown = call_here("tasks", "sort-bubble").stdout
     assert "28 actions" in shown
     assert "3.48e+10 observations" in shown
-    assert len(json.loads(call_here("tasks", "--json", "-").stdout)) == 5
+    listed = {task["name"] for task in json.loads(call_here("tasks", "--json", "-").stdout)}
+    assert listed >= {"sort-bubble", "sort-quick", "sort-full", "search", "knapsack"}
 
 
 def test_a_users_file_brings_its_own_task_and_teacher():
