@@ -24,7 +24,7 @@ from surpass.learning.table.starts import relative_losses
 from surpass.machine.state import Outcome
 from surpass.table import Table
 from surpass.tasks.registry import find_task
-from surpass.tasks.task import Instances, Limit, Request, Task
+from surpass.tasks.task import Instances, Limit, Request, Task, join_instances
 
 COSTS = Costs(1.0, 1.0)
 
@@ -144,7 +144,8 @@ def test_changes_that_lose_are_undone_and_others_stay() -> None:
 def test_what_makes_instances_fail_is_undone() -> None:
     task = find_task("sort-bubble")
     logits = base_table(task, "insertion_sort")
-    instances, limits = drawn(task, 5, 60)
+    few, many = drawn(task, 5, 60), drawn(task, 9, 1)
+    instances, limits = join_instances(task, [few[0], many[0]]), np.concatenate([few[1], many[1]])
     _, _, path = play_all(Table(task, logits.greedy()), instances, limits, COSTS)
     bad = path[len(path) // 2 :]
     logits.prefer(bad, np.zeros(len(bad), np.int64), logits.base_actions(bad))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from surpass.arrays import Flags, Ints, Reals
+from surpass.engine.run import run
 from surpass.learning.table.episodes import Costs, observe, part_of, play, play_all, resume, start
 from surpass.learning.table.logits import LogitTable
 from surpass.machine.interface import NO_ACTION
@@ -93,11 +94,7 @@ def revert_failures(logits: LogitTable, failing: Instances, usual: Reference, co
     table, lost = Table(logits.task, logits.greedy()), set[int]()
 
     def unsolved(instances: Instances) -> Ints:
-        limits = Limit.parse(logits.task.limit).steps(instances.sizes)
-        batch = play(table, start(logits.task, instances), limits)
-        solved = batch.outcomes == Outcome.SOLVED
-        judged = logits.task.judge(instances, batch.registers, batch.items, batch.reals)
-        return np.flatnonzero(~solved | judged)
+        return np.flatnonzero(~run(table, instances, find_loops=logits.task.measure == "steps").solved)
 
     for _ in range(PASSES):
         found = np.array([k for k in unsolved(failing).tolist() if k not in lost], np.int64)[:TOGETHER]
