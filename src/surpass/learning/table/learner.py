@@ -554,16 +554,17 @@ class TableLearner:
     def _repair(self, start: Start) -> None:
         """Undo what makes counter-examples fail, or learn on them, in place.
 
-        If usual instances lose too much by undoing, the policy learns instead: it may find another way. Only after many
-        checks it undoes changes at any cost.
+        If usual instances that were solved lose too much by undoing, the policy learns instead: it may find another
+        way. Only after many checks it undoes changes at any cost.
         """
         usual, limits = self._draw((self.improved[0], self.improved[1]), -(-self.episodes // 4), COMPARING)
-        _, returns, _ = play_all(Table(self.task, start.logits.greedy()), usual, limits, self.costs)
+        batch, returns, _ = play_all(Table(self.task, start.logits.greedy()), usual, limits, self.costs)
+        solved = (batch.outcomes == Outcome.SOLVED) | (self.task.measure == "reward")
         before = start.logits.logits[: start.logits.count].copy()
         reference = Reference(usual, limits, returns)
         unsolved = revert_failures(start.logits, self._counterexamples(), reference, self.costs)
         _, now, _ = play_all(Table(self.task, start.logits.greedy()), usual, limits, self.costs)
-        lost = float(returns.mean() - now.mean()) / max(abs(float(returns.mean())), 1e-9)
+        lost = float((returns - now)[solved].sum()) / max(abs(float(returns[solved].sum())), 1e-9)
         if lost > MAX_LOSS and self.checks < LAST_CHECKS * self.config.checks:
             start.logits.restore(before)
             self._update(start)
