@@ -86,7 +86,7 @@ COUNTEREXAMPLE_RATE = 0.25
 MAX_COUNTEREXAMPLES = 400
 MAX_LOSS, LAST_CHECKS = 0.02, 0.6
 """The share of their cost that usual instances may lose by a repair, until a share of the checks has been made."""
-CHECK_EVERY = 10
+CHECK_EVERY = 2
 """After how many rounds of `improve` a quick check looks for counter-examples."""
 STATE = {
     **dict.fromkeys(
@@ -110,7 +110,7 @@ class TableConfig:
     """What is optimised: a table of logits, or a network by the paper's learner, which has other settings."""
     start: str = ""
     """An agent to begin with in place of nothing, such as `zoo:search/rl`."""
-    starts: Many = 2
+    starts: Many = 5
     """How many policies are begun with, a given agent among them; the best is kept."""
     sizes: str = ""
     """The sizes to save steps on, such as 3-100; by default from the smallest size on, as large as time allows."""
@@ -179,8 +179,8 @@ class TableLearner:
         self._student: Imitation | None = None
         if self.given is not None:
             self.starts.append(Start(self.task, self.config, self.given))
-        if self.phase == "improve" and self._from_nothing:
-            self.starts.append(Start(self.task, self.config, None))
+        if self.phase == "improve":
+            self.starts += [Start(self.task, self.config, None) for _ in range(self._from_nothing)]
 
     @property
     def _from_nothing(self) -> int:
@@ -480,9 +480,8 @@ class TableLearner:
         return [size for size in (self.smallest << k for k in range(20)) if size <= largest] or [self.smallest]
 
     def _quota(self) -> int:
-        """Return how many updates each start gets in this rung: twice as many in each, the rest in the last."""
-        rungs = max(1, int(np.ceil(np.log2(max(1, len(self.starts))))) + 1)
-        return self.config.updates if len(self.starts) == 1 else max(ROUND, self.config.updates // 2**rungs)
+        """Return how many updates each start gets in this rung: a quarter of what the last one gets in the end."""
+        return self.config.updates if len(self.starts) == 1 else max(ROUND, self.config.updates // 4)
 
     def _improve(self) -> dict[str, float]:
         """Make a round of updates of one start; at the end of a rung, drop the worse half."""
