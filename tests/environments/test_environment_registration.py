@@ -7,14 +7,9 @@ import warnings
 import gymnasium
 import pytest
 
-from surpass.environments import (
-    environment_id,
-    register_environment,
-    register_environments,
-)
+from surpass.environments import environment_id
 from surpass.environments.single import SurpassEnv
 from surpass.environments.vector import SurpassVectorEnv
-from surpass.errors import DeclarationError
 from surpass.tasks import registry
 from surpass.tasks.task import Task
 
@@ -24,15 +19,6 @@ def run_python(program: str) -> str:
     done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
-
-
-def test_registering_twice_changes_nothing_and_warns_of_nothing() -> None:
-    register_environments()
-    before = dict(gymnasium.registry)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        register_environments()
-    assert gymnasium.registry == before
 
 
 @pytest.mark.parametrize("first", ["import surpass", "import gymnasium", "pass"])
@@ -61,17 +47,11 @@ def test_every_task_can_be_made_and_nothing_warns(name: str) -> None:
 def test_a_users_task_is_registered_in_both_places(pile: Task, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_TASKS", dict(registry._TASKS))
     monkeypatch.delitem(gymnasium.registry, environment_id("pile"), raising=False)
-    assert register_environment(pile) == "surpass/pile-v0"
-    assert register_environment(pile) == "surpass/pile-v0"
+    for _ in range(2):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            registry.register_task(pile)
     assert gymnasium.make("surpass/pile-v0", size=2).unwrapped.settings.task is pile
     assert gymnasium.make_vec("surpass/pile-v0", num_envs=2).settings.task is pile
-    del gymnasium.registry["surpass/pile-v0"]
-    register_environments()
-    assert "surpass/pile-v0" in gymnasium.registry
-    del gymnasium.registry["surpass/pile-v0"]
-
-
-def test_another_task_of_a_known_name_is_refused(pile: Task, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_TASKS", {**registry._TASKS, "pile": object()})
-    with pytest.raises(DeclarationError, match="a task named 'pile' exists already"):
-        register_environment(pile)
+    registry.forget_task(pile)
+    assert "surpass/pile-v0" not in gymnasium.registry

@@ -15,11 +15,16 @@ PICTURE = (640, 360)
 """The width and height of an episode in pixels; even, as coders of films need it."""
 
 
-def draw_episode(episodes: Episodes, row: int, labels: tuple[str, ...] = ()) -> str:
-    """Return one episode as text: its lists with the registers beneath the positions they hold, and everything else.
+def render_episode(episodes: Episodes, row: int) -> str | Array | None:
+    """Return one episode as text or as pixels [height, width, 3], as the render mode says; None without one."""
+    if not episodes.settings.render_mode:
+        return None
+    draw = _paint if episodes.settings.render_mode == "rgb_array" else _write
+    return draw(episodes, row, episodes.labels.get(row, ()))
 
-    `labels` says how to write the values of a user's own list, whose items are their ranks.
-    """
+
+def _write(episodes: Episodes, row: int, labels: tuple[str, ...]) -> str:
+    """Return one episode as text: its lists with the registers beneath the positions they hold, and everything else."""
     batch, task = episodes.batch, episodes.settings.task
     outcome = Outcome(int(batch.outcomes[row])).reason
     lines = [f"{task.name}, size {batch.registers[row, SIZE]}, step {batch.steps[row]}: {outcome}"]
@@ -28,7 +33,7 @@ def draw_episode(episodes: Episodes, row: int, labels: tuple[str, ...] = ()) -> 
     return "\n".join(lines)
 
 
-def paint_episode(episodes: Episodes, row: int, labels: tuple[str, ...] = ()) -> Array:
+def _paint(episodes: Episodes, row: int, labels: tuple[str, ...]) -> Array:
     """Return one episode as a new array of pixels [height, width, 3]: its bars, arrows, gauges and words."""
     batch, task = episodes.batch, episodes.settings.task
     registers, items, reals = batch.registers[row], batch.items[row], batch.reals[row]
