@@ -11,15 +11,11 @@ import pytest
 
 from surpass.agents.zoo import zoo_entries
 from surpass.errors import UnknownNameError
-from surpass.evaluation.layout import as_markdown, as_text
+from surpass.evaluation.comparison import ComparisonCell, ComparisonRow, ComparisonTable, Saving
 from surpass.evaluation.reproduce import (
     NAMES,
     CellEffort,
-    ComparisonCell,
-    ComparisonRow,
-    ComparisonTable,
     Reproduction,
-    Saving,
     count_verdicts,
     learned_agents,
     plans_of,
@@ -154,8 +150,8 @@ def test_an_agent_that_is_not_in_the_zoo_is_said_to_be_missing_or_left_out() -> 
         ("binary search", ""),
         ("rl from scratch", "no agent by gradient yet"),
     ]
-    assert "rl from scratch (no agent by gradient yet)\n" in as_text(table)
-    assert "| **rl from scratch (no agent by gradient yet)** |" in as_markdown(table)
+    assert "rl from scratch (no agent by gradient yet)\n" in str(table)
+    assert "| **rl from scratch (no agent by gradient yet)** |" in table.as_markdown()
     assert table.as_json()["rows"][1]["missing"] == "no agent by gradient yet"
     assert table.as_json()["rows"][1]["cells"][0]["ours"] is None
     assert count_verdicts([table])["no agent"] == len(table.sizes)
@@ -231,7 +227,7 @@ def test_a_cell_that_would_take_too_long_is_left_empty() -> None:
     for row in table.rows:
         assert [cell.verdict == "empty" for cell in row.cells] == [cell.size > 500 for cell in row.cells]
         assert row.cells[-1].instances == 0
-    assert "empty" in as_text(table)
+    assert "empty" in str(table)
 
 
 # How they look
@@ -258,17 +254,17 @@ def widest_table() -> ComparisonTable:
 
 
 def test_a_table_fits_a_terminal_of_100_columns() -> None:
-    assert max(map(len, as_text(widest_table()).splitlines())) <= 100
+    assert max(map(len, str(widest_table()).splitlines())) <= 100
 
 
 def test_every_line_of_a_markdown_table_has_as_many_cells() -> None:
-    lines = [line for line in as_markdown(widest_table()).splitlines() if line.startswith("|")]
+    lines = [line for line in widest_table().as_markdown().splitlines() if line.startswith("|")]
     assert len(lines) > 20
     assert {line.count("|") for line in lines} == {len(widest_table().sizes) + 2}
 
 
 def test_a_table_shows_the_papers_numbers_ours_and_the_savings() -> None:
-    text = as_text(Reproduction(instances=2).table(PLAN))
+    text = str(Reproduction(instances=2).table(PLAN))
     lines = [line.split() for line in text.splitlines()]
     paper = paper_tables()[PLAN.paper_table]["rows"]
     assert ["paper", *(f"{value:.1f}" for value in paper["rl + imitation"])] in lines

@@ -194,8 +194,8 @@ class Episodes:
     @property
     def solved(self) -> Flags:
         """[B] which episodes are solved; where the score counts, spending the budget of steps is not a failure."""
-        spent = self.settings.task.measure == "reward"
-        return (self.batch.outcomes == SOLVED) | (spent & (self.batch.outcomes == Outcome.STEP_LIMIT))
+        ends = (SOLVED, int(Outcome.STEP_LIMIT)) if self.settings.task.measure == "reward" else (SOLVED,)
+        return np.isin(self.batch.outcomes, ends)
 
     def describe(self) -> dict[str, Array]:
         """Return what `info` holds, as new arrays [B]."""

@@ -100,6 +100,6 @@ class SurpassVectorEnv(VectorEnv[Array, Array, Array]):
         infos: dict[str, Any] = self._episodes.describe()
         return infos | {f"_{name}": np.ones(self.num_envs, np.bool_) for name in infos}
 
-    def render(self) -> tuple[str | Array | None, ...] | None:
+    def render(self) -> tuple[Any, ...] | None:
         """Return each episode as text or as pixels [height, width, 3], or None without a render mode."""
         return tuple(render_episode(self._episodes, row) for row in range(self.num_envs)) if self.render_mode else None

@@ -11,7 +11,8 @@ import numpy as np
 
 from surpass.arrays import Reals
 from surpass.engine.run import AnyAgent
-from surpass.evaluation.reproduce import ComparisonRow, ComparisonTable, Reproduction
+from surpass.evaluation.comparison import ComparisonRow, ComparisonTable
+from surpass.evaluation.reproduce import Reproduction
 from surpass.evaluation.statistics import student_quantile
 from surpass.evaluation.tables import CONTESTS, Measure, RowPlan, TablePlan, table_of_task
 from surpass.printing import Progress

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from surpass.evaluation.reproduce import ComparisonCell, ComparisonRow, ComparisonTable
+from surpass.evaluation.comparison import ComparisonCell, ComparisonRow, ComparisonTable
 from surpass.printing import count, show_number
 from surpass.visualize.subjects import Subject
 

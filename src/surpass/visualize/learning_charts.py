@@ -13,7 +13,7 @@ from surpass.evaluation.curves import Curve, mean_with_band
 from surpass.evaluation.scores import evaluate
 from surpass.printing import Progress, count
 from surpass.visualize.charts import Chart, ChartLine
-from surpass.visualize.histories import History, SettingHistories
+from surpass.visualize.subjects import History, SettingHistories
 
 LABELS = {"solved": "share solved", "agreement": "share answered like the teacher", "rules": "rules of the program"}
 STUDENT_LABELS = {"agreement": "share answered like the table"}

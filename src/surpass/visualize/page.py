@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from surpass.learning.recipes import setting_text
-from surpass.printing import truncate
+from surpass.printing import count, truncate
 
 MOST_CHARACTERS = 20_000
 """Longer texts of checks and notes are truncated."""
@@ -34,6 +34,7 @@ def _environment() -> Environment:
         "setting_text": setting_text,
         "shorten": lambda text: truncate(text, MOST_CHARACTERS),
         "number": lambda value: f"{value:,}",
+        "count": count,
     }
     return environment
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from surpass.agents import AgentLike, TaskLike
-from surpass.agents.teachers import usual_teacher
 from surpass.engine.run import AnyAgent
 from surpass.errors import SavedFileError, SettingError, UnknownNameError
 from surpass.evaluation.growth import Contender, compare_by_size
@@ -19,9 +18,8 @@ from surpass.printing import Printed, Progress, finite, show_number, text_table
 from surpass.reading import COUNT, SIZE, check_range
 from surpass.visualize.charts import MOST_LINES, Chart, ChartLine, render_charts, write_charts
 from surpass.visualize.growth_charts import growth_chart, how_counted, ratio_chart
-from surpass.visualize.histories import SettingHistories, is_sweep, read_sweep
 from surpass.visualize.learning_charts import learning_charts
-from surpass.visualize.subjects import Subject, find_subject, folder_of
+from surpass.visualize.subjects import SettingHistories, Subject, find_subject
 
 BY = ("learning", "size")
 """What a plot can be over: the rounds of learning, or the size of the instances."""
@@ -74,21 +72,6 @@ def _line_as_json(line: ChartLine) -> dict[str, Any]:
     return {"label": line.label, "role": line.role, **listed}
 
 
-def _find_subject(what: Any, task: TaskLike | None) -> Subject:
-    """Return what is plotted: all runs of a sweep, a run, or an agent that has no curves."""
-    path = folder_of(getattr(what, "folder", what))  # a Run means its folder
-    if path is not None and is_sweep(path):
-        settings = read_sweep(path, task)
-        if not settings:
-            raise SettingError(f"no run of the sweep {path} has ended a round yet: there is nothing to plot")
-        first = settings[0].runs[0]
-        return Subject(str(path), first.task, recipe=first.recipe, sweep=tuple(settings))
-    found = find_subject(what, task)
-    if found.history is not None and not found.history.rows:
-        raise SettingError(f"the run {path} has not ended a round yet: there is nothing to plot")
-    return found
-
-
 def plot(
     *what: AgentLike | Any,
     by: str | None = None,
@@ -114,7 +97,10 @@ def plot(
         check_range("size", size, SIZE)
     if instances is not None:
         check_range("the number of instances", instances, COUNT)
-    subjects = [_find_subject(one, task) for one in what]
+    subjects = [find_subject(one, task, all_runs=True) for one in what]
+    for one in subjects:
+        if one.history is not None and not one.history.rows:
+            raise SettingError(f"the run {one.name} has not ended a round yet: there is nothing to plot")
     names = list(dict.fromkeys(one.task.name for one in subjects))
     if len(names) > 1:
         raise SettingError(f"these are of several tasks ({', '.join(names)}); a plot shows one")
@@ -171,10 +157,10 @@ def _plot_by_size(
     contenders = [Contender(_agent_of(one), one.name.removeprefix("teacher:"), one.method) for one in subjects]
     known = {one.label for one in contenders}
     for subject in subjects:
-        teacher = _teacher_of(subject)
-        if teacher is not None and teacher.name.removeprefix("teacher:") not in known:
-            contenders.append(Contender(teacher, teacher.name.removeprefix("teacher:")))
-            known.add(contenders[-1].label)
+        teacher = subject.teacher if subject.method else None  # whom it learned from is drawn beside it
+        if teacher is not None and (label := teacher.name.removeprefix("teacher:")) not in known:
+            contenders.append(Contender(teacher, label))
+            known.add(label)
     if len(contenders) > MOST_LINES:
         raise SettingError(f"a plot shows at most {MOST_LINES} agents; these are {len(contenders)}")
     table = compare_by_size(task, contenders, sizes=sizes, instances=instances, seed=seed, progress=progress)
@@ -190,10 +176,3 @@ def _agent_of(subject: Subject) -> AnyAgent:
     if subject.agent is None:
         raise SavedFileError(f"the run {subject.name} has no agent yet")
     return subject.agent
-
-
-def _teacher_of(subject: Subject) -> AnyAgent | None:
-    """Return whom something learned from, which is drawn beside it."""
-    if subject.curves:
-        return subject.curves[0].runs[0].teacher
-    return usual_teacher(subject.task) if subject.method else None

@@ -15,8 +15,8 @@ from surpass.checks.certificate import Certificate
 from surpass.checks.check import check
 from surpass.engine.run import AnyAgent, run
 from surpass.errors import SurpassError
+from surpass.evaluation.comparison import ComparisonTable
 from surpass.evaluation.growth import Contender, compare_by_size, growth_of
-from surpass.evaluation.reproduce import ComparisonTable
 from surpass.extras import load
 from surpass.printing import Printed, Progress
 from surpass.programs.extract import Evidence, Extraction, extract, write_program
@@ -140,7 +140,7 @@ def gather_report(subject: Subject, is_whole: bool = False, progress: Progress |
 
 def _contenders(subject: Subject, player: AnyAgent) -> tuple[list[Contender], str]:
     """Return the teachers and the agent, and the label of the teacher that counts."""
-    teacher = subject.find_teacher()
+    teacher = subject.teacher
     teachers: dict[str, AnyAgent] = {}
     for one in known_teachers(subject.task)[:MOST_TEACHERS]:
         teachers[one.name.removeprefix("teacher:")] = one
@@ -220,7 +220,7 @@ def _record_runs(
     subject: Subject, player: AnyAgent, usage: Usage | None, progress: Progress | None
 ) -> tuple[tuple[Recording, ...], str]:
     """Return an agent and its teacher on a typical instance, and in a sentence what they show."""
-    task, agent, teacher = subject.task, subject.agent, subject.find_teacher()
+    task, agent, teacher = subject.task, subject.agent, subject.teacher
     assert agent is not None
     low, high = task.training_sizes
     request = _usual(task, min(max(WATCHED, low), high), DRAWN)
