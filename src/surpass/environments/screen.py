@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from surpass.arrays import Array
 from surpass.engine.picture import draw_state
 from surpass.environments.episodes import Episodes
@@ -47,5 +49,4 @@ def _paint(episodes: Episodes, row: int, labels: tuple[str, ...]) -> Array:
         call="" if task.memory.saved is None else f"function {registers[FUNCTION] or None}, depth {registers[DEPTH]}",
     )
     width, height = PICTURE
-    pixels: Array = load("surpass.pictures.raster").draw_pixels(lay_out(scene, caption, width, height), width, height)
-    return pixels
+    return np.array(load("surpass.pictures.raster").draw_image(lay_out(scene, caption, width, height), width, height))

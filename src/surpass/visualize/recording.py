@@ -81,8 +81,8 @@ class Recording:
 
     @property
     def ending(self) -> str:
-        """How the run ends, in a few words: where steps are a budget, using it up does not solve the task."""
-        return "budget used" if self.uses_budget else self.outcome
+        """How what is shown ends, in a few words: where steps are a budget, using it up does not solve the task."""
+        return "cut" if not self.is_whole else "budget used" if self.uses_budget else self.outcome
 
     @cached_property
     def idle(self) -> frozenset[int]:

@@ -21,9 +21,8 @@ from surpass.visualize.charts import Chart, inline_svg, legend_of
 from surpass.visualize.growth_charts import growth_chart, how_counted, ratio_chart
 from surpass.visualize.headline import how_learned
 from surpass.visualize.learning_charts import learning_charts
-from surpass.visualize.page import render
 from surpass.visualize.subjects import SettingHistories, Subject
-from surpass.visualize.viewer import viewer_fragment
+from surpass.visualize.viewer import render, viewer_fragment
 
 if TYPE_CHECKING:
     from surpass.visualize.report import Report
@@ -50,20 +49,21 @@ def write_page(report: Report, progress: Progress | None = None) -> str:
             "growth": _growth(table),
         }
     charts, note = _learning(report.subject, progress)
-    return render(
+    page = render(
         "report.html.j2",
         **vars(report),
         **numbers,
         how_learned=how_learned(report.subject),
         learning_charts=_drawn(charts, "learning"),
         learning_note=note,
-        viewer=Markup(viewer_fragment(recordings, element_id="viewer")) if recordings else "",
+        viewer=viewer_fragment(recordings) if recordings else "",
         lines=list_program(report.usage.program) if report.usage else [],
         long_listing=LONG_LISTING,
         most_lines=MOST_LINES,
         version=version("surpass"),
         day=datetime.datetime.now(datetime.UTC).date().isoformat(),
     )
+    return str(page)
 
 
 # Charts

@@ -65,7 +65,7 @@ def _moments(recordings: Sequence[Recording], columns: int, height: int) -> Iter
 def _lines(recording: Recording, columns: int, height: int) -> Iterator[list[str]]:
     texts = {rule: line.text.strip() for line in recording.listing.lines for rule in line.rules}
     for at, (scene, move) in enumerate(recording.scenes()):
-        ending = f": {recording.ending if recording.is_whole else 'cut'}" if at == len(recording.moves) else ""
+        ending = f": {recording.ending}" if at == len(recording.moves) else ""
         action = "start" if move is None else move.action
         rule = "" if move is None or move.rule is None else f"rule {move.rule + 1}: {texts.get(move.rule, '')}"
         call = "" if move is None or recording.task.memory.saved is None else f"  ({move.function})"
