@@ -88,14 +88,14 @@ def _plan(
     return TablePlan(name=name, title=title, paper_table=paper_table, rows=tuple(filled), **more)
 
 
-def _ours(label: str, agent: str, paper_row: str | None = None, **more: str) -> RowPlan:
+def _ours(label: str, agent: str, paper_row: str | None = None, **more: Any) -> RowPlan:
     """Return a row of our own, which is left out if its agent is not in the zoo."""
     return RowPlan(label, agent, paper_row=paper_row, is_optional=True, **more)
 
 
 def _knapsack_rows(factor: int) -> list[RowPlan]:
     teacher, label, limit = f"dfs, budget {factor} x size", f"rl, budget {factor} x size", f"{factor}n"
-    how = {"limit": limit, "against": teacher}
+    how: dict[str, Any] = {"limit": limit, "against": teacher}
     return [
         RowPlan(teacher, "teacher:depth_first", limit),
         RowPlan(label, "zoo:knapsack/rl", **how),

@@ -39,7 +39,7 @@ def check_size(size: int) -> None:
         )
 
 
-def write_gif(recordings: Sequence[Recording], *, speed: float = SPEED, progress: Progress | None = None) -> bytes:
+def write_gif(recordings: Sequence[Recording], speed: float, progress: Progress | None = None) -> bytes:
     """Return recordings side by side, in step, as an animated GIF."""
     dither, raster = load("PIL.Image").Dither.NONE, load("surpass.pictures.raster")
     wide, high = CELL
@@ -59,12 +59,12 @@ def write_gif(recordings: Sequence[Recording], *, speed: float = SPEED, progress
     return file.getvalue()
 
 
-def write_strip(recordings: Sequence[Recording], title: str) -> str:
+def write_strip(recordings: Sequence[Recording], title: str) -> bytes:
     """Return a few moments of recordings, from the first to the last, as SVG: a row for each pair of moments."""
     cells = [cell for moment in _moments(recordings, STRIP) for cell in moment]
     width, height = 2 * CELL[0], -(-len(cells) // 2) * CELL[1]
     shapes = [shape for k, cell in enumerate(cells) for shape in cell.lay_out(k % 2, k // 2)]
-    return write_svg([Box(0, 0, width, height, PAPER), *shapes], width, height, title)
+    return write_svg([Box(0, 0, width, height, PAPER), *shapes], width, height, title).encode()
 
 
 class _Cell(NamedTuple):

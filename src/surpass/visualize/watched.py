@@ -52,28 +52,23 @@ class Watched(Printed):
         """Return one self-contained page with the viewer."""
         return viewer_page(self.recordings, self.title)
 
-    def to_gif(self, *, speed: float = SPEED, progress: Progress | None = None) -> bytes:
-        """Return an animated GIF of `speed` moments a second."""
-        self._check_size()
-        return write_gif(self.recordings, speed=speed, progress=progress)
-
-    def to_svg(self) -> str:
-        """Return a few moments, from the first to the last, as SVG."""
-        self._check_size()
-        return write_strip(self.recordings, self.title)
-
     def play(self, *, speed: float | None = None) -> None:
         """Play in the terminal."""
         self._check_size()
         play_recordings(self.recordings, speed=speed)
 
     def write(self, path: Path | str, *, speed: float = SPEED, progress: Progress | None = None) -> None:
-        """Write a file of the kind that its name ends with: .html, .gif or .svg."""
+        """Write a file of the kind that its name ends with.
+
+        `.html` is the page with the viewer, `.gif` moves at `speed` moments a second, and `.svg` shows a few moments.
+        """
         kind = check_kind(path)
-        if kind == ".gif":
-            data = self.to_gif(speed=speed, progress=progress)
+        if kind == ".html":
+            data = self.to_html().encode()
         else:
-            data = (self.to_html() if kind == ".html" else self.to_svg()).encode()
+            self._check_size()
+            is_gif = kind == ".gif"
+            data = write_gif(self.recordings, speed, progress) if is_gif else write_strip(self.recordings, self.title)
         write_atomically(as_path(path), data)
 
     def _check_size(self) -> None:
