@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from surpass.agents import AgentLike, TaskLike
+from surpass.bundles import write_atomically
 from surpass.engine.run import AnyAgent
 from surpass.errors import SavedFileError, SettingError, UnknownNameError
 from surpass.evaluation.growth import Contender, compare_by_size
-from surpass.printing import Printed, Progress, finite, show_number, text_table
-from surpass.reading import COUNT, SIZE, check_range
-from surpass.visualize.charts import MOST_LINES, Chart, ChartLine, render_charts, write_charts
+from surpass.printing import Printed, Progress, show_number, text_table
+from surpass.reading import COUNT, check_range
+from surpass.visualize.charts import MOST_LINES, Chart, drawing_kind, render_charts
 from surpass.visualize.growth_charts import growth_chart, how_counted, ratio_chart
 from surpass.visualize.learning_charts import learning_charts
 from surpass.visualize.subjects import SettingHistories, Subject, find_subject
@@ -35,7 +36,10 @@ class Plot(Printed):
 
     def write(self, path: str | Path) -> None:
         """Write the plot to a file whose ending says what it is: .png, .svg or .pdf."""
-        write_charts(Path(path), self.charts, title=self.title, note=" ".join(self.notes))
+        write_atomically(Path(path), self._render(drawing_kind(Path(path))))
+
+    def _render(self, kind: str) -> bytes:
+        return render_charts(kind, self.charts, title=self.title, note=" ".join(self.notes))
 
     def as_json(self) -> dict[str, Any]:
         """Return what is drawn as plain data: each chart with its lines, point by point."""
@@ -44,7 +48,7 @@ class Plot(Printed):
                 "title": chart.title,
                 "x": chart.x_label,
                 "y": chart.y_label,
-                "lines": [_line_as_json(line) for line in chart.lines],
+                "lines": [one.as_json() for one in chart.lines],
             }
             for chart in self.charts
         ]
@@ -62,14 +66,8 @@ class Plot(Printed):
         return "\n".join(parts) + "".join(f"  {note}\n" for note in self.notes)
 
     def _repr_html_(self) -> str:
-        image = base64.b64encode(render_charts("svg", self.charts, title=self.title, note=" ".join(self.notes)))
+        image = base64.b64encode(self._render("svg"))
         return f'<img alt="a plot" src="data:image/svg+xml;base64,{image.decode()}">'
-
-
-def _line_as_json(line: ChartLine) -> dict[str, Any]:
-    arrays = {"x": line.x, "y": line.y, "low": line.low, "high": line.high}
-    listed = {name: None if array is None else finite(array.tolist()) for name, array in arrays.items()}
-    return {"label": line.label, "role": line.role, **listed}
 
 
 def plot(
@@ -93,8 +91,6 @@ def plot(
         raise SettingError("nothing to plot is given; name runs, sweeps or agents")
     if by is not None and by not in BY:
         raise UnknownNameError("kind of plot", by, BY)
-    for size in sizes or ():
-        check_range("size", size, SIZE)
     if instances is not None:
         check_range("the number of instances", instances, COUNT)
     subjects = [find_subject(one, task, all_runs=True) for one in what]
