@@ -135,6 +135,19 @@ class Recording:
         return f"{self.agent} on {self.task.name}: {how}{value}"
 
 
+def saving(recordings: Sequence[Recording]) -> str:
+    """Return what the first of two recordings saves against the second, in words; empty unless both are solved."""
+    first, second = recordings
+    if first.outcome != "solved" or second.outcome != "solved":
+        return ""
+    if first.task.measure == "reward":
+        gain = first.score - second.score
+        return f"{abs(gain):.3g} {'more' if gain > 0 else 'less'} value" if gain else "no difference"
+    saved = second.steps - first.steps
+    share = f" ({abs(saved) / second.steps:.0%})" if second.steps else ""
+    return f"{abs(saved):,} steps{share} {'saved' if saved > 0 else 'more'}" if saved else "no difference"
+
+
 def record_run(
     agent: AnyAgent,
     instance: str,
