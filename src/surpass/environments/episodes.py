@@ -194,8 +194,10 @@ class Episodes:
     @property
     def solved(self) -> Flags:
         """[B] which episodes are solved; where the score counts, spending the budget of steps is not a failure."""
-        ends = (SOLVED, int(Outcome.STEP_LIMIT)) if self.settings.task.measure == "reward" else (SOLVED,)
-        return np.isin(self.batch.outcomes, ends)
+        solved: Flags = self.batch.outcomes == SOLVED
+        if self.settings.task.measure == "reward":
+            solved |= self.batch.outcomes == Outcome.STEP_LIMIT
+        return solved
 
     def describe(self) -> dict[str, Array]:
         """Return what `info` holds, as new arrays [B]."""
