@@ -16,7 +16,8 @@ from pathlib import Path
 from surpass.agents import find_agent
 from surpass.bundles import load_bundle
 from surpass.errors import SurpassError
-from surpass.evaluation.reproduce import ComparisonRow, Reproduction, plans_of
+from surpass.evaluation.comparison import ComparisonRow
+from surpass.evaluation.reproduce import Reproduction, plans_of
 from surpass.evaluation.tables import TablePlan
 from surpass.printing import show_number
 

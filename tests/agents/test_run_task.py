@@ -18,8 +18,7 @@ from surpass.api import new_learner
 from surpass.errors import SettingError, UnknownNameError
 from surpass.programs.text import parse_program
 from surpass.tasks.user_file import forget_task_file
-from surpass.visualize.histories import open_sweep, read_history
-from surpass.visualize.subjects import find_subject
+from surpass.visualize.subjects import find_subject, open_sweep
 
 EXAMPLE = (Path(__file__).parents[2] / "examples" / "minimum.py").read_text()
 
@@ -53,8 +52,7 @@ def test_every_way_to_a_run_finds_its_task(file: Path, run: Path) -> None:
     (sweep / "sweep.json").write_text(json.dumps({**about, "seeds": [0], "grid": {}}))
     ways: dict[str, Callable[[], Any]] = {
         "an agent": lambda: find_agent(str(run)),
-        "a report": lambda: find_subject(run),
-        "a plot": lambda: read_history(run),
+        "a report and a plot": lambda: find_subject(run),
         "a sweep": lambda: open_sweep(sweep),
         "a resumed run": lambda: new_learner(recipe=run),
         "a program": lambda: find_agent(str(run / "agent.rules")),

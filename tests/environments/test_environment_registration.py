@@ -7,38 +7,34 @@ import warnings
 import gymnasium
 import pytest
 
-from surpass.environments import (
-    environment_id,
-    register_environment,
-    register_environments,
-)
+from surpass.environments import environment_id
 from surpass.environments.single import SurpassEnv
 from surpass.environments.vector import SurpassVectorEnv
-from surpass.errors import DeclarationError
 from surpass.tasks import registry
 from surpass.tasks.task import Task
 
-
-def run_python(program: str) -> str:
-    """Return what a program prints in a fresh interpreter; warnings are errors."""
-    done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
-
-
-def test_registering_twice_changes_nothing_and_warns_of_nothing() -> None:
-    register_environments()
-    before = dict(gymnasium.registry)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        register_environments()
-    assert gymnasium.registry == before
+BY_MODULE = "surpass.environments:surpass/mine-v0"
+WAYS = {
+    "gymnasium first": ("import gymnasium, surpass", "surpass/mine-v0"),
+    "a name of surpass used after gymnasium": ("import surpass, gymnasium; surpass.find_task", "surpass/mine-v0"),
+    "the environments": ("import surpass.environments, gymnasium", "surpass/mine-v0"),
+    "asking": ("import surpass, gymnasium; gymnasium.register_envs(surpass.environments)", "surpass/mine-v0"),
+    "by module, gymnasium first": ("import gymnasium, surpass", BY_MODULE),
+    "by module, surpass first": ("import surpass, gymnasium", BY_MODULE),
+}
 
 
-@pytest.mark.parametrize("first", ["import surpass", "import gymnasium", "pass"])
-def test_gymnasium_finds_the_environments_by_the_name_of_their_module(first: str) -> None:
-    program = f"{first}\nimport gymnasium\nprint(gymnasium.make('surpass.environments:surpass/sort-bubble-v0').spec.id)"
-    assert run_python(program) == "surpass/sort-bubble-v0"
+@pytest.mark.parametrize(("imports", "name"), WAYS.values(), ids=WAYS.keys())
+def test_a_task_is_an_environment_whatever_was_imported_first(imports: str, name: str) -> None:
+    program = f"""{imports}
+import dataclasses
+task = dataclasses.replace(surpass.find_task("search"), name="mine")
+surpass.register_task(task)
+print(gymnasium.make({name!r}).spec.id, "surpass/search-v0" in gymnasium.registry)
+"""
+    command = [sys.executable, "-W", "error", "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.split() == ["surpass/mine-v0", "True"], done.stderr
 
 
 @pytest.mark.parametrize("name", [task.name for task in registry.PAPER_TASKS])
@@ -58,20 +54,14 @@ def test_every_task_can_be_made_and_nothing_warns(name: str) -> None:
         vector.close()
 
 
-def test_a_users_task_is_registered_in_both_places(pile: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_users_task_is_known_to_gymnasium_until_it_is_forgotten(pile: Task, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_TASKS", dict(registry._TASKS))
     monkeypatch.delitem(gymnasium.registry, environment_id("pile"), raising=False)
-    assert register_environment(pile) == "surpass/pile-v0"
-    assert register_environment(pile) == "surpass/pile-v0"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(2):
+            registry.register_task(pile)
     assert gymnasium.make("surpass/pile-v0", size=2).unwrapped.settings.task is pile
     assert gymnasium.make_vec("surpass/pile-v0", num_envs=2).settings.task is pile
-    del gymnasium.registry["surpass/pile-v0"]
-    register_environments()
-    assert "surpass/pile-v0" in gymnasium.registry
-    del gymnasium.registry["surpass/pile-v0"]
-
-
-def test_another_task_of_a_known_name_is_refused(pile: Task, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_TASKS", {**registry._TASKS, "pile": object()})
-    with pytest.raises(DeclarationError, match="a task named 'pile' exists already"):
-        register_environment(pile)
+    registry.forget_task(pile)
+    assert "surpass/pile-v0" not in gymnasium.registry

@@ -1,10 +1,20 @@
+"""Episodes as text and as pixels."""
+
 from __future__ import annotations
 
+from pathlib import Path
+
+import gymnasium
+import numpy as np
 import pytest
 
+from surpass.environments import environment_id
+from surpass.environments.screen import PICTURE
 from surpass.environments.single import SurpassEnv
 from surpass.tasks.task import Task
 from tests.environments.conftest import PAPER_TASK_NAMES
+
+SHAPE = (PICTURE[1], PICTURE[0], 3)
 
 
 def draw(task: str | Task, instance: str, *actions: str, size: int = 4) -> str:
@@ -59,11 +69,9 @@ A      1      3      5      9
 q = 5  score = 0
 previous action Found(1)
 """)
-    assert "q = 5  answer = -1  score = 0" in draw("search", "1,3,5,9:5")
-
-
-def test_what_a_task_hides_stays_hidden() -> None:
-    assert "present" not in draw("search", "1,3,5,9:5")
+    before = draw("search", "1,3,5,9:5")
+    assert "q = 5  answer = -1  score = 0" in before
+    assert "present" not in before, "the task hides it"
 
 
 def test_a_knapsack_shows_its_reals() -> None:
@@ -97,6 +105,9 @@ pile, size 3, step 1: running
 left = 1  taken = 2
 previous action Take(2)
 """)
+    env = SurpassEnv(pile, size=3, render_mode="rgb_array")
+    env.reset(seed=0)
+    assert np.shape(env.render()) == SHAPE
 
 
 def test_long_lists_go_on_below() -> None:
@@ -109,22 +120,68 @@ def test_long_lists_go_on_below() -> None:
     assert max(map(len, text)) <= 80
 
 
+@pytest.mark.parametrize("mode", ["ansi", "rgb_array", None])
 @pytest.mark.parametrize("name", PAPER_TASK_NAMES)
-def test_every_task_is_drawn_at_every_step(name: str) -> None:
-    env = SurpassEnv(name, size=6, render_mode="ansi")
+def test_every_task_is_drawn_at_every_step(name: str, mode: str | None) -> None:
+    env = gymnasium.make(environment_id(name), size=6, render_mode=mode).unwrapped
     env.action_space.seed(0)
-    for seed in range(5):
-        env.reset(seed=seed)
-        ended = False
-        for _ in range(20):
-            if ended:
-                break
-            *_, terminated, truncated, info = env.step(env.action_space.sample())
-            ended = terminated or truncated
-            assert str(env.render()).startswith(f"{name}, size 6, step {info['steps']}: {info['outcome']}\n")
-
-
-def test_without_a_render_mode_nothing_is_drawn() -> None:
-    env = SurpassEnv("sort-bubble")
     env.reset(seed=0)
-    assert env.render() is None
+    for _ in range(5):
+        *_, terminated, truncated, info = env.step(env.action_space.sample())
+        shown = env.render()
+        if mode == "ansi":
+            assert str(shown).startswith(f"{name}, size 6, step {info['steps']}: {info['outcome']}\n")
+        elif mode == "rgb_array":
+            assert isinstance(shown, np.ndarray)
+            assert (shown.shape, shown.dtype) == (SHAPE, np.uint8)
+            assert len(np.unique(shown.reshape(-1, 3), axis=0)) > 10, "something is drawn"
+        else:
+            assert shown is None
+        if terminated or truncated:
+            break
+
+
+@pytest.mark.parametrize("mode", ["ansi", "rgb_array"])
+def test_vector_environments_draw_each_episode(mode: str) -> None:
+    vector = gymnasium.make_vec(environment_id("sort-bubble"), num_envs=2, render_mode=mode)
+    vector.reset(options={"instances": ["20,10", "3,2,1"]})
+    first, second = vector.render()  # type: ignore[misc]
+    for _ in range(2):
+        vector.step(np.zeros(2, np.int64))
+    later, _ = vector.render()  # type: ignore[misc]
+    if mode == "ansi":
+        assert ("20 10" in first, "3  2  1" in second) == (True, True)
+        assert "20" not in later.splitlines()[2], "a drawn list is written in its own values"
+    else:
+        assert [np.shape(frame) for frame in (first, second)] == [SHAPE] * 2
+        assert not np.array_equal(first, second)
+
+
+def test_a_picture_shows_what_changed_and_only_that() -> None:
+    env = SurpassEnv("sort-bubble", size=4, render_mode="rgb_array")
+    env.reset(options={"instance": "5,2.5,9,10"})
+    before = env.render()
+    env.step(env.settings.task.interface.parse_action("SwapWithNext(1)"))
+    after = env.render()
+    assert isinstance(before, np.ndarray)
+    assert isinstance(after, np.ndarray)
+    changed = (before != after).any(axis=2)[60:250]
+    assert changed[:, : SHAPE[1] // 2].any()
+    assert not changed[:, SHAPE[1] // 2 + 2 :].any(), "the bars of the last two values stand still"
+
+
+def test_record_video_makes_a_video_of_an_episode(tmp_path: Path) -> None:
+    pytest.importorskip("moviepy", reason="Gymnasium writes videos with moviepy")
+    env = gymnasium.make(environment_id("sort-quick"), size=4, limit="6", render_mode="rgb_array")
+    env.action_space.seed(0)
+    film = gymnasium.wrappers.RecordVideo(
+        env, str(tmp_path / "videos"), episode_trigger=lambda _: True, disable_logger=True
+    )
+    film.reset(seed=0)
+    ended = False
+    while not ended:
+        *_, terminated, truncated, _ = film.step(film.action_space.sample())
+        ended = terminated or truncated
+    film.close()
+    (video,) = tmp_path.glob("videos/*.mp4")
+    assert video.read_bytes()[4:8] == b"ftyp"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import warnings
 
 import gymnasium
@@ -66,23 +64,3 @@ def test_the_compiled_episodes_are_a_vec_env() -> None:
             lengths[row] = returns[row] = 0
     assert ended > 10
     sb3.PPO("MlpPolicy", env, n_steps=4, batch_size=24, n_epochs=1, device="cpu").learn(24)
-
-
-ORDERS = {
-    "gymnasium first": "import gymnasium, surpass",
-    "a name of surpass used after gymnasium": "import surpass, gymnasium; surpass.find_task",
-    "the environments": "import surpass.environments, gymnasium",
-    "asking for them": "import surpass, gymnasium; gymnasium.register_envs(surpass.environments)",
-}
-
-
-@pytest.mark.parametrize("words", ORDERS.values(), ids=ORDERS.keys())
-def test_a_task_is_an_environment_whatever_was_imported_first(words: str) -> None:
-    program = f"""{words}
-import dataclasses
-task = dataclasses.replace(surpass.find_task("search"), name="mine")
-surpass.register_task(task)
-print(gymnasium.make("surpass/mine-v0").spec.id, "surpass/search-v0" in gymnasium.registry)
-"""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.stdout.split() == ["surpass/mine-v0", "True"], done.stderr

@@ -71,15 +71,6 @@ def test_one_seed_gives_the_same_episodes_and_another_one_others(name: str) -> N
     assert not set(starts(env, 6)) & set(first)
 
 
-def test_actions_and_a_seed_determine_everything(rng: np.random.Generator) -> None:
-    env = SurpassEnv("sort-quick", size=(2, 6), observation="one-hot")
-    actions = rng.integers(env.settings.task.interface.action_count, size=200)
-    once, again = (play(env, actions, seed=9) for _ in range(2))
-    for a, b in zip(once, again, strict=True):
-        assert np.array_equal(a[0], b[0])
-        assert a[1:] == b[1:]
-
-
 @pytest.mark.parametrize("agent", known_teachers(), ids=lambda agent: agent.name)
 def test_a_teacher_takes_as_many_steps_as_in_the_engine(agent: AnyTeacher) -> None:
     task, size = agent.task, 8

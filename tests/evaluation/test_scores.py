@@ -35,17 +35,12 @@ def test_scores_have_every_promised_field():
     json.dumps(record, allow_nan=False)
 
 
-def test_one_instance_has_no_interval():
-    evaluation = evaluate(find_agent("teacher:insertion_sort"), sizes=[5], instances=1)
-    assert math.isnan(evaluation.rows[0].ci95)
-    assert evaluation.as_json()["rows"][0]["ci95"] is None
-
-
-def test_a_comparison_with_itself_differs_by_nothing():
-    agent = find_agent("teacher:hoare_sort")
-    row = evaluate(agent, sizes=[20], instances=30, against=agent).rows[0]
-    assert row.difference == 0
-    assert row.difference_ci95 == 0
+def test_one_instance_has_no_interval_and_an_agent_does_not_differ_from_itself():
+    alone = evaluate(find_agent("teacher:insertion_sort"), sizes=[5], instances=1)
+    assert math.isnan(alone.rows[0].ci95)
+    assert alone.as_json()["rows"][0]["ci95"] is None
+    row = evaluate("teacher:hoare_sort", sizes=[20], instances=30, against="teacher:hoare_sort").rows[0]
+    assert (row.difference, row.difference_ci95) == (0, 0)
 
 
 def test_a_paired_comparison_is_the_difference_of_the_means_and_tighter():
@@ -82,17 +77,12 @@ def test_the_step_limit_leaves_instances_unsolved_with_a_reason():
 
 
 def test_lists_of_a_file_are_reported_by_length(tmp_path):
-    path = tmp_path / "lists.csv"
-    path.write_text("3,1,2\n9 8 7 6.5\n\n1e300,-5,100000000000000000000000\n")
-    evaluation = evaluate(find_agent("teacher:quick_sort"), data=path)
-    assert [(row.size, row.instances, row.solved) for row in evaluation.rows] == [(3, 2, 1.0), (4, 1, 1.0)]
-
-
-def test_an_array_file_is_read_row_by_row(tmp_path):
-    path = tmp_path / "lists.npy"
-    np.save(path, np.random.default_rng(0).normal(size=(7, 12)))
-    row = evaluate(find_agent("teacher:bubble_sort"), data=path).rows[0]
-    assert (row.size, row.instances, row.solved) == (12, 7, 1.0)
+    text, array = tmp_path / "lists.csv", tmp_path / "lists.npy"
+    text.write_text("3,1,2\n9 8 7 6.5\n\n1e300,-5,100000000000000000000000\n")
+    np.save(array, np.random.default_rng(0).normal(size=(7, 12)))
+    for path, expected in ((text, [(3, 2, 1.0), (4, 1, 1.0)]), (array, [(12, 7, 1.0)])):
+        rows = evaluate(find_agent("teacher:quick_sort"), data=path).rows
+        assert [(row.size, row.instances, row.solved) for row in rows] == expected
 
 
 def test_search_draws_queries_for_lists_that_come_without(tmp_path):
@@ -103,27 +93,23 @@ def test_search_draws_queries_for_lists_that_come_without(tmp_path):
         assert (row.instances, row.solved) == (40, 1.0)
 
 
-@pytest.mark.parametrize(
-    ("agent", "content"),
-    [("bubble_sort", text) for text in ("", "1,2\n3,x\n", "1,nan\n", "3,1:2\n")] + [("binary_search", "1,2\n2,1\n")],
-)
+BAD_FILES = {
+    **{name: ("bubble_sort", text) for name, text in (("empty", ""), ("word", "1,2\n3,x\n"), ("nan", "1,nan\n"))},
+    "query": ("bubble_sort", "3,1:2\n"),
+    "unsorted": ("binary_search", "1,2\n2,1\n"),
+    "flat array": ("bubble_sort", np.zeros(3)),
+    "array of words": ("bubble_sort", np.array([["a", "b"]])),
+    "array with nan": ("bubble_sort", np.array([[1.0, np.nan]])),
+    "pickled": ("bubble_sort", np.array([[{"a": 1}]], dtype=object)),
+}
+
+
+@pytest.mark.parametrize(("agent", "content"), BAD_FILES.values(), ids=BAD_FILES.keys())
 def test_a_bad_file_is_refused(tmp_path, agent, content):
-    path = tmp_path / "lists.csv"
-    path.write_text(content)
+    path = tmp_path / ("lists.csv" if isinstance(content, str) else "lists.npy")
+    path.write_text(content) if isinstance(content, str) else np.save(path, content, allow_pickle=True)
     with pytest.raises(DataFileError):
         evaluate(find_agent(f"teacher:{agent}"), data=path)
-
-
-@pytest.mark.parametrize(
-    "array",
-    [np.zeros(3), np.array([["a", "b"]]), np.array([[1.0, np.nan]]), np.array([[{"a": 1}]], dtype=object)],
-    ids=["flat", "words", "nan", "pickled"],
-)
-def test_a_bad_array_is_refused(tmp_path, array):
-    path = tmp_path / "lists.npy"
-    np.save(path, array, allow_pickle=True)
-    with pytest.raises(DataFileError):
-        evaluate(find_agent("teacher:bubble_sort"), data=path)
 
 
 @pytest.mark.parametrize(

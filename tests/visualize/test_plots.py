@@ -45,14 +45,10 @@ def test_a_run_is_drawn_over_its_steps_with_its_teachers_level(tmp_path: Path) -
 
 def test_runs_lie_over_each_other_and_an_agent_without_curves_is_a_level(tmp_path: Path) -> None:
     first, second = write_run(tmp_path / "a"), write_run(tmp_path / "b", (9.0, 8.0, 7.0))
-    made = plot(first, str(second), "teacher:bracket_search")
-    assert [line.label for line in made.charts[0].lines] == [
-        str(first),
-        str(second),
-        "binary_search (teacher)",
-        "bracket_search (teacher)",
-    ]
-    assert len({line.colour for line in made.charts[0].lines[:2]}) == 2
+    lines = plot(first, str(second), "teacher:bracket_search").charts[0].lines
+    levels = ["binary_search (teacher)", "bracket_search (teacher)"]
+    assert [line.label for line in lines] == [str(first), str(second), *levels]
+    assert len({line.colour for line in lines[:2]}) == 2
 
 
 def test_the_teacher_of_a_run_follows_the_sizes_that_it_grew_through(tmp_path: Path) -> None:

@@ -13,8 +13,7 @@ import pytest
 
 import surpass
 from surpass.programs.listing import list_program
-from surpass.visualize.page import viewer_assets
-from surpass.visualize.viewer import viewer_fragment, viewer_page
+from surpass.visualize.viewer import viewer_assets, viewer_fragment, viewer_page
 from surpass.visualize.watched import Watched
 from tests.visualize.conftest import Browser
 

@@ -54,8 +54,8 @@ def reproduce_command(
       surpass reproduce table3 --stand-in zoo:search/rl=runs/mine
     """
     with ProgressDisplay():
+        from surpass.evaluation.comparison import NOTE
         from surpass.evaluation.curves import EXPERIMENTS, shipped_curves, train_curves
-        from surpass.evaluation.layout import NOTE
         from surpass.evaluation.reproduce import NAMES, Reproduction, count_verdicts, parse_stand_ins
         from surpass.visualize.paper_curves import make_figure
         from surpass.workers.runner import open_runner

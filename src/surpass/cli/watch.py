@@ -40,8 +40,7 @@ def watch_command(
 
     from surpass import api
     from surpass.reading import Range, check_range
-    from surpass.visualize.pictures import SPEED, check_size
-    from surpass.visualize.watched import check_kind
+    from surpass.visualize.watched import SPEED, check_kind, check_size
 
     if terminal and out is not None:
         raise SettingError("--terminal and --out do not go together: give one of them")

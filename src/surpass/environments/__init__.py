@@ -8,25 +8,13 @@ from __future__ import annotations
 
 import gymnasium
 
-from surpass.tasks.registry import follow_tasks, known_tasks, register_task
+from surpass.tasks.registry import follow_tasks, known_tasks
 from surpass.tasks.task import Task
 
 
 def environment_id(task_name: str) -> str:
     """Return the name under which Gymnasium knows a task."""
     return f"surpass/{task_name}-v0"
-
-
-def register_environments() -> None:
-    """Make every known task known to Gymnasium; those that it knows already stay as they are."""
-    for task in known_tasks():
-        register_environment(task)
-
-
-def register_environment(task: Task) -> str:
-    """Make a task known to surpass and to Gymnasium by its name, and return its name there."""
-    _announce(register_task(task))
-    return environment_id(task.name)
 
 
 def _announce(task: Task) -> None:
@@ -47,5 +35,6 @@ def _withdraw(task: Task) -> None:
     gymnasium.registry.pop(environment_id(task.name), None)
 
 
-register_environments()
+for task in known_tasks():
+    _announce(task)
 follow_tasks(_announce, _withdraw)

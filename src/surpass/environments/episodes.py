@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -14,11 +14,11 @@ from surpass.engine.advance import advance
 from surpass.engine.batch import allocate
 from surpass.engine.specialise import Kernels, specialise
 from surpass.environments.settings import Settings
-from surpass.environments.spaces import read_actions
-from surpass.errors import InstanceError
+from surpass.environments.supply import Supply, read_instance
+from surpass.errors import InstanceError, SettingError, UnknownNameError
 from surpass.machine.state import PREVIOUS, SCORE, SIZE, Outcome
 from surpass.tasks.lists import edge_features
-from surpass.tasks.task import Instances, Task
+from surpass.tasks.task import Instances, Task, join_instances
 
 RUNNING, SOLVED, WRONG = int(Outcome.RUNNING), int(Outcome.SOLVED), int(Outcome.WRONG_ANSWER)
 NOT_STARTED = int(Outcome.NEEDS_INSTANCE)
@@ -34,14 +34,23 @@ REASONS = np.array([outcome.reason for outcome in sorted(Outcome)], object)
 
 @cache
 def action_names(task: Task) -> Array:
-    """Return every action of a task in words, and None at the end, where `NOTHING` finds it."""
-    return np.array([*map(str, task.interface.actions), None], object)
+    """Return every action of a task in words, none of a full view, and None at the end, where `NOTHING` finds it."""
+    actions = () if task.interface.is_full_view else task.interface.actions
+    return np.array([*map(str, actions), None], object)
+
+
+def read_option(options: Mapping[str, Any] | None, name: str) -> Any:
+    """Return the one option that a reset has, or None; raise if there are others."""
+    for given in options or {}:
+        if given != name:
+            raise UnknownNameError("option of reset", given, [name])
+    return (options or {}).get(name)
 
 
 class Episodes:
     """A number of episodes; those that have ended stand still until they are started anew."""
 
-    def __init__(self, settings: Settings, count: int) -> None:
+    def __init__(self, settings: Settings, count: int, round_size: int) -> None:
         task, widest = settings.task, settings.sizes[1]
         self.settings = settings
         self.batch = allocate(task, count, widest)
@@ -51,6 +60,9 @@ class Episodes:
             np.zeros(count, np.int64), np.zeros_like(self.batch.items), np.zeros_like(self.batch.reals)
         )
         """What each episode started on, to judge its end by."""
+        self.labels: dict[int, tuple[str, ...]] = {}
+        """How to write the values of a user's own lists, whose items are their ranks, by episode."""
+        self._supply = Supply(settings, round_size)
         self._numbers: Ints = np.full(count, NOTHING, np.int64)
         """[B] the action that each episode executed last, or `NOTHING`."""
         self._executed: Ints = np.zeros((count, 1 + max(1, task.interface.most_operands)), np.int64)
@@ -63,7 +75,32 @@ class Episodes:
 
     # Change
 
-    def start(self, rows: Ints, instances: Instances) -> None:
+    def reset(self, stream: np.random.Generator, written: Sequence[Any] | None, *, is_new: bool) -> None:
+        """Start every episode in place, on a user's own instances if there are any.
+
+        `is_new` tells whether the stream of random numbers has been seeded since the last reset.
+        """
+        rows = np.arange(len(self.limits))
+        if is_new:
+            self._supply.forget()
+        if written is None:
+            self.start(rows, stream)
+            return
+        task, read = self.settings.task, [read_instance(self.settings, one) for one in written]
+        self._start(rows, join_instances(task, [instances for instances, _ in read]))
+        self.labels = {row: labels for row, (_, labels) in enumerate(read)}
+        for row, one in enumerate(written):
+            if self.batch.outcomes[row] != RUNNING:
+                raise InstanceError(f"the instance {one!r} of {task.name} starts solved: nothing is left to do")
+
+    def start(self, rows: Ints, stream: np.random.Generator) -> None:
+        """Start some episodes in place on instances that are drawn from a stream of random numbers."""
+        self._start(rows, self._supply.take(len(rows), stream))
+        if self.labels:
+            for row in rows.tolist():
+                self.labels.pop(row, None)
+
+    def _start(self, rows: Ints, instances: Instances) -> None:
         """Start episode `rows[k]` on instance `k`, in place."""
         self._widen(instances.items.shape[1], instances.reals.shape[1])
         self._kernels.reset(self.batch, *map(np.ascontiguousarray, instances), rows)
@@ -72,15 +109,6 @@ class Episodes:
         self.instances.sizes[rows] = instances.sizes
         self.instances.items[rows, : instances.items.shape[1]] = instances.items
         self.instances.reals[rows, : instances.reals.shape[1]] = instances.reals
-
-    def start_written(self, rows: Ints, instances: Instances, written: Sequence[Any]) -> None:
-        """Start episodes in place on a user's own instances, none of which may start solved."""
-        self.start(rows, instances)
-        for row, one in zip(rows, written, strict=True):
-            if self.batch.outcomes[row] != RUNNING:
-                raise InstanceError(
-                    f"the instance {one!r} of {self.settings.task.name} starts solved: nothing is left to do"
-                )
 
     def _widen(self, items: int, reals: int) -> None:
         """Make room in place for instances that are larger than those which the environment draws."""
@@ -91,34 +119,48 @@ class Episodes:
 
     def step(self, actions: Any) -> Reals:
         """Execute one action in each running episode in place, and return the rewards [B]; others get 0."""
+        task = self.settings.task
         if self.batch.outcomes[0] == NOT_STARTED:
-            raise ResetNeeded(f"the environment of {self.settings.task.name} has not started: call reset before step")
-        numbers, rows = read_actions(self.settings, actions, len(self.limits))
+            raise ResetNeeded(f"the environment of {task.name} has not started: call reset before step")
+        numbers, self._executed = self._read_actions(actions)
         running = self.batch.outcomes == RUNNING
         scores, steps = self.batch.reals[:, SCORE].copy(), self.batch.steps.copy()
-        step = self._kernels.step
-        self.batch = advance(
-            self.settings.task, self.batch, lambda batch: [(step, (batch, numbers, rows, self.limits))]
-        )
-        self._executed = rows
+        kernel, rows, limits = self._kernels.step, self._executed, self.limits
+        self.batch = advance(task, self.batch, lambda batch: [(kernel, (batch, numbers, rows, limits))])
         self._numbers = np.where(running, numbers, self._numbers)
         self._judge(running)
-        reward, batch = self.settings.task.reward, self.batch
+        reward, batch = task.reward, self.batch
         gains = (reward.progress + self.settings.shaping) * (batch.reals[:, SCORE] - scores)
         rewards: Reals = gains - reward.step_cost * (batch.steps - steps)
         if reward.wrong_cost:
             rewards -= reward.wrong_cost * (running & (batch.outcomes == WRONG))
         return rewards
 
+    def _read_actions(self, actions: Any) -> tuple[Ints, Ints]:
+        """Return the actions' numbers [B] and their rows to execute [B, 1 + operands]; refuse anything but actions."""
+        task, given = self.settings.task, np.asarray(actions)
+        choices = np.array(self.settings.action_choices)
+        shape = (len(self.limits), *choices.shape)
+        if given.dtype.kind not in "iu" or given.shape != shape:
+            raise SettingError(
+                f"actions of {task.name} are whole numbers of shape {shape}, not {given.dtype} of shape {given.shape}"
+            )
+        bad = (given < 0) | (given >= choices)
+        if bad.any():
+            raise SettingError(f"{task.name} has no action {given[bad][0]}; allowed: 0 to {choices.min() - 1}")
+        numbers = given.astype(np.int64)
+        if self.settings.is_full_view:
+            only = np.zeros(len(numbers), np.int64)
+            return only, np.column_stack([only, numbers])
+        return numbers, task.interface.action_rows[numbers]
+
     def _judge(self, running: Flags) -> None:
         """Turn claimed solutions that do not hold into wrong answers, in place."""
         batch = self.batch
-        is_claimed = running & self.solved
-        if np.count_nonzero(is_claimed):
-            claimed = np.flatnonzero(is_claimed)
-            before = self.instances.rows(claimed)
+        claimed = np.flatnonzero(running & self.solved)
+        if claimed.size:
             after = batch.registers[claimed], batch.items[claimed], batch.reals[claimed]
-            batch.outcomes[claimed[self.settings.task.judge(before, *after)]] = WRONG
+            batch.outcomes[claimed[self.settings.task.judge(self.instances.rows(claimed), *after)]] = WRONG
 
     # What can be seen
 
@@ -137,20 +179,17 @@ class Episodes:
     @property
     def ended(self) -> Flags:
         """[B] which episodes have ended."""
-        ended: Flags = self.batch.outcomes > RUNNING
-        return ended
+        return np.asarray(self.batch.outcomes > RUNNING)
 
     @property
     def terminated(self) -> Flags:
         """[B] which episodes ended by an answer, right or wrong."""
-        terminated: Flags = (self.batch.outcomes > RUNNING) & (self.batch.outcomes <= WRONG)
-        return terminated
+        return self.ended & (self.batch.outcomes <= WRONG)
 
     @property
     def truncated(self) -> Flags:
         """[B] which episodes ended because the steps or the stack ran out."""
-        truncated: Flags = self.batch.outcomes > WRONG
-        return truncated
+        return np.asarray(self.batch.outcomes > WRONG)
 
     @property
     def solved(self) -> Flags:
@@ -162,34 +201,26 @@ class Episodes:
 
     def describe(self) -> dict[str, Array]:
         """Return what `info` holds, as new arrays [B]."""
-        batch = self.batch
+        batch, names = self.batch, action_names(self.settings.task)[self._numbers]
+        if self.settings.is_full_view:
+            for row in np.flatnonzero(self._numbers != NOTHING).tolist():
+                names[row] = self._executed_action(row)
         return {
-            "action": self._names(),
+            "action": names,
             "outcome": REASONS[batch.outcomes - FIRST_OUTCOME],
             "steps": batch.steps.copy(),
             "size": batch.registers[:, SIZE].copy(),
             "solved": self.solved,
         }
 
-    def _names(self) -> Array:
-        """Return the action that each episode executed last in words [B], None before the first."""
-        if not self.settings.is_full_view:
-            return action_names(self.settings.task)[self._numbers]
-        names = np.full(len(self._numbers), None, object)
-        for row in np.flatnonzero(self._numbers != NOTHING).tolist():
-            names[row] = self._show_executed(row)
-        return names
-
     def previous_action(self, row: int) -> str:
         """Return the previous action of an episode's current function in words; `None` if there is none."""
         interface, previous = self.settings.task.interface, int(self.batch.registers[row, PREVIOUS])
         if previous == 0:
             return "None"
-        if not interface.is_full_view:
-            return str(interface.actions[previous - 1])
-        return self._show_executed(row)
+        return self._executed_action(row) if interface.is_full_view else str(interface.actions[previous - 1])
 
-    def _show_executed(self, row: int) -> str:
+    def _executed_action(self, row: int) -> str:
         """Return the last action of an episode of a full view in words."""
         instruction = self.settings.task.interface.instructions[0]
         choices = self._executed[row, 1 : 1 + len(instruction.operands)].tolist()

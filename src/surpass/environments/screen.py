@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from surpass.arrays import Array
 from surpass.engine.picture import draw_state
 from surpass.environments.episodes import Episodes
@@ -15,11 +17,16 @@ PICTURE = (640, 360)
 """The width and height of an episode in pixels; even, as coders of films need it."""
 
 
-def draw_episode(episodes: Episodes, row: int, labels: tuple[str, ...] = ()) -> str:
-    """Return one episode as text: its lists with the registers beneath the positions they hold, and everything else.
+def render_episode(episodes: Episodes, row: int) -> str | Array | None:
+    """Return one episode as text or as pixels [height, width, 3], as the render mode says; None without one."""
+    if not episodes.settings.render_mode:
+        return None
+    draw = _paint if episodes.settings.render_mode == "rgb_array" else _write
+    return draw(episodes, row, episodes.labels.get(row, ()))
 
-    `labels` says how to write the values of a user's own list, whose items are their ranks.
-    """
+
+def _write(episodes: Episodes, row: int, labels: tuple[str, ...]) -> str:
+    """Return one episode as text: its lists with the registers beneath the positions they hold, and everything else."""
     batch, task = episodes.batch, episodes.settings.task
     outcome = Outcome(int(batch.outcomes[row])).reason
     lines = [f"{task.name}, size {batch.registers[row, SIZE]}, step {batch.steps[row]}: {outcome}"]
@@ -28,7 +35,7 @@ def draw_episode(episodes: Episodes, row: int, labels: tuple[str, ...] = ()) -> 
     return "\n".join(lines)
 
 
-def paint_episode(episodes: Episodes, row: int, labels: tuple[str, ...] = ()) -> Array:
+def _paint(episodes: Episodes, row: int, labels: tuple[str, ...]) -> Array:
     """Return one episode as a new array of pixels [height, width, 3]: its bars, arrows, gauges and words."""
     batch, task = episodes.batch, episodes.settings.task
     registers, items, reals = batch.registers[row], batch.items[row], batch.reals[row]
@@ -42,5 +49,4 @@ def paint_episode(episodes: Episodes, row: int, labels: tuple[str, ...] = ()) ->
         call="" if task.memory.saved is None else f"function {registers[FUNCTION] or None}, depth {registers[DEPTH]}",
     )
     width, height = PICTURE
-    pixels: Array = load("surpass.pictures.raster").draw_pixels(lay_out(scene, caption, width, height), width, height)
-    return pixels
+    return np.array(load("surpass.pictures.raster").draw_image(lay_out(scene, caption, width, height), width, height))

@@ -1,14 +1,18 @@
-"""What an environment of a task can be told, checked and completed from the task's declaration."""
+"""What an environment of a task can be told, checked and completed from the task's declaration; and its spaces."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, SupportsIndex, TypedDict
+from typing import Any, Literal, SupportsIndex, TypedDict
+
+import numpy as np
+from gymnasium import spaces
 
 from surpass.agents import as_task
 from surpass.errors import SettingError, UnknownNameError
+from surpass.machine.features import Feature
 from surpass.tasks.task import Limit, Task
 
 Observation = Literal["features", "one-hot"]
@@ -48,6 +52,7 @@ class Settings:
     limit: Limit
     observation: Observation
     shaping: float
+    render_mode: str | None
 
     def __deepcopy__(self, memo: object) -> Settings:
         # Nothing here changes, and the compiled loops belong to this very task: a copied one would load them again.
@@ -63,6 +68,36 @@ class Settings:
         """The one size of a full view, whose spaces depend on it."""
         return self.sizes[1]
 
+    @property
+    def action_choices(self) -> int | list[int]:
+        """How many actions there are; for a full view, how many values each operand has: a pointer's are positions."""
+        interface = self.task.interface
+        if not self.is_full_view:
+            return interface.action_count
+        return [len(o.values) or self.fixed_size for o in interface.instructions[0].operands]
+
+    @property
+    def action_space(self) -> spaces.Space[Any]:
+        """The actions of one episode: their numbers, or for a full view the operands."""
+        choices = self.action_choices
+        return spaces.Discrete(choices) if isinstance(choices, int) else spaces.MultiDiscrete(choices)
+
+    @property
+    def observation_space(self) -> spaces.Space[Any]:
+        """What one episode shows: value numbers, network inputs, or for a full view the edges of its graph."""
+        interface = self.task.interface
+        if self.is_full_view:
+            return spaces.Box(-1, 1, (self.fixed_size, self.fixed_size, 2), np.int8)
+        if self.observation == "features":
+            return spaces.MultiDiscrete(list(interface.radices))
+        numbers = [
+            float(value)  # type: ignore[arg-type]  # the values of a feature that is encoded as a number are numbers
+            for feature in interface.features
+            if isinstance(feature, Feature) and feature.encoding == "number"
+            for value in feature.values
+        ]
+        return spaces.Box(min([-1, *numbers]), max([1, *numbers]), (interface.input_size,), np.float32)
+
 
 def read_settings(
     task: str | Task,
@@ -76,16 +111,15 @@ def read_settings(
     render_mode: str | None = None,
 ) -> Settings:
     """Return the settings that these options mean for a task; raise if one of them is impossible."""
-    if isinstance(task, str):
-        task = as_task(task)
-    if data is not None and data not in task.inputs.draw:
-        raise UnknownNameError(f"distribution for {task.name}", data, task.inputs.draw)
-    if queries is not None and queries not in task.inputs.queries:
-        raise UnknownNameError(f"kind of query for {task.name}", queries, task.inputs.queries)
-    if observation not in OBSERVATIONS:
-        raise UnknownNameError("observation", str(observation), OBSERVATIONS)
-    if render_mode is not None and render_mode not in RENDER_MODES:
-        raise UnknownNameError("render mode", str(render_mode), RENDER_MODES)
+    task = as_task(task)
+    for what, name, known in (
+        (f"distribution for {task.name}", data, task.inputs.draw),
+        (f"kind of query for {task.name}", queries, task.inputs.queries),
+        ("observation", observation, OBSERVATIONS),
+        ("render mode", render_mode, RENDER_MODES),
+    ):
+        if name is not None and name not in known:
+            raise UnknownNameError(what, str(name), known)
     if not isinstance(shaping, int | float) or not math.isfinite(shaping):
         raise SettingError(f"shaping is {shaping!r}; it must be a finite number")
     if task.interface.is_full_view and len(task.interface.instructions) > 1:
@@ -100,6 +134,7 @@ def read_settings(
         limit=Limit.parse(limit if limit is not None else task.limit),
         observation=observation,
         shaping=float(shaping),
+        render_mode=render_mode,
     )
 
 

@@ -5,16 +5,12 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 import gymnasium
-import numpy as np
 from gymnasium.error import ResetNeeded
 
 from surpass.arrays import Array
-from surpass.environments.episodes import Episodes
-from surpass.environments.screen import draw_episode, paint_episode
+from surpass.environments.episodes import Episodes, read_option
+from surpass.environments.screen import render_episode
 from surpass.environments.settings import RENDER_MODES, Options, read_settings
-from surpass.environments.spaces import action_space, observation_space
-from surpass.environments.supply import Supply, read_instances
-from surpass.errors import UnknownNameError
 from surpass.tasks.task import Task
 
 ROUND_SIZE = 64
@@ -34,28 +30,16 @@ class SurpassEnv(gymnasium.Env[Array, Any]):
 
     def __init__(self, task: str | Task, **options: Unpack[Options]) -> None:
         self.settings = read_settings(task, **options)
-        self.render_mode = options.get("render_mode")
-        self.observation_space = observation_space(self.settings)
-        self.action_space = action_space(self.settings)
-        self._episodes = Episodes(self.settings, 1)
-        self._supply = Supply(self.settings, ROUND_SIZE)
-        self._labels: tuple[str, ...] = ()
+        self.render_mode = self.settings.render_mode
+        self.observation_space = self.settings.observation_space
+        self.action_space = self.settings.action_space
+        self._episodes = Episodes(self.settings, 1, ROUND_SIZE)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         """Start a new episode and return its observation; `options={"instance": "5,2,9,1"}` starts it on your own."""
         super().reset(seed=seed)
-        if seed is not None:
-            self._supply.forget()
-        row = np.zeros(1, np.int64)
-        for name in options or {}:
-            if name != "instance":
-                raise UnknownNameError("option of reset", name, ["instance"])
-        if options:
-            instances, (self._labels,) = read_instances(self.settings, [options["instance"]])
-            self._episodes.start_written(row, instances, [options["instance"]])
-        else:
-            self._labels = ()
-            self._episodes.start(row, self._supply.take(1, self.np_random))
+        written = read_option(options, "instance")
+        self._episodes.reset(self.np_random, None if written is None else [written], is_new=seed is not None)
         return self._episodes.observe()[0], self._describe()
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
@@ -73,7 +57,4 @@ class SurpassEnv(gymnasium.Env[Array, Any]):
 
     def render(self) -> str | Array | None:
         """Return the episode as text or as pixels [height, width, 3], or None without a render mode."""
-        if not self.render_mode:
-            return None
-        draw = paint_episode if self.render_mode == "rgb_array" else draw_episode
-        return draw(self._episodes, 0, self._labels)
+        return render_episode(self._episodes, 0)

@@ -7,15 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from surpass.arrays import Flags
 from surpass.engine.batch import allocate
 from surpass.engine.specialise import specialise
 from surpass.environments.settings import Settings
 from surpass.errors import InstanceError, SettingError
 from surpass.machine.state import Outcome
-from surpass.tasks.task import Instances, Request, Task, join_instances
-
-Labels = tuple[str, ...]
+from surpass.tasks.task import Instances, Request
 
 ATTEMPTS = 200
 """How often an instance is drawn anew before every one of its kind is taken to start solved."""
@@ -68,7 +65,9 @@ class Supply:
                 drawn.sizes[missing] = stream.integers(low, high, len(missing), endpoint=True)
             fresh = task.draw_each(drawn.sizes[missing], high, ask)
             drawn.items[missing], drawn.reals[missing] = fresh.items, fresh.reals
-            missing = missing[self._starts_solved(fresh)]
+            started = allocate(task, fresh.count, high)
+            specialise(task).reset(started, *fresh, np.arange(fresh.count))
+            missing = missing[started.outcomes != Outcome.RUNNING]
             if not missing.size:
                 return drawn
         of_size = f"size {low}" if low == high else f"the sizes {low} to {high}"
@@ -77,36 +76,19 @@ class Supply:
             f"{ATTEMPTS} times in a row; choose other data or a larger size"
         )
 
-    def _starts_solved(self, instances: Instances) -> Flags:
-        """Tell which instances leave nothing to do."""
-        task = self.settings.task
-        batch = allocate(task, instances.count, self.settings.sizes[1])
-        specialise(task).reset(batch, *instances, np.arange(instances.count))
-        solved: Flags = batch.outcomes != Outcome.RUNNING
-        return solved
 
-
-def read_instances(settings: Settings, written: Sequence[Any]) -> tuple[Instances, list[Labels]]:
-    """Return a user's own instances, written as texts or as lists of numbers, and the labels of each one's items."""
-    read = [_read_instance(settings, one) for one in written]
-    return join_instances(settings.task, [one for one, _ in read]), [labels for _, labels in read]
-
-
-def _read_instance(settings: Settings, written: Any) -> tuple[Instances, Labels]:
-    instances, labels = settings.task.parse_instance(_as_text(settings.task, written))
+def read_instance(settings: Settings, written: Any) -> tuple[Instances, tuple[str, ...]]:
+    """Return a user's own instance, written as text or as lists of numbers, and the labels of its items."""
+    task, text = settings.task, written
+    if not isinstance(written, str):
+        parts = written.tolist() if isinstance(written, np.ndarray) else written
+        if not isinstance(parts, Sequence):
+            raise InstanceError(f"{written!r} is not an instance of {task.name}: write {task.inputs.written}")
+        if not any(isinstance(part, list | tuple | np.ndarray) for part in parts):
+            parts = [parts]
+        text = ":".join(",".join(map(str, part)) if isinstance(part, Iterable) else str(part) for part in parts)
+    instances, labels = task.parse_instance(text)
     size = int(instances.sizes[0])
     if settings.is_full_view and size != settings.fixed_size:
         raise InstanceError(f"{written!r} has size {size}, but this environment is for size {settings.fixed_size}")
     return instances, labels
-
-
-def _as_text(task: Task, written: Any) -> str:
-    """Return an instance given as text, as a list of numbers or as a list of such lists in the form of a text."""
-    if isinstance(written, str):
-        return written
-    parts = written.tolist() if isinstance(written, np.ndarray) else written
-    if not isinstance(parts, Sequence):
-        raise InstanceError(f"{written!r} is not an instance of {task.name}: write {task.inputs.written}")
-    if not any(isinstance(part, list | tuple | np.ndarray) for part in parts):
-        parts = [parts]
-    return ":".join(",".join(map(str, part)) if isinstance(part, Iterable) else str(part) for part in parts)

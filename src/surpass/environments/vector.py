@@ -9,11 +9,9 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from surpass.arrays import Array
-from surpass.environments.episodes import Episodes
-from surpass.environments.screen import draw_episode, paint_episode
+from surpass.environments.episodes import Episodes, read_option
+from surpass.environments.screen import render_episode
 from surpass.environments.settings import RENDER_MODES, Options, read_settings
-from surpass.environments.spaces import action_space, observation_space
-from surpass.environments.supply import Supply, read_instances
 from surpass.errors import SettingError, UnknownNameError
 from surpass.tasks.task import Task
 
@@ -55,34 +53,21 @@ class SurpassVectorEnv(VectorEnv[Array, Array, Array]):
         self.metadata = {**self.metadata, "autoreset_mode": autoreset_mode}
         self.settings = read_settings(task, **options)
         self.num_envs = num_envs
-        self.render_mode = options.get("render_mode")
-        self.single_observation_space = observation_space(self.settings)
-        self.single_action_space = action_space(self.settings)
+        self.render_mode = self.settings.render_mode
+        self.single_observation_space = self.settings.observation_space
+        self.single_action_space = self.settings.action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._episodes = Episodes(self.settings, num_envs)
-        self._supply = Supply(self.settings, max(ROUND_SIZE, ROUND_SIZE_PER_EPISODE * num_envs))
-        self._labels: dict[int, tuple[str, ...]] = {}
+        self._episodes = Episodes(self.settings, num_envs, max(ROUND_SIZE, ROUND_SIZE_PER_EPISODE * num_envs))
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         """Start every episode anew and return the observations; `options={"instances": [...]}` gives each its own."""
         super().reset(seed=seed)
-        if seed is not None:
-            self._supply.forget()
-        for name in options or {}:
-            if name != "instances":
-                raise UnknownNameError("option of reset", name, ["instances"])
-        rows = np.arange(self.num_envs)
-        self._labels = {}
-        if options:
-            written = list(options["instances"])
-            if len(written) != self.num_envs:
-                raise SettingError(f"{len(written)} instances were given for {self.num_envs} environments")
-            instances, labels = read_instances(self.settings, written)
-            self._episodes.start_written(rows, instances, written)
-            self._labels = dict(enumerate(labels))
-        else:
-            self._episodes.start(rows, self._supply.take(self.num_envs, self.np_random))
+        given = read_option(options, "instances")
+        written = None if given is None else list(given)
+        if written is not None and len(written) != self.num_envs:
+            raise SettingError(f"{len(written)} instances were given for {self.num_envs} environments")
+        self._episodes.reset(self.np_random, written, is_new=seed is not None)
         return self._episodes.observe(), self._describe()
 
     def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
@@ -92,41 +77,29 @@ class SurpassVectorEnv(VectorEnv[Array, Array, Array]):
         ended = np.flatnonzero(episodes.ended)
         rewards = episodes.step(actions)
         if ended.size:
-            episodes.start(ended, self._supply.take(len(ended), self.np_random))
-            if self._labels:
-                for row in ended.tolist():
-                    self._labels.pop(row, None)
+            episodes.start(ended, self.np_random)
         seen, infos = episodes.observe(), self._describe()
         terminated, truncated = episodes.terminated, episodes.truncated
-        if self.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP:
+        if self.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP and episodes.ended.any():
             infos = self._start_anew(seen, infos)
         return seen, rewards, terminated, truncated, infos
 
     def _start_anew(self, seen: Array, infos: dict[str, Any]) -> dict[str, Any]:
         """Restart the episodes that have just ended, put their observations into `seen` in place; return all infos."""
-        rows = np.flatnonzero(self._episodes.ended)
-        if not rows.size:
-            return infos
-        last: Array = np.full(self.num_envs, None, object)
+        over = self._episodes.ended
+        rows, last = np.flatnonzero(over), np.full(self.num_envs, None, object)
         for row in rows.tolist():
             last[row] = seen[row].copy()
-            self._labels.pop(row, None)
-        over = self._episodes.ended
         final = {name: over if name.startswith("_") else array for name, array in infos.items()}
-        self._episodes.start(rows, self._supply.take(len(rows), self.np_random))
+        self._episodes.start(rows, self.np_random)
         seen[rows] = self._episodes.observe(rows)
         return {**self._describe(), "final_obs": last, "_final_obs": over, "final_info": final, "_final_info": over}
 
     def _describe(self) -> dict[str, Any]:
         """Return `info` in Gymnasium's form: each array with a mask of the episodes for which it says something."""
         infos: dict[str, Any] = self._episodes.describe()
-        for name in tuple(infos):
-            infos[f"_{name}"] = np.ones(self.num_envs, np.bool_)
-        return infos
+        return infos | {f"_{name}": np.ones(self.num_envs, np.bool_) for name in infos}
 
-    def render(self) -> tuple[str | Array, ...] | None:
+    def render(self) -> tuple[Any, ...] | None:
         """Return each episode as text or as pixels [height, width, 3], or None without a render mode."""
-        if not self.render_mode:
-            return None
-        draw = paint_episode if self.render_mode == "rgb_array" else draw_episode
-        return tuple(draw(self._episodes, row, self._labels.get(row, ())) for row in range(self.num_envs))
+        return tuple(render_episode(self._episodes, row) for row in range(self.num_envs)) if self.render_mode else None

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -123,19 +123,18 @@ def apply(
     """
     found = as_agent(agent, task)
     of_task, most = found.task, Limit.parse(limit or found.task.limit)
-    written: list[Written] = []
+    is_file = isinstance(lists, str | Path)
+    written = list(read_written(Path(lists)) if isinstance(lists, str | Path) else _given(of_task, lists))
+    if not written:
+        raise InstanceError(f"{lists if is_file else 'what was given'} holds no lists")
     instances: list[Instances] = []
-    for one in read_written(Path(lists)) if isinstance(lists, str | Path) else _given(of_task, lists):
+    for one in written:
         try:
             instances.append(of_task.read_parts(one.parts)[0])
         except InstanceError as error:
-            kind = DataFileError if isinstance(lists, str | Path) else InstanceError
-            where = f"{lists}, " if isinstance(lists, str | Path) else ""
+            kind, where = (DataFileError, f"{lists}, ") if is_file else (InstanceError, "")
             raise kind(f"{where}{one.place}: {error}") from None
-        written.append(one)
-    if not written:
-        raise InstanceError(f"{lists if isinstance(lists, str | Path) else 'what was given'} holds no lists")
-    return Applications(found.name, of_task.name, str(most), _run(found, written, instances, most, progress))
+    return Applications(found.name, of_task.name, str(most), tuple(_run(found, written, instances, most, progress)))
 
 
 def _given(task: Task, lists: Iterable[Any]) -> Iterator[Written]:
@@ -182,11 +181,10 @@ def _cells(row: Application, names: Sequence[str]) -> list[str]:
 # Running
 
 
-@dataclass(frozen=True)
-class _End:
+class _End(NamedTuple):
     """What an episode left behind."""
 
-    outcome: int
+    outcome: Outcome
     steps: int
     registers: Ints
     items: Ints
@@ -195,8 +193,35 @@ class _End:
 
 def _run(
     agent: AnyAgent, written: list[Written], instances: list[Instances], limit: Limit, progress: Progress | None
-) -> tuple[Application, ...]:
-    """Return what came of each instance; those of a size are run together."""
+) -> Iterator[Application]:
+    """Yield what came of each instance."""
+    ends = _ends_of(agent, instances, limit, progress)
+    task = agent.task
+    signature = task.signature or list_signature(task) or memory_signature(task)
+    # Where programs give something beside the list, the list is told only if they change it.
+    gives_more = signature.everything or signature.answer is not None or signature.chosen
+    changes = any(
+        (end.items[: one.sizes[0]] != one.items[0, : one.sizes[0]]).any()
+        for one, end in zip(instances, ends, strict=True)
+    )
+    gives_list = signature.items in ("list", "memory") and (not gives_more or changes)
+    for given, instance, end in zip(written, instances, ends, strict=True):
+        is_solved, result = end.outcome is Outcome.SOLVED, dict[str, Any]()
+        if gives_list:
+            result["list"] = _as_written(given.words[0], instance, end)
+        result |= _read_memory(task, signature, int(instance.sizes[0]), end)
+        yield Application(
+            place=given.place,
+            size=int(instance.sizes[0]),
+            is_solved=is_solved,
+            outcome=end.outcome.reason,
+            steps=end.steps,
+            result=result if is_solved else None,
+        )
+
+
+def _ends_of(agent: AnyAgent, instances: list[Instances], limit: Limit, progress: Progress | None) -> list[_End]:
+    """Return how the episode of each instance ends; those of a size are run together."""
     ends: dict[int, _End] = {}
     sizes = np.array([int(one.sizes[0]) for one in instances])
     play = Player(Table.of(agent), threads=core_count()).finish if isinstance(agent, Agent) else agent.finish
@@ -212,69 +237,36 @@ def _run(
         done = len(ends)
         report = (lambda n, d=done: progress(f"{agent.name}: doing the lists", d + n, len(sizes))) if progress else None
         found = run_by(finish, agent.task, join_instances(agent.task, [instances[k] for k in rows]), limit, report)
-        for k, memory, outcome, steps in zip(rows, left, found.outcomes, found.steps, strict=True):
-            ends[int(k)] = _End(int(outcome), int(steps), *memory)
-    give = _Results(agent.task, written, instances, ends)
-    return tuple(
-        Application(
-            place=written[k].place,
-            size=int(sizes[k]),
-            is_solved=ends[k].outcome == Outcome.SOLVED,
-            outcome=Outcome(ends[k].outcome).reason,
-            steps=ends[k].steps,
-            result=give.of(k) if ends[k].outcome == Outcome.SOLVED else None,
-        )
-        for k in range(len(written))
-    )
+        for k, memory, outcome, steps in zip(rows.tolist(), left, found.outcomes, found.steps, strict=True):
+            ends[k] = _End(Outcome(int(outcome)), int(steps), *memory)
+    return [ends[k] for k in range(len(instances))]
 
 
-class _Results:
-    """What the programs of a task give back, as its signature says, with the values as they were written."""
-
-    def __init__(self, task: Task, written: list[Written], instances: list[Instances], ends: dict[int, _End]) -> None:
-        self.task, self.written, self.instances, self.ends = task, written, instances, ends
-        self.signature: Signature = task.signature or list_signature(task) or memory_signature(task)
-        gives_more = self.signature.everything or self.signature.answer is not None or self.signature.chosen
-        self.gives_list = self.signature.items in ("list", "memory") and (not gives_more or self._changes_lists())
-
-    def _changes_lists(self) -> bool:
-        sizes = ((k, int(one.sizes[0])) for k, one in enumerate(self.instances))
-        return any(not np.array_equal(self.ends[k].items[:n], self.instances[k].items[0, :n]) for k, n in sizes)
-
-    def of(self, number: int) -> dict[str, Any]:
-        """Return the result of an instance."""
-        signature, end, result = self.signature, self.ends[number], dict[str, Any]()
-        if self.gives_list:
-            result["list"] = self._list(number)
-        if signature.answer is not None:
-            answer = int(end.registers[signature.answer])
-            result[self.task.memory.names[signature.answer - FIRST]] = answer if answer >= 0 else None
-        if signature.chosen:
-            result |= self._chosen(number)
-        if signature.score:
-            result[signature.score] = float(end.reals[SCORE])
-        if signature.everything:
-            registers = zip(self.task.memory.names, end.registers[FIRST:].tolist(), strict=True)
-            result |= {name: held for name, held in registers if not name.startswith("_")}
-        return result
-
-    def _list(self, number: int) -> list[Any]:
-        """Return the list at the end; a value that the list held at the start is written as it was there."""
-        size = int(self.instances[number].sizes[0])
-        words: dict[int, deque[Any]] = {}
-        given = self.written[number].words[0]
-        before, after = self.instances[number].items[0, :size].tolist(), self.ends[number].items[:size].tolist()
-        for item, word in zip(before, given, strict=False) if len(given) == size else ():
-            words.setdefault(item, deque()).append(word)
-        return [words[item].popleft() if words.get(item) else item for item in after]
-
-    def _chosen(self, number: int) -> dict[str, Any]:
-        """Return the positions that were chosen, and the sum of each of the numbers that the items have."""
-        size, end = int(self.instances[number].sizes[0]), self.ends[number]
+def _read_memory(task: Task, signature: Signature, size: int, end: _End) -> dict[str, Any]:
+    """Return what the programs of a task give back beside the list, as its signature says."""
+    result: dict[str, Any] = {}
+    if signature.answer is not None:
+        answer = int(end.registers[signature.answer])
+        result[task.memory.names[signature.answer - FIRST]] = answer if answer >= 0 else None
+    if signature.chosen:
         chosen = np.flatnonzero(end.items[size : 2 * size] == 1)
-        sums = {
-            f"sum of {given.name}": float(end.reals[given.place + given.sizes * size + chosen].sum())
-            for given in self.signature.reals
-            if given.each
-        }
-        return {self.signature.chosen: chosen.tolist(), **sums}
+        result[signature.chosen] = chosen.tolist()
+        for given in signature.reals:
+            if given.each:
+                numbers = end.reals[given.place + given.sizes * size + chosen]
+                result[f"sum of {given.name}"] = float(numbers.sum())
+    if signature.score:
+        result[signature.score] = float(end.reals[SCORE])
+    if signature.everything:
+        registers = zip(task.memory.names, end.registers[FIRST:].tolist(), strict=True)
+        result |= {name: held for name, held in registers if not name.startswith("_")}
+    return result
+
+
+def _as_written(given: Sequence[Any], instance: Instances, end: _End) -> list[Any]:
+    """Return the list at the end; a value that the list held at the start is written as it was there."""
+    size = int(instance.sizes[0])
+    words: dict[int, deque[Any]] = {}
+    for item, word in zip(instance.items[0, :size].tolist(), given, strict=False) if len(given) == size else ():
+        words.setdefault(item, deque()).append(word)
+    return [words[item].popleft() if words.get(item) else item for item in end.items[:size].tolist()]

@@ -135,17 +135,24 @@ def read_curves(path: Path) -> Curves:
     return Curves(path.stem, tuple(curves))
 
 
+def read_rounds(path: Path) -> tuple[dict[str, float], ...]:
+    """Return what each round of a run showed, from its `curves.csv`; what a round does not have is left out."""
+    if not path.exists():
+        return ()
+    try:
+        rows = list(csv.DictReader(io.StringIO(read_bytes(path, DataFileError).decode()), strict=True))
+        return tuple({name: float(text) for name, text in row.items() if text} for row in rows)
+    except (AttributeError, TypeError, ValueError, csv.Error):
+        raise DataFileError(f"{path} is not a file of a run's curves, or it is cut off") from None
+
+
 def gather_curves(sweep: Sweep) -> dict[str, dict[int, float]]:
     """Return the points of each run of a sweep by the name of its column; a run that failed has those before it did."""
-    found: dict[str, dict[int, float]] = {}
+    found = {}
     for variant in sweep.recipe.variants:
-        path = sweep.run_folder(variant) / "curves.csv"
-        if path.exists():
-            try:
-                text = io.StringIO(read_bytes(path, DataFileError).decode())
-                points = {int(row[X]): float(row[Y]) for row in csv.DictReader(text)}
-            except (KeyError, TypeError, ValueError, csv.Error):
-                raise DataFileError(f"{path} is not a file of a run's curves, or it is cut off") from None
+        rounds = read_rounds(sweep.run_folder(variant) / "curves.csv")
+        if rounds:
+            points = {int(row[X]): row[Y] for row in rounds if X in row and Y in row}
             found[f"{variant.label} seed={variant.seed}"] = points
     return found
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from surpass.arrays import Reals
 from surpass.engine.run import AnyAgent
-from surpass.evaluation.reproduce import ComparisonRow, ComparisonTable, Reproduction
+from surpass.evaluation.comparison import ComparisonRow, ComparisonTable
+from surpass.evaluation.reproduce import Reproduction
 from surpass.evaluation.statistics import student_quantile
 from surpass.evaluation.tables import CONTESTS, Measure, RowPlan, TablePlan, table_of_task
 from surpass.printing import Progress
@@ -42,7 +43,6 @@ def compare_by_size(
     contenders: Sequence[Contender],
     *,
     sizes: Sequence[int] = (),
-    quick: bool = True,
     instances: int | None = None,
     seed: int = 0,
     progress: Progress | None = None,
@@ -51,30 +51,25 @@ def compare_by_size(
 
     Agents are measured as in the paper's table of the task: its step limit, its queries, its count of steps.
     """
-    like = table_of_task(task.name)
-    limit = (like.rows[0].limit if like else "") or task.limit
-    rows = []
-    for one in contenders:
-        paper_row = paper_row_of(task.name, one.agent.name, one.method)
-        rows += [RowPlan(one.label, _key(one), limit, paper_row, other) for other in one.against or ("",)]
     usual: Measure = "reward" if task.measure == "reward" else "steps"
-    known = like.sizes if like else task.sizes
-    plan = TablePlan(
+    like = table_of_task(task.name) or TablePlan(
+        name="comparison", title="", paper_table="", rows=(), measure=usual, own_sizes=task.sizes
+    )
+    limit = like.rows[0].limit if like.rows else task.limit
+    agents, rows = {}, []
+    for one in contenders:
+        key = f"{'learned' if one.method else 'teacher'}:{one.label}"  # that of a teacher says so, for its verdicts
+        agents[key] = one.agent
+        paper_row = paper_row_of(task.name, one.agent.name, one.method)
+        rows += [RowPlan(one.label, key, limit, paper_row, other) for other in one.against or ("",)]
+    plan = replace(
+        like,
         name="comparison",
         title=f"Agents of {task.name}",
-        paper_table=like.paper_table if like else "",
         rows=tuple(rows),
-        measure=like.measure if like else usual,
-        queries=like.queries if like else "",
-        own_sizes=tuple(sizes) or tuple(size for size in known if size <= LARGEST) or known[:1],
+        own_sizes=tuple(sizes) or tuple(size for size in like.sizes if size <= LARGEST) or like.sizes[:1],
     )
-    agents = {_key(one): one.agent for one in contenders}
-    return Reproduction(quick=quick, instances=instances, seed=seed, agents=agents, progress=progress).table(plan)
-
-
-def _key(one: Contender) -> str:
-    """Return the name under which an agent is run: that of a teacher says so, for the judgement of its row."""
-    return f"teacher:{one.label}" if not one.method else f"learned:{one.label}"
+    return Reproduction(quick=True, instances=instances, seed=seed, agents=agents, progress=progress).table(plan)
 
 
 def paper_row_of(task: str, agent: str, method: str) -> str | None:
@@ -85,11 +80,10 @@ def paper_row_of(task: str, agent: str, method: str) -> str | None:
     plan = table_of_task(task)
     if plan is None:
         return None
-    if not method:
-        return next((row.paper_row or row.label for row in plan.rows if row.agent == agent), None)
-    if method == "rl":
-        return next((row.paper_row or row.label for row in plan.rows if row.agent == f"zoo:{task}/rl"), None)
-    return next((one.paper_row for one in CONTESTS if one.task == task), "rl")
+    if method not in ("", "rl"):
+        return next((one.paper_row for one in CONTESTS if one.task == task), "rl")
+    like = f"zoo:{task}/rl" if method else agent
+    return next((row.paper_row or row.label for row in plan.rows if row.agent == like), None)
 
 
 # Growth

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,17 +14,16 @@ from surpass.agents.zoo import zoo_entries
 from surpass.arrays import Reals
 from surpass.engine.run import AnyAgent, Results
 from surpass.errors import SettingError, UnknownNameError
+from surpass.evaluation.comparison import AGREEMENT, ComparisonCell, ComparisonRow, ComparisonTable, Saving
 from surpass.evaluation.scores import runner
 from surpass.evaluation.statistics import mean_of, student_quantile
 from surpass.evaluation.tables import PAPER_INSTANCES, TABLES, Measure, RowPlan, TablePlan, best_plans
 from surpass.machine.state import SOLVED, WRONG
-from surpass.printing import Printed, Progress, finite
+from surpass.printing import Progress
 from surpass.table import Agent
 from surpass.tasks.task import Instances, Limit, Request
 from surpass.workers.runner import Runner
 
-AGREEMENT = 3.0
-"""How many standard errors may lie between a teacher's printed mean and ours: there are some 80 such cells."""
 NO_AGENT = "no agent by gradient yet"
 """What a row of the paper's says for which the zoo has no agent; what improvement made does not stand in for one."""
 HALF_A_UNIT: dict[Measure, float] = {"steps": 0.05, "steps before the answer": 0.05, "reward": 0.005, "solved": 0.005}
@@ -32,83 +31,6 @@ HALF_A_UNIT: dict[Measure, float] = {"steps": 0.05, "steps before the answer": 0
 
 NAMES = ("teachers", "best", *dict.fromkeys(plan.name for plan in TABLES))
 """The tables that can be asked for."""
-
-
-@dataclass(frozen=True)
-class Saving:
-    """What an agent saves against its teacher: steps, or how much more reward it gets."""
-
-    paper: float | None
-    """The difference of the paper's two printed means."""
-    ours: float
-    """The mean difference on the same instances."""
-    ci95: float
-    instances: int
-
-
-@dataclass(frozen=True)
-class ComparisonCell:
-    """One size of one row: the paper's number and ours."""
-
-    size: int
-    paper: float | None
-    """None where the paper prints '-', or has no such row."""
-    paper_solved: float | None
-    """The share solved, where the paper prints it."""
-    instances: int = 0
-    """0 if the cell was left empty because it would take too long."""
-    solved: float = math.nan
-    ours: float = math.nan
-    ci95: float = math.nan
-    apart: float | None = None
-    """Ours minus the paper's, in standard errors of that difference; None where there is nothing to compare."""
-    saving: Saving | None = None
-    verdict: str = "empty"
-    """better, worse or even against the paper; agrees or differs for a teacher; filled, empty, no agent, or -."""
-
-
-@dataclass(frozen=True)
-class ComparisonRow:
-    """One row of a table: an agent, size by size."""
-
-    label: str
-    agent: str
-    method: str
-    """How it was made: `teacher`, or how and from whom it was learned."""
-    missing: str
-    """Why there are no numbers of ours; empty if there are."""
-    is_teacher: bool
-    against: str
-    cells: tuple[ComparisonCell, ...]
-    paper_label: str = ""
-    """What the paper calls the row beside it; empty if it has none."""
-
-
-@dataclass(frozen=True, repr=False)
-class ComparisonTable(Printed):
-    """A table of the paper beside ours."""
-
-    name: str
-    title: str
-    measure: Measure
-    sizes: tuple[int, ...]
-    rows: tuple[ComparisonRow, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the table as plain data; numbers that do not exist are null."""
-        plain: dict[str, Any] = finite(asdict(self))
-        return plain
-
-    def __str__(self) -> str:
-        from surpass.evaluation.layout import as_text
-
-        return as_text(self)
-
-    def as_markdown(self) -> str:
-        """Return the table in Markdown."""
-        from surpass.evaluation.layout import as_markdown
-
-        return as_markdown(self)
 
 
 def plans_of(name: str) -> tuple[TablePlan, ...]:
@@ -171,7 +93,8 @@ class Reproduction:
         """
         self.effort = CellEffort(quick=quick, instances=instances)
         self.seed = seed
-        self.stand_ins, self.failures = stand_ins or {}, failures or {}
+        self.stand_ins = stand_ins or {}
+        self.failures = {name: why for name, why in (failures or {}).items() if name not in self.stand_ins}
         self.progress, self._workers = progress, workers
         self._methods = {f"zoo:{one.name}": _describe(one.record) for one in zoo_entries()}
         self._runs = {name: (agent, runner(agent, workers=workers)) for name, agent in (agents or {}).items()}
@@ -191,31 +114,29 @@ class Reproduction:
         return not row.is_teacher and row.agent not in self._methods and row.agent not in self._runs
 
     def _row(self, plan: TablePlan, row: RowPlan) -> ComparisonRow:
-        printed = plan.printed(row)
-        paper_label = "" if row.paper_row is None else row.paper_row or row.label
-        is_missing = self._is_missing(row)
-        missing = NO_AGENT if is_missing else self.failures.get(row.agent, "")
+        missing = NO_AGENT if self._is_missing(row) else self.failures.get(row.agent, "")
+        teacher = next((other for other in plan.rows if other.label == row.against), None)
+        printed, nothing = plan.printed(row), [None] * len(plan.sizes)
         if missing:
-            empty = tuple(
+            cells = [
                 ComparisonCell(size, *_printed(paper, plan.measure), verdict="no agent")
                 for size, paper in zip(plan.sizes, printed, strict=True)
-            )
-            return ComparisonRow(
-                row.label, "" if is_missing else row.agent, "", missing, False, row.against, empty, paper_label
-            )
-        teacher = next((other for other in plan.rows if other.label == row.against), None)
-        ours = self._results_of(plan, row)
-        theirs = self._results_of(plan, teacher) if teacher else [None] * len(ours)
-        before = plan.printed(teacher) if teacher else [None] * len(ours)
-        cells = [
-            _cell(size, paper, paper_teacher, results, other, plan.measure, row.is_teacher)
-            for size, paper, paper_teacher, results, other in zip(
-                plan.sizes, printed, before, ours, theirs, strict=True
-            )
-        ]
-        agent = self.stand_ins.get(row.agent, row.agent)
-        method = "teacher" if row.is_teacher else self._methods.get(row.agent, "")
-        return ComparisonRow(row.label, agent, method, "", row.is_teacher, row.against, tuple(cells), paper_label)
+            ]
+        else:
+            ours = self._results_of(plan, row)
+            before, theirs = (plan.printed(teacher), self._results_of(plan, teacher)) if teacher else (nothing, nothing)
+            parts = zip(plan.sizes, printed, before, ours, theirs, strict=True)
+            cells = [_cell(plan.measure, row.is_teacher, *of_size) for of_size in parts]
+        return ComparisonRow(
+            label=row.label,
+            agent="" if missing == NO_AGENT else self.stand_ins.get(row.agent, row.agent),
+            method="teacher" if row.is_teacher else "" if missing else self._methods.get(row.agent, ""),
+            missing=missing,
+            is_teacher=row.is_teacher,
+            against=row.against,
+            cells=tuple(cells),
+            paper_label="" if row.paper_row is None else row.paper_row or row.label,
+        )
 
     # Running
 
@@ -280,13 +201,13 @@ def _join(first: Results, second: Results) -> Results:
 
 
 def _cell(
+    measure: Measure,
+    is_teacher: bool,
     size: int,
     printed: Any,
     printed_teacher: Any,
     results: Results | None,
     teacher: Results | None,
-    measure: Measure,
-    is_teacher: bool,
 ) -> ComparisonCell:
     """Return a cell with the paper's number and that of its teacher."""
     paper, paper_solved = _printed(printed, measure)
@@ -294,30 +215,17 @@ def _cell(
         return ComparisonCell(size, paper, paper_solved)
     values = _values(results, measure)
     ours = mean_of(values)
-    apart = None
+    apart = saving = None
     if paper is not None:
         error = ours.deviation * math.sqrt(1 / PAPER_INSTANCES + 1 / len(values))
         apart = (ours.mean - paper) / error if error > 0 else (0.0 if ours.mean == paper else None)
-    saving, saved = None, None
     if teacher is not None:
         paper_teacher = _printed(printed_teacher, measure)[0]
         sign, both = 1 if measure == "reward" else -1, min(len(values), len(teacher.sizes))
         saved = mean_of(sign * (values[:both] - _values(teacher, measure)[:both]))  # both ran on the first ones
         paper_saves = None if paper is None or paper_teacher is None else sign * (paper - paper_teacher)
         saving = Saving(paper_saves, saved.mean, saved.ci95, both)
-    if is_teacher:
-        verdict = "filled" if apart is None else "agrees" if abs(apart) <= AGREEMENT else "differs"
-    elif paper is None:
-        verdict = "filled"
-    elif paper_solved is None and not results.solved.all():
-        verdict = "worse"  # the paper's agents solve everything, except where it prints how much they solve
-    elif measure == "solved":
-        verdict = _judge_share(ours.mean, len(values), paper)
-    elif saving is not None and saving.paper is not None and saved is not None:
-        verdict = _judge_saving(saved.deviation, saving, saving.paper, measure)
-    else:
-        verdict = "-"
-    return ComparisonCell(
+    cell = ComparisonCell(
         size=size,
         paper=paper,
         paper_solved=paper_solved,
@@ -327,8 +235,8 @@ def _cell(
         ci95=ours.ci95,
         apart=apart,
         saving=saving,
-        verdict=verdict,
     )
+    return replace(cell, verdict=_judge_teacher(cell) if is_teacher else _judge(cell, measure))
 
 
 def _values(results: Results, measure: Measure) -> Reals:
@@ -352,25 +260,31 @@ def _printed(printed: Any, measure: Measure) -> tuple[float | None, float | None
     return (printed[0], printed[1] / 100) if isinstance(printed, list) else (printed, None)
 
 
-def _judge_saving(deviation: float, saving: Saving, paper: float, measure: Measure) -> str:
-    """Return whether a saving is better or worse than the paper's beyond noise and rounding.
-
-    The paper's saving is taken to be over its 100 instances, with the spread that ours has.
-    """
-    error = deviation * math.sqrt(1 / PAPER_INSTANCES + 1 / saving.instances) if saving.instances > 1 else math.inf
-    noise = student_quantile(0.975, max(1, saving.instances - 1)) * error + 2 * HALF_A_UNIT[measure]
-    return _judge(saving.ours - paper, noise)
+def _judge_teacher(cell: ComparisonCell) -> str:
+    """Return whether a teacher's mean is the paper's, as far as chance allows."""
+    if cell.apart is None:
+        return "filled"
+    return "agrees" if abs(cell.apart) <= AGREEMENT else "differs"
 
 
-def _judge_share(ours: float, count: int, paper: float) -> str:
-    """Return whether a share is better or worse than the paper's beyond noise and rounding."""
-    pooled = (ours * count + paper * PAPER_INSTANCES) / (count + PAPER_INSTANCES)
-    error = math.sqrt(max(0.0, pooled * (1 - pooled)) * (1 / PAPER_INSTANCES + 1 / count))
-    return _judge(ours - paper, student_quantile(0.975, PAPER_INSTANCES) * error + HALF_A_UNIT["solved"])
-
-
-def _judge(gain: float, noise: float) -> str:
-    if abs(gain) <= noise:
+def _judge(cell: ComparisonCell, measure: Measure) -> str:
+    """Return whether a learned agent is better or worse than the paper's beyond noise and rounding."""
+    if cell.paper is None:
+        return "filled"
+    if cell.paper_solved is None and cell.solved < 1:
+        return "worse"  # the paper's agents solve everything, except where it prints how much they solve
+    saving, count, rounding = cell.saving, cell.instances, HALF_A_UNIT[measure]
+    if measure == "solved":
+        pooled = (cell.ours * count + cell.paper * PAPER_INSTANCES) / (count + PAPER_INSTANCES)
+        error = math.sqrt(max(0.0, pooled * (1 - pooled)) * (1 / PAPER_INSTANCES + 1 / count))
+        gain, noise = cell.ours - cell.paper, student_quantile(0.975, PAPER_INSTANCES) * error + rounding
+    elif saving is not None and saving.paper is not None:
+        # The paper's saving is taken to be over its 100 instances, with the spread that ours has.
+        gain = saving.ours - saving.paper
+        noise = saving.ci95 * math.sqrt(1 + saving.instances / PAPER_INSTANCES) + 2 * rounding
+    else:
+        return "-"
+    if not abs(gain) > noise:  # the noise of a single instance is NaN
         return "even"
     return "better" if gain > 0 else "worse"
 

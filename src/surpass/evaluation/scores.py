@@ -117,39 +117,23 @@ class Evaluation(Printed):
             )
         if self.narrow_choices:
             notes.append(f"{self.narrow_choices} choices of the network lead by less than 1e-4")
-        unsolved = [
-            f"n={row.size}: "
-            + ", ".join(f"{number} {reason}" for reason, number in row.reasons.items() if reason != "solved")
-            for row in self.rows
-            if row.solved < 1
-        ]
+        unsolved = []
+        for row in self.rows:
+            reasons = ", ".join(f"{number} {reason}" for reason, number in row.reasons.items() if reason != "solved")
+            unsolved += [f"n={row.size}: {reasons}"] if row.solved < 1 else []
         return "; ".join([*notes, *([f"unsolved: {'; '.join(unsolved)}"] if unsolved else [])])
 
     def as_json(self) -> dict[str, Any]:
         """Return the scores as plain data; numbers that do not exist, such as the interval of one value, are null."""
-        record: dict[str, Any] = {
-            "agent": self.agent,
-            "task": self.task,
-            "data": self.data,
-            "queries": self.queries,
-            "seed": self.seed,
-            "limit": self.limit,
-            "measure": self.measure,
-        }
-        if self.narrow_choices is not None:
-            record["narrow_choices"] = self.narrow_choices
-        if self.against is not None:
-            record["against"] = self.against
-        record["rows"] = [self._row_as_json(row) for row in self.rows]
+        about = ("agent", "task", "data", "queries", "seed", "limit", "measure")
+        record = {name: getattr(self, name) for name in about}
+        record |= {name: found for name in ("narrow_choices", "against") if (found := getattr(self, name)) is not None}
+        left_out = [] if self.against else ["difference", "difference_ci95", "difference_count"]
+        record["rows"] = []
+        for row in self.rows:
+            absent = [*left_out, *(["optimum_share"] if row.optimum_share is None else [])]
+            record["rows"].append({name: value for name, value in finite(vars(row)).items() if name not in absent})
         return record
-
-    def _row_as_json(self, row: SizeScores) -> dict[str, Any]:
-        plain: dict[str, Any] = finite(vars(row))
-        if self.against is None:
-            del plain["difference"], plain["difference_ci95"], plain["difference_count"]
-        if row.optimum_share is None:
-            del plain["optimum_share"]
-        return plain
 
 
 def runner(agent: AnyAgent, threads: int | None = None, workers: Runner | None = None) -> Run:
@@ -164,17 +148,15 @@ def runner(agent: AnyAgent, threads: int | None = None, workers: Runner | None =
     return lambda instances, limit, progress: run(player, instances, limit=limit, threads=threads, progress=progress)
 
 
-def score(
-    task: Task, results: Results, other: Results | None = None, *, optimum_share: float | None = None
-) -> SizeScores:
+def score(task: Task, instances: Instances, results: Results, other: Results | None = None) -> SizeScores:
     """Return the scores of results on instances of one size, compared with another agent's on the same instances."""
-    steps, reward = mean_of(results.steps), mean_of(results.rewards)
+    steps, reward, by_reward = mean_of(results.steps), mean_of(results.rewards), task.measure == "reward"
     difference, compared = None, np.zeros(0, np.bool_)
     if other is not None:
-        by_reward = task.measure == "reward"
         compared = np.ones(len(results.sizes), np.bool_) if by_reward else results.solved & other.solved
         saved = results.rewards - other.rewards if by_reward else (results.steps - other.steps).astype(float)
         difference = mean_of(saved[compared]) if compared.any() else None
+    best = float(task.optimum(instances).sum()) if task.optimum is not None else math.nan
     return SizeScores(
         size=int(results.sizes[0]),
         instances=len(results.sizes),
@@ -188,15 +170,8 @@ def score(
         difference=difference.mean if difference else None,
         difference_ci95=difference.ci95 if difference else None,
         difference_count=int(np.count_nonzero(compared)),
-        optimum_share=optimum_share,
+        optimum_share=float(results.scores.sum()) / best if math.isfinite(best) and best else None,
     )
-
-
-def share_of_optimum(task: Task, instances: Instances, results: Results) -> float | None:
-    """Return what share of the best scores of some instances was reached; None where they are not known."""
-    best = task.optimum(instances) if task.optimum is not None else np.full(1, np.nan)
-    total = float(best.sum())
-    return float(results.scores.sum()) / total if math.isfinite(total) and total else None
 
 
 def evaluate(
@@ -249,7 +224,7 @@ def evaluate(
                 what = f"measuring {first.name} at n={size:,}"
                 report = (lambda ended, w=what, d=done, t=total: progress(w, d + ended, t)) if progress else None
                 results.append(run_one(batch, steps_limit, report))
-            rows.append(score(of_task, *results, optimum_share=share_of_optimum(of_task, batch, results[0])))
+            rows.append(score(of_task, batch, *results))
             took = time.monotonic() - began
     return Evaluation(
         agent=first.name,
@@ -281,11 +256,9 @@ def _instances(
             yield size, batch if count is None else batch.part(0, count)
         return
     name = str(data) if data is not None else task.inputs.usual_data
-    requests = [
-        Request(size=size, count=100 if count is None else count, seed=seed, data=name, queries=kind)
-        for size in sizes or task.sizes
-    ]
-    for request in requests:
+    many = 100 if count is None else count
+    # All of them are made, and so checked, before the first is drawn.
+    for request in [Request(size=size, count=many, seed=seed, data=name, queries=kind) for size in sizes or task.sizes]:
         yield request.size, task.draw(request)
 
 

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple
 
-from surpass.agents.zoo import ZooEntry, find_entry, zoo_entries
+from surpass.agents.zoo import find_entry, zoo_entries
 from surpass.printing import count
 
 Measure = Literal["steps", "steps before the answer", "reward", "solved"]
@@ -88,20 +88,20 @@ def _plan(
     return TablePlan(name=name, title=title, paper_table=paper_table, rows=tuple(filled), **more)
 
 
-def _ours(label: str, agent: str, paper_row: str | None = None) -> RowPlan:
+def _ours(label: str, agent: str, paper_row: str | None = None, **more: Any) -> RowPlan:
     """Return a row of our own, which is left out if its agent is not in the zoo."""
-    return RowPlan(label, agent, paper_row=paper_row, is_optional=True)
+    return RowPlan(label, agent, paper_row=paper_row, is_optional=True, **more)
 
 
-def _budget(factor: int) -> list[RowPlan]:
-    teacher, label = f"dfs, budget {factor} x size", f"rl, budget {factor} x size"
-    rows = [
-        RowPlan(teacher, "teacher:depth_first"),
-        RowPlan(label, "zoo:knapsack/rl", against=teacher),
-        replace(_ours(f"{label} + imitation", "zoo:knapsack/rl+imitation-depth_first", label), against=teacher),
-        replace(_ours(f"{IMPROVED}, budget {factor} x size", "zoo:knapsack/improvement-levelled"), against=teacher),
+def _knapsack_rows(factor: int) -> list[RowPlan]:
+    teacher, label, limit = f"dfs, budget {factor} x size", f"rl, budget {factor} x size", f"{factor}n"
+    how: dict[str, Any] = {"limit": limit, "against": teacher}
+    return [
+        RowPlan(teacher, "teacher:depth_first", limit),
+        RowPlan(label, "zoo:knapsack/rl", **how),
+        _ours(f"{label} + imitation", "zoo:knapsack/rl+imitation-depth_first", label, **how),
+        _ours(f"{IMPROVED}, budget {factor} x size", "zoo:knapsack/improvement-levelled", **how),
     ]
-    return [replace(row, limit=f"{factor}n") for row in rows]
 
 
 _SUPERVISED = "zoo:sort-full/imitation-selection_sort"
@@ -153,7 +153,14 @@ TABLES = (
         measure="steps before the answer",
         queries="paper",
     ),
-    _plan("table4", "Table 4, knapsack", "table4_knapsack_reward", *_budget(20), *_budget(100), measure="reward"),
+    _plan(
+        "table4",
+        "Table 4, knapsack",
+        "table4_knapsack_reward",
+        *_knapsack_rows(20),
+        *_knapsack_rows(100),
+        measure="reward",
+    ),
     _plan(
         "table5",
         "Table 5, full view",
@@ -191,24 +198,25 @@ class Contest(NamedTuple):
     """What is compared in a task."""
 
     task: str
-    table: str
-    """The paper's table."""
+    paper_table: str
     paper_row: str
     """The row of its best agent."""
-    teacher: str
+    teacher: RowPlan
     """The best agent that is written by hand."""
-    teacher_row: str | None = None
-    """The paper's row of that agent, if it has one."""
-    limit: str = ""
-    """The step limit; that of the table's first row if empty."""
+
+
+def _contest(task: str, table: str, paper_row: str, teacher: str, limit: str, teacher_row: str | None) -> Contest:
+    return Contest(task, table, paper_row, RowPlan(teacher, f"teacher:{teacher}", limit, teacher_row))
 
 
 CONTESTS = (
-    Contest("sort-bubble", "table2_bubble_interface_steps", "rl + imitation", "insertion_sort", "insertion sort"),
-    Contest("sort-quick", "table2_quick_interface_steps", "rl + imitation", "hoare_sort"),
-    Contest("search", "table3_search_steps", "rl + imitation", "bracket_search"),
+    _contest(
+        "sort-bubble", "table2_bubble_interface_steps", "rl + imitation", "insertion_sort", "10n^2", "insertion sort"
+    ),
+    _contest("sort-quick", "table2_quick_interface_steps", "rl + imitation", "hoare_sort", "10n^2", None),
+    _contest("search", "table3_search_steps", "rl + imitation", "bracket_search", "20n", None),
     *(
-        Contest("knapsack", "table4_knapsack_reward", f"rl, {budget}", "depth_first", f"dfs, {budget}", limit)
+        _contest("knapsack", "table4_knapsack_reward", f"rl, {budget}", "depth_first", limit, f"dfs, {budget}")
         for budget, limit in (("budget 20 x size", "20n"), ("budget 100 x size", "100n"))
     ),
 )
@@ -220,30 +228,19 @@ def best_plans() -> tuple[TablePlan, ...]:
 
 
 def _best_plan(contest: Contest) -> TablePlan:
-    like = next(plan for plan in TABLES if plan.paper_table == contest.table)
-    limit = contest.limit or like.rows[0].limit
-    teacher = RowPlan(contest.teacher, f"teacher:{contest.teacher}", limit, contest.teacher_row)
-    found = [
+    like, teacher = next(plan for plan in TABLES if plan.paper_table == contest.paper_table), contest.teacher
+    made = [one for one in zoo_entries() if one.task == contest.task and one.record["method"] == "improvement"]
+    # What improvement made that solves everything and can be read, or else the best agent of the task.
+    shown = [one for one in made if one.merit[0] == 1 and one.record["rules"] <= MOST_RULES]
+    rows = [
         RowPlan(
             label=f"{one.name.partition('/')[2]}, {count(one.record['rules'], 'rule')}",
             agent=f"zoo:{one.name}",
-            limit=limit,
+            limit=teacher.limit,
             paper_row=contest.paper_row,
-            against=contest.teacher,
+            against=teacher.label,
         )
-        for one in _programs(contest.task)
+        for one in shown or [find_entry(contest.task)]
     ]
-    return TablePlan(
-        name="best",
-        title=f"The best of {contest.task}, beside the paper's {contest.paper_row}",
-        paper_table=contest.table,
-        rows=(teacher, *found),
-        measure=like.measure,
-        queries=like.queries,
-    )
-
-
-def _programs(task: str) -> list[ZooEntry]:
-    """Return what improvement made that solves everything and can be read, or else the best agent of the task."""
-    made = [one for one in zoo_entries() if one.task == task and one.record["method"] == "improvement"]
-    return [one for one in made if one.merit[0] == 1 and one.record["rules"] <= MOST_RULES] or [find_entry(task)]
+    title = f"The best of {contest.task}, beside the paper's {contest.paper_row}"
+    return replace(like, name="best", title=title, rows=(teacher, *rows))

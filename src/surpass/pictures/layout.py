@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from surpass.pictures.scene import Bars, Scene
@@ -12,6 +12,7 @@ ARROWS = ("#d55e00", "#0072b2", "#009e73", "#a3458a", "#8c6d00", "#3a3a3a")
 """The colours of arrows, in the order of their registers."""
 PAPER, INK, FAINT, RULE = "#ffffff", "#1f2933", "#64748b", "#cbd5e1"
 BAR, CHANGED, LIT, LEVEL, BRACKET = "#a9bed3", "#3d7fb3", "#e69f00", "#d55e00", "#fdf0d5"
+COLOURS = (PAPER, INK, FAINT, RULE, BAR, CHANGED, LIT, LEVEL, BRACKET, *ARROWS)
 
 LETTER = 0.55
 """The width of a letter as a share of its height, about."""
@@ -73,16 +74,18 @@ class Caption(NamedTuple):
     """The function and how many calls are open."""
 
 
-def lay_out(scene: Scene, caption: Caption, width: float, height: float, x: float = 0) -> list[Shape]:
-    """Return a scene with its caption as shapes in an area whose upper left corner is (`x`, 0)."""
+def lay_out(scene: Scene, caption: Caption, width: float, height: float, x: float = 0, y: float = 0) -> list[Shape]:
+    """Return a scene with its caption as shapes in an area whose upper left corner is (`x`, `y`)."""
     margin = 16.0
-    inner, left = width - 2 * margin, x + margin
-    shapes: list[Shape] = [Text(x + width - margin, 20, caption.progress, 14, INK, "right")]
+    inner, left, right = width - 2 * margin, x + margin, x + width - margin
     room = inner - LETTER * 14 * len(caption.progress) - 12
-    shapes.append(Text(left, 20, fit(caption.title, room, 14), 14))
-    shapes.append(Text(left, 42, fit(caption.action, inner * 0.7, 13), 13, ARROWS[1]))
-    shapes.append(Text(x + width - margin, 42, caption.call, 12, FAINT, "right"))
-    bottom = height - 12.0
+    shapes: list[Shape] = [
+        Text(right, y + 20, caption.progress, 14, INK, "right"),
+        Text(left, y + 20, fit(caption.title, room, 14), 14),
+        Text(left, y + 42, fit(caption.action, inner * 0.7, 13), 13, ARROWS[1]),
+        Text(right, y + 42, caption.call, 12, FAINT, "right"),
+    ]
+    bottom = y + height - 12.0
     words = "   ".join(f"{name} = {text}" for name, text in scene.words)
     if words:
         shapes.append(Text(left, bottom - 4, fit(words, inner, 12), 12, FAINT))
@@ -93,7 +96,7 @@ def lay_out(scene: Scene, caption: Caption, width: float, height: float, x: floa
     most = max((len(row.heights) for row in scene.bars), default=0)
     # There is room for all arrows at one position, so that the bars stand still while arrows meet and part.
     below = 14.0 + 14.0 * min(len(scene.arrows), MOST_BELOW) if scene.arrows else 6.0
-    top = 60.0
+    top = y + 60.0
     count = max(1, len(scene.bars))
     each = (bottom - below - top) / count
     if most:
@@ -169,8 +172,3 @@ def fit(text: str, width: float, size: float) -> str:
     """Return a text cut to at most `width`."""
     most = max(1, int(width / (LETTER * size)))
     return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-def background(width: float, height: float) -> Sequence[Shape]:
-    """Return the paper that shapes are drawn on."""
-    return [Box(0, 0, width, height, PAPER)]

@@ -53,10 +53,6 @@ class PicturePlan:
     items: tuple[int, ...]
     reals: tuple[int, ...]
 
-    def first_slot(self, number: int) -> int:
-        """Return the slot of the first value of a list."""
-        return sum(len(column.places) for column in self.lists[:number])
-
     def read(self, registers: Ints, items: Ints, reals: Reals, labels: Sequence[str]) -> list[str]:
         """Return what stands in each slot; `labels` says how to write the values of a list that holds their ranks."""
 

@@ -5,30 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-import numpy as np
-import numpy.typing as npt
 from PIL import Image, ImageColor, ImageDraw, ImageFont
 
 from surpass.pictures.layout import (
     ARROWS,
     BAR,
     BRACKET,
-    CHANGED,
+    COLOURS,
     FAINT,
     INK,
     LEVEL,
-    LIT,
     PAPER,
-    RULE,
     Box,
     Line,
     Polygon,
     Shape,
     Text,
 )
-
-Pixels = npt.NDArray[np.uint8]
-"""[height, width, 3] red, green and blue."""
 
 _SHADES = 4
 """Into how many steps the edge of a letter fades into its ground."""
@@ -60,16 +53,10 @@ def draw_image(shapes: Iterable[Shape], width: int, height: int) -> Image.Image:
     return image
 
 
-def draw_pixels(shapes: Iterable[Shape], width: int, height: int) -> Pixels:
-    """Return shapes as a new array of pixels."""
-    return np.array(draw_image(shapes, width, height))
-
-
 @lru_cache(maxsize=1)
 def palette() -> Image.Image:
     """Return an image whose palette holds every colour of pictures, and the shades of the letters' edges."""
-    plain = [PAPER, INK, FAINT, RULE, BAR, CHANGED, LIT, LEVEL, BRACKET, *ARROWS]
-    colours: list[tuple[int, ...]] = [ImageColor.getrgb(colour) for colour in plain]
+    colours: list[tuple[int, ...]] = [ImageColor.getrgb(colour) for colour in COLOURS]
     for letter in (INK, FAINT, LEVEL, *ARROWS):
         for ground in (PAPER, BAR, BRACKET):
             a, b = ImageColor.getrgb(letter), ImageColor.getrgb(ground)

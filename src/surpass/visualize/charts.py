@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from importlib.resources import files
 from pathlib import Path
 from textwrap import wrap
 from typing import Any, Literal
@@ -18,10 +19,9 @@ from typing import Any, Literal
 import numpy as np
 
 from surpass.arrays import Reals
-from surpass.bundles import write_atomically
 from surpass.errors import SettingError
 from surpass.extras import load
-from surpass.printing import truncate
+from surpass.printing import finite, truncate
 from surpass.reading import as_path
 
 KINDS = ("png", "svg", "pdf")
@@ -44,8 +44,9 @@ SHAPES = {
 """Each mark as the outline of a small shape in the middle of a sample."""
 DASHES = ("-", (0, (6, 2)), (0, (2, 2)))
 """The dashes of lines with the same colour."""
-INK, FAINT, GRID, PAPER = "#1b1b1b", "#666666", "#e4e4e4", "#ffffff"
-"""What is written, what is less important, the grid, and the background."""
+INK, FAINT, GRID = "#1b1b1b", "#666666", "#e4e4e4"
+"""What is written, what is less important, and the grid, as the style of charts has them."""
+STYLE = files("surpass.visualize").joinpath("templates", "charts.mplstyle")
 
 Role = Literal["learned", "teacher", "paper"]
 
@@ -66,6 +67,12 @@ class ChartLine:
     """Teachers are drawn in grey, what the paper prints as hollow marks."""
     colour: int | None = None
     """The number of its colour; if not given, the next of its role. What the paper prints of a teacher has none."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the line as plain data, point by point."""
+        arrays = {"x": self.x, "y": self.y, "low": self.low, "high": self.high}
+        listed = {name: None if array is None else finite(array.tolist()) for name, array in arrays.items()}
+        return {"label": self.label, "role": self.role, **listed}
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,15 +102,13 @@ def drawing_kind(path: Path) -> str:
     return kind
 
 
-def write_charts(path: Path, charts: Sequence[Chart], *, title: str = "", note: str = "", shared: bool = False) -> None:
-    """Draw charts side by side into a file; with `shared`, all have the same range of values and lines."""
-    write_atomically(path, render_charts(drawing_kind(path), charts, title=title, note=note, shared=shared))
-
-
 def render_charts(
     kind: str, charts: Sequence[Chart], *, title: str = "", note: str = "", shared: bool = False
 ) -> bytes:
-    """Return a picture of charts side by side as PNG, SVG or PDF; equal charts give equal bytes."""
+    """Return a picture of charts side by side as PNG, SVG or PDF; equal charts give equal bytes.
+
+    With `shared`, all have the same range of values and lines.
+    """
     with _styled(svg_text="path"):
         width = 5.2 * len(charts) if len(charts) > 1 else 6.4
         note_lines = wrap(note, int(17 * width))
@@ -191,16 +196,7 @@ def _adopt(svg: str, title: str, name: str) -> str:
 
 def _styled(svg_text: str) -> Any:
     """Return a context in which matplotlib draws as all our charts are drawn, without a screen."""
-    return load("matplotlib").rc_context(
-        {
-            **{"svg.hashsalt": "surpass", "svg.fonttype": svg_text, "pdf.fonttype": 42, "text.parse_math": False},
-            **{"font.size": 9.5, "font.family": "DejaVu Sans", "axes.titlesize": 10, "axes.labelsize": 9.5},
-            **{"text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": FAINT, "axes.grid": True},
-            **{"xtick.color": FAINT, "ytick.color": FAINT, "grid.color": GRID, "grid.linewidth": 0.8},
-            **{"axes.axisbelow": True, "axes.spines.top": False, "axes.spines.right": False},
-            **{"figure.facecolor": PAPER, "axes.facecolor": PAPER, "lines.linewidth": 1.8, "lines.markersize": 5},
-        }
-    )
+    return load("matplotlib.style").context([str(STYLE), {"svg.fonttype": svg_text}])
 
 
 def _new_figure(width: float, height: float) -> Any:
@@ -229,31 +225,32 @@ def _draw(axis: Any, chart: Chart) -> dict[str, Any]:
 
     handles: dict[str, Any] = {}
     for line, number in _numbered(chart):
-        handles.setdefault(truncate(line.label, LONGEST_LABEL), _draw_line(axis, chart, line, number))
+        x, style = line.x / chart.x_unit, _style_of(chart, line, number)
+        (drawn,) = axis.plot(x, line.y, **style)
+        handles.setdefault(truncate(line.label, LONGEST_LABEL), drawn)
+        if line.low is not None and line.high is not None:
+            low, high = (np.clip(end, 0, 1) if chart.is_share else end for end in (line.low, line.high))
+            axis.fill_between(x, low, high, color=style["color"], alpha=0.18, linewidth=0)
     axis.set_title(chart.title)
     axis.set_xlabel(chart.x_label)
     axis.set_ylabel(chart.y_label)
-    for is_log, scale, ticks in (
-        (chart.log_x, axis.set_xscale, axis.xaxis),
-        (chart.log_y, axis.set_yscale, axis.yaxis),
+    # Where all numbers are whole, so are those of the ticks.
+    whole_x = chart.x_unit == 1 and all((line.x % 1 == 0).all() for line in chart.lines)
+    whole_y = not chart.is_share and all((line.y % 1 == 0).all() for line in chart.lines)
+    for is_log, is_whole, scale, ticks in (
+        (chart.log_x, whole_x, axis.set_xscale, axis.xaxis),
+        (chart.log_y, whole_y, axis.set_yscale, axis.yaxis),
     ):
         if is_log:
             scale("log")
             ticks.set_minor_formatter(NullFormatter())
-        elif _is_whole(chart, ticks is axis.xaxis):
+        elif is_whole:
             ticks.set_major_locator(MaxNLocator(integer=True, nbins=8))
         ticks.set_major_formatter(FuncFormatter(lambda value, _: _show_tick(value)))
     if chart.is_share:
         axis.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
         axis.set_ylim(-0.03, 1.05)
     return handles
-
-
-def _is_whole(chart: Chart, along: bool) -> bool:
-    """Tell whether an axis has whole numbers only."""
-    if along:
-        return chart.x_unit == 1 and all((line.x % 1 == 0).all() for line in chart.lines)
-    return all((line.y % 1 == 0).all() for line in chart.lines) and not chart.is_share
 
 
 def _numbered(chart: Chart) -> Iterator[tuple[ChartLine, int]]:
@@ -279,15 +276,6 @@ def _style_of(chart: Chart, line: ChartLine, number: int) -> dict[str, Any]:
     if chart.marks or len(line.x) == 1:
         style["marker"] = MARKS[number % len(MARKS)]
     return style
-
-
-def _draw_line(axis: Any, chart: Chart, line: ChartLine, number: int) -> Any:
-    x, style = line.x / chart.x_unit, _style_of(chart, line, number)
-    (drawn,) = axis.plot(x, line.y, **style)
-    if line.role != "paper" and line.low is not None and line.high is not None:
-        low, high = (np.clip(end, 0, 1) if chart.is_share else end for end in (line.low, line.high))
-        axis.fill_between(x, low, high, color=style["color"], alpha=0.18, linewidth=0)
-    return drawn
 
 
 def _add_legend(figure: Any, handles: dict[str, Any], width: float, columns: int) -> None:

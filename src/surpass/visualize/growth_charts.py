@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from surpass.evaluation.comparison import ComparisonRow, ComparisonTable
 from surpass.evaluation.growth import Growth, growth_of, paper_growth_of
-from surpass.evaluation.reproduce import ComparisonRow, ComparisonTable
 from surpass.visualize.charts import Chart, ChartLine
 
 UNSOLVED = " (does not solve all)"

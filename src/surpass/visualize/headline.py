@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from surpass.evaluation.reproduce import ComparisonCell, ComparisonRow, ComparisonTable
+from surpass.evaluation.comparison import ComparisonCell, ComparisonRow, ComparisonTable
 from surpass.printing import count, show_number
 from surpass.visualize.subjects import Subject
 
@@ -16,8 +16,7 @@ LEARNED = {
 }
 
 
-@dataclass(frozen=True)
-class Headline:
+class Headline(NamedTuple):
     """What was learned: a sentence, and whether it is a success."""
 
     text: str
@@ -55,27 +54,28 @@ def write_headline(subject: Subject, table: ComparisonTable | None, teacher: str
 def _compare(own: ComparisonRow, table: ComparisonTable, teacher: str) -> tuple[str, str]:
     """Return how an agent that solves everything compares with its teacher."""
     other = next(row for row in table.rows if row.label == teacher)
-    pairs = [(a, b) for a, b in zip(own.cells, other.cells, strict=True) if a.saving is not None and b.instances]
-    if not pairs:
+    both = [(a, b, a.saving) for a, b in zip(own.cells, other.cells, strict=True) if a.saving and b.instances]
+    if not both:
         return f"which is all that can be said: nothing of {teacher} was measured.", "even"
-    if all(b.solved < 1 for _, b in pairs):
+    if all(b.solved < 1 for _, b, _ in both):
         return f"where {teacher} does not.", "good"
-    more, less = ("more reward", "less reward") if table.measure == "reward" else ("fewer steps", "more steps")
-    if not any(a.saving.ours for a, _ in pairs if a.saving):
-        same = "the same reward" if table.measure == "reward" else "exactly as many steps"
+    by_reward = table.measure == "reward"
+    if not any(saving.ours for *_, saving in both):
+        same = "the same reward" if by_reward else "exactly as many steps"
         return f"with {same} as {teacher} on each of them.", "even"
-    better = [(a, b) for a, b in pairs if a.saving and a.saving.ours > a.saving.ci95]
-    worse = [(a, b) for a, b in pairs if a.saving and -a.saving.ours > a.saving.ci95]
+    better = [(a, b) for a, b, saving in both if saving.ours > saving.ci95]
+    worse = [(a, b) for a, b, saving in both if -saving.ours > saving.ci95]
     if not better and not worse:
         return f"with no difference to {teacher} beyond chance.", "even"
-    told = [
-        f"{word} than {teacher} at {'every size' if len(some) == len(pairs) else f'{len(some)} of {len(pairs)} sizes'}"
-        for word, some in ((more, better), (less, worse))
-        if some
-    ]
-    amounts = ", but ".join(_amount(*some[-1], table.measure) for some in (better, worse) if some)
-    tone = "good" if better and not worse else "bad" if 2 * len(worse) > len(pairs) else "even"
-    return f"with {' and '.join(told)}: {amounts}.", tone
+    told, amounts = [], []
+    more, less = ("more reward", "less reward") if by_reward else ("fewer steps", "more steps")
+    for word, some in ((more, better), (less, worse)):
+        if some:
+            where = "every size" if len(some) == len(both) else f"{len(some)} of {len(both)} sizes"
+            told.append(f"{word} than {teacher} at {where}")
+            amounts.append(_amount(*some[-1], table.measure))
+    tone = "good" if better and not worse else "bad" if 2 * len(worse) > len(both) else "even"
+    return f"with {' and '.join(told)}: {', but '.join(amounts)}.", tone
 
 
 def _amount(cell: ComparisonCell, level: ComparisonCell, measure: str) -> str:

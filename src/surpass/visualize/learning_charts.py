@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from surpass.evaluation.curves import Curve, mean_with_band
 from surpass.evaluation.scores import evaluate
 from surpass.printing import Progress, count
 from surpass.visualize.charts import Chart, ChartLine
-from surpass.visualize.histories import History, SettingHistories
+from surpass.visualize.subjects import History, SettingHistories
 
 LABELS = {"solved": "share solved", "agreement": "share answered like the teacher", "rules": "rules of the program"}
 STUDENT_LABELS = {"agreement": "share answered like the table"}
@@ -34,10 +35,10 @@ def learning_charts(
 ) -> list[Chart]:
     """Return a chart for each column, or for what runs of these kinds are best seen by."""
     histories = [run for one in settings for run in one.runs]
-    known = list(dict.fromkeys(name for run in histories for name in run.columns))
+    known = list(dict.fromkeys(name for run in histories for name in run.columns if name != "round"))
     for column in columns:
-        if column not in known or column == "round":
-            raise UnknownNameError("column", column, [name for name in known if name != "round"])
+        if column not in known:
+            raise UnknownNameError("column", column, known)
     x = next((axis for axis in AXES if all(axis in run.columns for run in histories)), "")
     charts = []
     for column in columns or _best_seen_by(histories):
@@ -56,19 +57,18 @@ def learning_charts(
 def _best_seen_by(histories: Sequence[History]) -> list[str]:
     """Return the columns that show best how runs learned: what the task is measured by, and how much is solved."""
     measure = histories[0].measure
-    has = {measure: any(np.isfinite(run.measured()[0]).any() for run in histories)}
-    for name in ("rules", "agreement", "solved"):
-        has[name] = any(name in run.columns for run in histories)
-    first = [name for name in (measure, "agreement", "solved") if has[name]][:1]
-    own = [run.values("solved")[~run.is_of_student] for run in histories]
-    has["solved"] = has["solved"] and (not first or any((values < 1).any() for values in own))
-    second = [name for name in ("rules", "solved") if has[name] and name not in first][:1]
-    if not first:
+    known = {name for run in histories for name in run.columns} - {measure}
+    if any(np.isfinite(run.measured()[0]).any() for run in histories):
+        known.add(measure)
+    first = next((name for name in (measure, "agreement", "solved") if name in known), None)
+    if first is None:
         raise SettingError("these runs have measured nothing that a chart shows by itself; name columns")
-    return first + second
+    if not any((run.values("solved")[~run.is_of_student] < 1).any() for run in histories):
+        known.discard("solved")
+    return [first, *[name for name in ("rules", "solved") if name in known and name != first][:1]]
 
 
-def _x_of(run: History, x: str) -> Reals:
+def _places(run: History, x: str) -> Reals:
     """Return where the rounds [m] of a run stand on the axis; without a column, by their number."""
     return run.values(x) if x else np.arange(1.0, len(run.rows) + 1)
 
@@ -88,7 +88,7 @@ def _learning_lines(
         for run in one.runs:
             chosen = run.is_of_student == of_student
             values = _values(run, column)[chosen]
-            places = np.arange(1.0, len(values) + 1) if of_student else _x_of(run, x)[chosen]
+            places = np.arange(1.0, len(values) + 1) if of_student else _places(run, x)[chosen]
             known = np.isfinite(values) & np.isfinite(places)
             # Of a run there is one point at a place, so that what is shaded is what differs between seeds.
             for at, value in dict(zip(places[known].tolist(), values[known].tolist(), strict=True)).items():
@@ -99,10 +99,12 @@ def _learning_lines(
         widest = max(map(len, points.values()))
         table = np.array([points[k] + [np.nan] * (widest - len(points[k])) for k in at])
         line, low, high = mean_with_band(Curve(one.setting, at, table))
-        has_band = widest > 1
-        low = np.maximum(low, min(0.0, float(table[np.isfinite(table)].min())))  # no interval ends below what can be
-        label = f"{one.setting} ({count(len(one.runs), 'seed')})" if has_band else one.setting
-        lines.append(ChartLine(label, at, line, low if has_band else None, high if has_band else None, colour=number))
+        if widest == 1:
+            lines.append(ChartLine(one.setting, at, line, colour=number))
+            continue
+        low = np.maximum(low, min(0.0, float(np.nanmin(table))))  # no interval ends below what can be
+        label = f"{one.setting} ({count(len(one.runs), 'seed')})"
+        lines.append(ChartLine(label, at, line, low, high, colour=number))
     return lines
 
 
@@ -137,8 +139,7 @@ def _levels(
     histories: Sequence[History], agents: Sequence[AnyAgent], x: str, progress: Progress | None
 ) -> list[ChartLine]:
     """Return the levels of teachers, and of agents that have no curves, where the runs are measured."""
-    spans = [_x_of(run, x)[np.isfinite(run.measured()[0])] for run in histories]
-    places = np.concatenate(spans)
+    places = np.concatenate([_places(run, x)[np.isfinite(run.measured()[0])] for run in histories])
     first, last = float(places.min()), float(places.max())
     ends = (first, last) if first < last else (first - 0.5, last + 0.5)  # one round: the level is a line all the same
     found: dict[str, tuple[AnyAgent, History]] = {}
@@ -147,39 +148,32 @@ def _levels(
             found.setdefault(agent.name, (agent, run))
     lines = []
     for agent, run in found.values():
-        values, sizes = run.measured()
-        known = np.isfinite(values) & np.isfinite(sizes)
-        if not known.any():
-            continue
+        values, measured_at = run.measured()
+        known = np.isfinite(values) & np.isfinite(measured_at)
+        sizes = measured_at[known].astype(int).tolist()
         # The teacher of a single run follows the sizes that it grew through; among several runs there is one level.
-        follows = len(histories) == 1 and len(set(sizes[known])) > 1
-        chosen = sizes[known] if follows else sizes[known][-1:]
-        level = _measure_level(agent, run, sorted({int(size) for size in chosen}), progress)
-        if level is None:
+        follows = len(histories) == 1 and len(set(sizes)) > 1
+        at, sizes = (_places(run, x)[known], sizes) if follows else (np.array(ends), sizes[-1:] * 2)
+        level = _measure_level(agent, run, sorted(set(sizes)), progress)
+        if not level:
             continue
-        at = _x_of(run, x)[known] if follows else np.array(ends)
-        y = np.array([level[int(size)] for size in chosen]) if follows else np.full(2, level[int(chosen[0])])
         label = agent.name.removeprefix("teacher:") + (" (teacher)" if agent.name.startswith("teacher:") else "")
-        lines.append(ChartLine(label, at, y, role="teacher"))
+        lines.append(ChartLine(label, at, np.array([level[size] for size in sizes]), role="teacher"))
     return lines
 
 
-def _measure_level(
-    agent: AnyAgent, run: History, sizes: Sequence[int], progress: Progress | None
-) -> dict[int, float] | None:
+def _measure_level(agent: AnyAgent, run: History, sizes: Sequence[int], progress: Progress | None) -> dict[int, float]:
     """Return the mean of an agent at each size, on instances drawn like those that a run was measured on.
 
-    None if the run was measured on a file that is gone or has other sizes.
+    Nothing if the run was measured on a file that is gone or has other sizes.
     """
     data = str(run.recipe.get("data") or "") if run.recipe["method"] == "improvement" else ""
     is_file = bool(data) and data not in run.task.inputs.draw
-    seed, which = int(run.recipe["seed"]), None if is_file else sizes
+    how: dict[str, Any] = {"sizes": None if is_file else sizes, "seed": int(run.recipe["seed"]), "data": data or None}
     try:
-        measured = evaluate(
-            agent, sizes=which, instances=LEVEL_INSTANCES, seed=seed, data=data or None, progress=progress
-        )
+        measured = evaluate(agent, instances=LEVEL_INSTANCES, progress=progress, **how)
     except SurpassError:
-        return None
+        return {}
     by_reward = run.task.measure == "reward"
     means = {row.size: row.mean_reward if by_reward else row.mean_steps for row in measured.rows}
-    return means if means.keys() >= set(sizes) else None
+    return means if means.keys() >= set(sizes) else {}

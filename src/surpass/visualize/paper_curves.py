@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from surpass.bundles import write_atomically
 from surpass.errors import SettingError
 from surpass.evaluation.curves import EXPERIMENTS, Curves, best_with_band, mean_with_band, teacher_level
 from surpass.printing import Printed, show_number, text_table
 from surpass.reading import as_path
-from surpass.visualize.charts import Chart, ChartLine, write_charts
+from surpass.visualize.charts import Chart, ChartLine, render_charts
 
 SUMMARY = ["setting", "seeds", "mean at the end", "95 %", "best at any time"]
 
@@ -48,43 +49,35 @@ class Figure(Printed):
 
     def as_markdown(self, folder: Path) -> str:
         """Return the figure and its numbers as Markdown for a page in a folder."""
+        rows = [SUMMARY, ["---", *["---:"] * (len(SUMMARY) - 1)], *self._rows()]
+        rows.append([self.teacher[0], "", f"{self.teacher[1]:.1f}", "", ""])
         lines = [f"## {self.title}: mean episode length", ""]
         lines += [f"![{self.title}]({os.path.relpath(self.paths[0], folder)})", ""]
-        lines += ["| " + " | ".join(SUMMARY) + " |", "|---|" + "---:|" * (len(SUMMARY) - 1)]
-        lines += ["| " + " | ".join(row) + " |" for row in self._rows()]
-        return "\n".join([*lines, f"| {self.teacher[0]} | | {self.teacher[1]:.1f} | | |", ""])
+        return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows), ""])
 
     def _rows(self) -> list[list[str]]:
-        return [
-            [
-                *(str(entry["setting"]), str(entry["seeds"]), show_number(entry["mean"])),
-                f"{show_number(entry['mean_low'])} to {show_number(entry['mean_high'])}",
-                show_number(entry["best"]),
-            ]
-            for entry in self.curves.summary()
-        ]
+        rows = []
+        for entry in self.curves.summary():
+            mean, low, high, best = (show_number(entry[name]) for name in ("mean", "mean_low", "mean_high", "best"))
+            rows.append([str(entry["setting"]), str(entry["seeds"]), mean, f"{low} to {high}", best])
+        return rows
 
 
 def make_figure(curves: Curves, folder: Path) -> Figure:
-    """Draw curves in a folder, beside the level of their teacher."""
+    """Draw mean and best of the seeds side by side, beside the level of their teacher, as PNG and SVG in a folder."""
     try:
         as_path(folder).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SettingError(f"{folder} cannot be written: {error.strerror}") from None
-    teacher = teacher_level(curves.name)
-    return Figure(curves, teacher, draw_curves(curves, folder / curves.name, teacher=teacher))
-
-
-def draw_curves(curves: Curves, stem: Path, *, teacher: tuple[str, float] | None = None) -> tuple[Path, Path]:
-    """Draw mean and best of the seeds side by side as `stem.png` and `stem.svg`, and return the two paths."""
+    teacher, level = teacher_level(curves.name)
     charts = []
     for title, band in (("mean of the seeds", mean_with_band), ("best of the seeds", best_with_band)):
         lines = [ChartLine(curve.setting.replace("_", " "), curve.steps, *band(curve)) for curve in curves.curves]
-        if teacher is not None:
-            ends = np.array([min(line.x.min() for line in lines), max(line.x.max() for line in lines)])
-            lines.append(ChartLine(teacher[0].replace("_", " "), ends, np.full(2, teacher[1]), role="teacher"))
+        ends = np.array([min(line.x.min() for line in lines), max(line.x.max() for line in lines)])
+        lines.append(ChartLine(teacher.replace("_", " "), ends, np.full(2, level), role="teacher"))
         charts.append(Chart(title, "million steps", "mean episode length", tuple(lines), x_unit=1e6))
-    paths = stem.with_name(f"{stem.name}.png"), stem.with_name(f"{stem.name}.svg")
+    paths = (folder / f"{curves.name}.png", folder / f"{curves.name}.svg")
+    figure = Figure(curves, (teacher, level), paths)
     for path in paths:
-        write_charts(path, charts, title=EXPERIMENTS.get(curves.name, curves.name), shared=True)
-    return paths
+        write_atomically(path, render_charts(path.suffix[1:], charts, title=figure.title, shared=True))
+    return figure

@@ -11,17 +11,16 @@ from typing import Any
 import numpy as np
 
 from surpass.agents import AgentLike, TaskLike
-from surpass.agents.teachers import usual_teacher
+from surpass.bundles import write_atomically
 from surpass.engine.run import AnyAgent
 from surpass.errors import SavedFileError, SettingError, UnknownNameError
 from surpass.evaluation.growth import Contender, compare_by_size
-from surpass.printing import Printed, Progress, finite, show_number, text_table
-from surpass.reading import COUNT, SIZE, check_range
-from surpass.visualize.charts import MOST_LINES, Chart, ChartLine, render_charts, write_charts
+from surpass.printing import Printed, Progress, show_number, text_table
+from surpass.reading import COUNT, check_range
+from surpass.visualize.charts import MOST_LINES, Chart, drawing_kind, render_charts
 from surpass.visualize.growth_charts import growth_chart, how_counted, ratio_chart
-from surpass.visualize.histories import SettingHistories, is_sweep, read_sweep
 from surpass.visualize.learning_charts import learning_charts
-from surpass.visualize.subjects import Subject, find_subject, folder_of
+from surpass.visualize.subjects import SettingHistories, Subject, find_subject
 
 BY = ("learning", "size")
 """What a plot can be over: the rounds of learning, or the size of the instances."""
@@ -37,7 +36,10 @@ class Plot(Printed):
 
     def write(self, path: str | Path) -> None:
         """Write the plot to a file whose ending says what it is: .png, .svg or .pdf."""
-        write_charts(Path(path), self.charts, title=self.title, note=" ".join(self.notes))
+        write_atomically(Path(path), self._render(drawing_kind(Path(path))))
+
+    def _render(self, kind: str) -> bytes:
+        return render_charts(kind, self.charts, title=self.title, note=" ".join(self.notes))
 
     def as_json(self) -> dict[str, Any]:
         """Return what is drawn as plain data: each chart with its lines, point by point."""
@@ -46,7 +48,7 @@ class Plot(Printed):
                 "title": chart.title,
                 "x": chart.x_label,
                 "y": chart.y_label,
-                "lines": [_line_as_json(line) for line in chart.lines],
+                "lines": [one.as_json() for one in chart.lines],
             }
             for chart in self.charts
         ]
@@ -64,29 +66,8 @@ class Plot(Printed):
         return "\n".join(parts) + "".join(f"  {note}\n" for note in self.notes)
 
     def _repr_html_(self) -> str:
-        image = base64.b64encode(render_charts("svg", self.charts, title=self.title, note=" ".join(self.notes)))
+        image = base64.b64encode(self._render("svg"))
         return f'<img alt="a plot" src="data:image/svg+xml;base64,{image.decode()}">'
-
-
-def _line_as_json(line: ChartLine) -> dict[str, Any]:
-    arrays = {"x": line.x, "y": line.y, "low": line.low, "high": line.high}
-    listed = {name: None if array is None else finite(array.tolist()) for name, array in arrays.items()}
-    return {"label": line.label, "role": line.role, **listed}
-
-
-def _find_subject(what: Any, task: TaskLike | None) -> Subject:
-    """Return what is plotted: all runs of a sweep, a run, or an agent that has no curves."""
-    path = folder_of(getattr(what, "folder", what))  # a Run means its folder
-    if path is not None and is_sweep(path):
-        settings = read_sweep(path, task)
-        if not settings:
-            raise SettingError(f"no run of the sweep {path} has ended a round yet: there is nothing to plot")
-        first = settings[0].runs[0]
-        return Subject(str(path), first.task, recipe=first.recipe, sweep=tuple(settings))
-    found = find_subject(what, task)
-    if found.history is not None and not found.history.rows:
-        raise SettingError(f"the run {path} has not ended a round yet: there is nothing to plot")
-    return found
 
 
 def plot(
@@ -110,11 +91,12 @@ def plot(
         raise SettingError("nothing to plot is given; name runs, sweeps or agents")
     if by is not None and by not in BY:
         raise UnknownNameError("kind of plot", by, BY)
-    for size in sizes or ():
-        check_range("size", size, SIZE)
     if instances is not None:
         check_range("the number of instances", instances, COUNT)
-    subjects = [_find_subject(one, task) for one in what]
+    subjects = [find_subject(one, task, all_runs=True) for one in what]
+    for one in subjects:
+        if one.history is not None and not one.history.rows:
+            raise SettingError(f"the run {one.name} has not ended a round yet: there is nothing to plot")
     names = list(dict.fromkeys(one.task.name for one in subjects))
     if len(names) > 1:
         raise SettingError(f"these are of several tasks ({', '.join(names)}); a plot shows one")
@@ -171,10 +153,10 @@ def _plot_by_size(
     contenders = [Contender(_agent_of(one), one.name.removeprefix("teacher:"), one.method) for one in subjects]
     known = {one.label for one in contenders}
     for subject in subjects:
-        teacher = _teacher_of(subject)
-        if teacher is not None and teacher.name.removeprefix("teacher:") not in known:
-            contenders.append(Contender(teacher, teacher.name.removeprefix("teacher:")))
-            known.add(contenders[-1].label)
+        teacher = subject.teacher if subject.method else None  # whom it learned from is drawn beside it
+        if teacher is not None and (label := teacher.name.removeprefix("teacher:")) not in known:
+            contenders.append(Contender(teacher, label))
+            known.add(label)
     if len(contenders) > MOST_LINES:
         raise SettingError(f"a plot shows at most {MOST_LINES} agents; these are {len(contenders)}")
     table = compare_by_size(task, contenders, sizes=sizes, instances=instances, seed=seed, progress=progress)
@@ -190,10 +172,3 @@ def _agent_of(subject: Subject) -> AnyAgent:
     if subject.agent is None:
         raise SavedFileError(f"the run {subject.name} has no agent yet")
     return subject.agent
-
-
-def _teacher_of(subject: Subject) -> AnyAgent | None:
-    """Return whom something learned from, which is drawn beside it."""
-    if subject.curves:
-        return subject.curves[0].runs[0].teacher
-    return usual_teacher(subject.task) if subject.method else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -19,9 +19,12 @@ from surpass.machine.trace import TraceStep
 from surpass.pictures.plan import PicturePlan, plan_of
 from surpass.pictures.scene import Renderer, Scene
 from surpass.printing import Progress, count
+from surpass.programs.extract import write_program
+from surpass.programs.listing import ListedLine, list_program
+from surpass.programs.program import Program
 from surpass.reading import show
-from surpass.tasks.task import Limit, Task
-from surpass.visualize.reading_aid import NO_LISTING, Listing, write_aid
+from surpass.table import Agent, Table
+from surpass.tasks.task import Limit, Request, Task
 
 MOST_STEPS = 10_000
 """How many steps of a run are shown."""
@@ -29,6 +32,20 @@ MOST_CHANGES = 100_000
 """How many changes of what is shown: a file of about two megabytes."""
 MOST_SIZE = 2_000
 """The largest size that is shown: more bars than a screen has columns tell nothing."""
+OTHER_RUNS = 30
+"""How many more runs, of each of the sizes to learn on, the rules of an agent without a program are taken from."""
+MOST_OBSERVATIONS = 1_000
+"""From more observations than this, rules take long to write and are no easier to read than the table."""
+MOST_LINES = 1_000
+"""A longer listing is not shown."""
+
+
+class Listing(NamedTuple):
+    """The lines of a program, and where they come from."""
+
+    lines: tuple[ListedLine, ...]
+    note: str
+    program: Program | None = None
 
 
 class Move(NamedTuple):
@@ -81,7 +98,9 @@ class Recording:
 
     @property
     def ending(self) -> str:
-        """How the run ends, in a few words: where steps are a budget, using it up does not solve the task."""
+        """How what is shown ends, in a few words: where steps are a budget, using it up does not solve the task."""
+        if len(self.moves) < self.steps:
+            return "cut"
         return "budget used" if self.uses_budget else self.outcome
 
     @cached_property
@@ -98,26 +117,15 @@ class Recording:
         names = self.plan.names
         return frozenset(slot for slot in self.plan.values if names[slot] in registers and self.start[slot] == "-1")
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether every step is shown."""
-        return len(self.moves) == self.steps
-
-    def moments(self) -> Iterator[tuple[list[str], Move | None]]:
-        """Yield what stands in each slot at the start and after each move, with that move; the list is changed."""
-        texts = list(self.start)
-        yield texts, None
-        for move in self.moves:
-            for slot, text in move.changes:
-                texts[slot] = text
-            yield texts, move
-
     def scenes(self) -> Iterator[tuple[Scene, Move | None]]:
         """Yield the scene at the start and after each move, with that move."""
-        hidden = set(self.idle | self.awaited)
-        for at, (texts, move) in enumerate(self.moments()):
-            changed = [slot for slot, _ in move.changes] if move else []
-            hidden -= {*changed, *(self.awaited if at == len(self.moves) else ())}
+        texts, hidden = list(self.start), set(self.idle | self.awaited)
+        for at, move in enumerate((None, *self.moves)):
+            changes = move.changes if move else ()
+            for slot, text in changes:
+                texts[slot] = text
+            changed = [slot for slot, _ in changes]
+            hidden.difference_update(changed, self.awaited if at == len(self.moves) else ())
             yield self.renderer.scene(texts, changed, hidden), move
 
     def __repr__(self) -> str:
@@ -125,6 +133,19 @@ class Recording:
         how = f"budget of {steps} used" if self.uses_budget else f"{self.outcome} after {steps}"
         value = f", value {self.score:.4g}" if self.task.measure == "reward" else ""
         return f"{self.agent} on {self.task.name}: {how}{value}"
+
+
+def saving(recordings: Sequence[Recording]) -> str:
+    """Return what the first of two recordings saves against the second, in words; empty unless both are solved."""
+    first, second = recordings
+    if first.outcome != "solved" or second.outcome != "solved":
+        return ""
+    if first.task.measure == "reward":
+        gain = first.score - second.score
+        return f"{abs(gain):.3g} {'more' if gain > 0 else 'less'} value" if gain else "no difference"
+    saved = second.steps - first.steps
+    share = f" ({abs(saved) / second.steps:.0%})" if second.steps else ""
+    return f"{abs(saved):,} steps{share} {'saved' if saved > 0 else 'more'}" if saved else "no difference"
 
 
 def record_run(
@@ -151,9 +172,11 @@ def record_run(
     results = run(agent, start, limit=limit, find_loops=task.measure == "steps")
     steps, outcome = int(results.steps[0]), Outcome(int(results.outcomes[0])).reason
     budget = int((limit or Limit.parse(task.limit)).steps(start.sizes)[0])
-    aid = write_aid(agent, recorder.observations, progress) if listing else NO_LISTING
-    rules = aid.rules_for(recorder.observations)
-    moves = tuple(move._replace(rule=rule) for move, rule in zip(recorder.moves, rules, strict=True))
+    aid = _write_listing(agent, recorder.observations, progress) if listing else Listing((), "")
+    moves = recorder.moves
+    if aid.program is not None:
+        fired = aid.program.rules_for(np.array(recorder.observations, np.int64))
+        moves = [move._replace(rule=int(rule)) for move, rule in zip(moves, fired, strict=True)]
     notices = []
     if trace.outcome == "loop":
         notices.append(
@@ -169,7 +192,7 @@ def record_run(
         instance=instance,
         renderer=recorder.renderer,
         start=recorder.start,
-        moves=moves,
+        moves=tuple(moves),
         outcome=outcome,
         uses_budget=outcome == "solved" and task.measure == "reward" and steps >= budget,
         steps=steps,
@@ -178,6 +201,37 @@ def record_run(
         listing=aid,
         notices=tuple(notices),
     )
+
+
+def _write_listing(agent: AnyAgent, observations: Sequence[int | None], progress: Progress | None) -> Listing:
+    """Return the listing of an agent whose run showed some observations.
+
+    An agent that is a program is listed as it is. For another one rules are written, quickly, that do what it did in
+    this run and some more; `surpass show` looks at everything that occurs, which takes longer.
+    """
+    if not isinstance(agent, Agent):
+        return Listing((), f"{agent.name} sees the whole list: there are no rules to show.")
+    program, note = agent, ""
+    if not isinstance(program, Program):
+        seen = np.unique(np.array([o for o in observations if o is not None], np.int64))
+        table, where = Table(agent.task, agent), f"this run and {2 * OTHER_RUNS} more"
+        inputs = agent.task.inputs
+        for size in agent.task.training_sizes:
+            request = Request(size=size, count=OTHER_RUNS, data=inputs.usual_data, queries=inputs.usual_queries)
+            run(table, agent.task.draw(request))
+        table.actions(seen)
+        if len(table) > MOST_OBSERVATIONS:
+            table, where = Table(agent.task, agent), "this run"
+            table.actions(seen)
+        if len(table) > MOST_OBSERVATIONS or not len(table):
+            told = f"{agent.name} saw {len(table):,} different observations here, too many to list as rules."
+            return Listing((), told)
+        program = write_program(agent.name, table, progress)
+        note = f"Rules that do what {agent.name} did in {where}; surpass show {agent.name} looks at all that can occur."
+    lines = list_program(program)
+    if len(lines) > MOST_LINES:
+        return Listing((), f"{program.name} has {len(program.rules):,} rules, too many to show beside its run.")
+    return Listing(tuple(lines), note, program)
 
 
 class _Recorder:
@@ -206,6 +260,11 @@ class _Recorder:
         for slot, text in changes:
             self._texts[slot] = text
         kept, opened = self._compare_stack(state.stack)
+        if plan.bracket and self._bracket:
+            # Where the level can be is where it could be before and, by what is seen now, still can.
+            now = self.renderer.scene(self._texts).bracket or (1, 0)
+            low, high = max(now[0], self._bracket[0]), min(now[1], self._bracket[1])
+            self._bracket = (low, high) if low <= high else None
         self.moves.append(
             Move(
                 action=step.action,
@@ -215,7 +274,7 @@ class _Recorder:
                 previous=self._action(int(state.registers[PREVIOUS])),
                 kept=kept,
                 opened=opened,
-                bracket=self._narrow(),
+                bracket=self._bracket,
                 score=float(state.reals[0]),
             )
         )
@@ -223,17 +282,9 @@ class _Recorder:
         self.changes += len(changes) + 1
         return len(self.moves) < MOST_STEPS and self.changes < MOST_CHANGES
 
-    def _narrow(self) -> tuple[int, int] | None:
-        """Return where the level can be, from what is seen now and what was seen before."""
-        if self.plan.bracket and self._bracket:
-            now = self.renderer.scene(self._texts).bracket
-            low, high = (max(now[0], self._bracket[0]), min(now[1], self._bracket[1])) if now else (1, 0)
-            self._bracket = (low, high) if low <= high else None
-        return self._bracket
-
     def _compare_stack(self, words: Ints) -> tuple[int, tuple[str, ...]]:
         """Return how many open calls are as they were, and those that are new."""
-        if words.shape == self._stack.shape and np.array_equal(words, self._stack):
+        if np.array_equal(words, self._stack):
             return len(self._frames), ()
         wide = self.plan.task.frame_size
         common = min(len(words), len(self._stack))

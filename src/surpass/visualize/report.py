@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from html import escape
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ from surpass.checks.certificate import Certificate
 from surpass.checks.check import check
 from surpass.engine.run import AnyAgent, run
 from surpass.errors import SurpassError
+from surpass.evaluation.comparison import ComparisonTable
 from surpass.evaluation.growth import Contender, compare_by_size, growth_of
-from surpass.evaluation.reproduce import ComparisonTable
 from surpass.extras import load
 from surpass.printing import Printed, Progress
 from surpass.programs.extract import Evidence, Extraction, extract, write_program
@@ -50,15 +51,15 @@ class Report(Printed):
 
     subject: Subject
     headline: Headline
-    teacher: str
-    """The label of the row that it is compared with first; empty if there is none."""
-    comparison: ComparisonTable | None
-    usage: Usage | None
-    """The program with the use of its rules, if there is one."""
-    program_note: str
-    """A sentence: why there is no program, or what it was taken from."""
-    certificate: Certificate | None
     is_whole_check: bool
+    teacher: str = ""
+    """The label of the row that it is compared with first; empty if there is none."""
+    comparison: ComparisonTable | None = None
+    usage: Usage | None = None
+    """The program with the use of its rules, if there is one."""
+    program_note: str = ""
+    """A sentence: why there is no program, or what it was taken from."""
+    certificate: Certificate | None = None
     recordings: tuple[Recording, ...] = ()
     """The agent and its teacher on one instance."""
     watch_note: str = ""
@@ -115,56 +116,44 @@ def gather_report(subject: Subject, is_whole: bool = False, progress: Progress |
     """Return the report of something, still without its page."""
     agent = subject.agent
     if agent is None:
-        headline = write_headline(subject, None, "")
-        return Report(subject, headline, "", None, None, "", None, is_whole)
+        return Report(subject, write_headline(subject, None, ""), is_whole)
     player = Table.of(agent) if isinstance(agent, Agent) else agent
     contenders, teacher = _contenders(subject, player)
     comparison = compare_by_size(subject.task, contenders, progress=progress)
     certificate = _check(subject.task, player, agent, is_whole, progress)
     ran = sum(cell.instances for cell in comparison.rows[-1].cells) + certificate.instances
     usage, program_note = _write_program(agent, player, ran, is_whole, progress)
-    recordings, watch_note = _record_runs(subject, player, usage, progress)
+    recordings, watch_note = _record_runs(subject, agent, player, usage, progress)
     return Report(
         subject=subject,
         headline=write_headline(subject, comparison, teacher),
+        is_whole_check=is_whole,
         teacher=teacher,
         comparison=comparison,
         usage=usage,
         program_note=program_note,
         certificate=certificate,
-        is_whole_check=is_whole,
         recordings=recordings,
         watch_note=watch_note,
     )
 
 
 def _contenders(subject: Subject, player: AnyAgent) -> tuple[list[Contender], str]:
-    """Return the teachers and the agent, and the label of the teacher that counts."""
-    teacher = subject.find_teacher()
-    teachers: dict[str, AnyAgent] = {}
-    for one in known_teachers(subject.task)[:MOST_TEACHERS]:
-        teachers[one.name.removeprefix("teacher:")] = one
-    if teacher is not None and teacher.name != subject.name:
-        teachers[teacher.name.removeprefix("teacher:")] = teacher
-    label = "" if teacher is None else teacher.name.removeprefix("teacher:")
-    if not subject.method:  # a teacher is one among them
-        own = subject.name.removeprefix("teacher:")
-        others = [Contender(one, name) for name, one in teachers.items() if name != own]
-        return [*others, Contender(player, subject.label)], ""
-    shown = [Contender(one, name) for name, one in teachers.items()]
-    return [*shown, Contender(player, subject.label, subject.method, tuple(teachers))], label
+    """Return the teachers and the agent, and the label of the teacher that counts; a teacher is one among them."""
+    counts = subject.teacher
+    known = [*known_teachers(subject.task)[:MOST_TEACHERS], *([counts] if counts is not None else [])]
+    teachers = {one.name.removeprefix("teacher:"): one for one in known if one.name != subject.name}
+    own = Contender(player, subject.label, subject.method, tuple(teachers) if subject.method else ())
+    label = counts.name.removeprefix("teacher:") if counts is not None and subject.method else ""
+    return [*(Contender(one, name) for name, one in teachers.items()), own], label
 
 
 def _check(task: Task, player: AnyAgent, agent: AnyAgent, is_whole: bool, progress: Progress | None) -> Certificate:
     if is_whole:
         return check(agent, progress=progress)
     small = enumeration_of(task)
-    up_to = together = 0
-    for size in range(small.largest + 1):
-        together += small.count(size)
-        if together > MOST_SMALL:
-            break
-        up_to = size
+    counts = list(accumulate(small.count(size) for size in range(small.largest + 1)))
+    up_to = max(0, sum(together <= MOST_SMALL for together in counts) - 1)
     return check(player, up_to=up_to, sizes=BRIEF_SIZES, progress=progress, **BRIEF)  # type: ignore[arg-type]
 
 
@@ -201,8 +190,10 @@ def _write_program(
             extraction = Extraction(write_program(agent.name, player, report), player, Evidence(ran, ()))
             note = f"The rules do what the agent does on everything that it saw in the {ran:,} instances of this page."
     except _TooLongError:
-        seconds = f"{PROGRAM_SECONDS:.0f} seconds"
-        return None, f"Its rules could not be written within {seconds}; surpass show {agent.name} does it."
+        return (
+            None,
+            f"Its rules could not be written within {PROGRAM_SECONDS:.0f} seconds; surpass show {agent.name} does it.",
+        )
     except SurpassError as error:
         return None, f"There is no program to show: {error}."
     return measure_use(extraction, agent.task.draw(_usual(agent.task, agent.task.training_sizes[1], USED_ON))), note
@@ -213,34 +204,28 @@ def _usual(task: Task, size: int, count: int) -> Request:
     return Request(size=size, count=count, data=task.inputs.usual_data, queries=task.inputs.usual_queries)
 
 
-# Recordings
-
-
 def _record_runs(
-    subject: Subject, player: AnyAgent, usage: Usage | None, progress: Progress | None
+    subject: Subject, agent: AnyAgent, player: AnyAgent, usage: Usage | None, progress: Progress | None
 ) -> tuple[tuple[Recording, ...], str]:
     """Return an agent and its teacher on a typical instance, and in a sentence what they show."""
-    task, agent, teacher = subject.task, subject.agent, subject.find_teacher()
-    assert agent is not None
+    task, teacher = subject.task, subject.teacher
     low, high = task.training_sizes
-    request = _usual(task, min(max(WATCHED, low), high), DRAWN)
-    drawn = task.draw(request)
-    results = run(player, drawn)
-    typical = int(results.steps.argsort(kind="stable")[DRAWN // 2])
+    size = min(max(WATCHED, low), high)
+    drawn = task.draw(_usual(task, size, DRAWN))
+    steps = run(player, drawn).steps
+    typical = int(steps.argsort(kind="stable")[DRAWN // 2])
     try:
         instance = task.write_instance(drawn.part(typical, typical + 1))
-        shown = usage.program if usage is not None else agent
-        recordings = [record_run(shown, instance, progress=progress)]
-        if recordings[0].steps != results.steps[typical]:  # the rules are not the agent where it saw something new
+        recordings = [record_run(usage.program if usage else agent, instance, progress=progress)]
+        if recordings[0].steps != steps[typical]:  # the rules are not the agent where it saw something new
             recordings = [record_run(agent, instance, progress=progress)]
         if teacher is not None and teacher.name != agent.name:
             recordings.append(record_run(teacher, instance, progress=progress))
     except SurpassError as error:
         return (), f"There is nothing to watch: {error}."
     beside = f", beside {recordings[1].agent} on the same one" if len(recordings) > 1 else ""
-    size = f"n = {request.size:,}"
-    return (
-        tuple(recordings),
-        f"The run on a typical instance: of {DRAWN} drawn at {size}, the one with the middle number of steps{beside}."
-        " Play it, or step through it; after a click on one of its buttons the arrow keys do that too.",
+    note = (
+        f"The run on a typical instance: of {DRAWN} drawn at n = {size:,}, the one with the middle number of steps"
+        f"{beside}. Play it, or step through it; after a click on one of its buttons the arrow keys do that too."
     )
+    return tuple(recordings), note

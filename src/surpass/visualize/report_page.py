@@ -13,19 +13,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from markupsafe import Markup
 
 from surpass.errors import SettingError
+from surpass.evaluation.comparison import ComparisonRow, ComparisonTable, show_measured
 from surpass.evaluation.growth import growth_of, paper_growth_of
-from surpass.evaluation.layout import show_measured
-from surpass.evaluation.reproduce import ComparisonRow, ComparisonTable
-from surpass.printing import Progress, count
+from surpass.printing import Progress
 from surpass.programs.listing import list_program
-from surpass.programs.usage import Usage
 from surpass.visualize.charts import Chart, inline_svg, legend_of
 from surpass.visualize.growth_charts import growth_chart, how_counted, ratio_chart
 from surpass.visualize.headline import how_learned
-from surpass.visualize.histories import SettingHistories
 from surpass.visualize.learning_charts import learning_charts
-from surpass.visualize.page import render
-from surpass.visualize.viewer import viewer_fragment
+from surpass.visualize.subjects import SettingHistories, Subject
+from surpass.visualize.viewer import render, viewer_fragment
 
 if TYPE_CHECKING:
     from surpass.visualize.report import Report
@@ -40,30 +37,33 @@ NARROW, MARGIN = 40, 2
 
 def write_page(report: Report, progress: Progress | None = None) -> str:
     """Return a report as one page of HTML that needs nothing else."""
-    table, usage, recordings = report.comparison, report.usage, report.recordings
-    charts, note = _learning(report, progress)
-    return render(
+    table, recordings, numbers = report.comparison, report.recordings, {}
+    if table is not None:
+        numbers = {
+            "tiles": _tiles(report, table),
+            "numbers_title": _title(report, table),
+            "how_counted": how_counted(table),
+            "means": _means(report, table),
+            "savings": _savings(report, table),
+            "growth_charts": _drawn([growth_chart(table), ratio_chart(table, report.teacher)], "growth"),
+            "growth": _growth(table),
+        }
+    charts, note = _learning(report.subject, progress)
+    page = render(
         "report.html.j2",
-        **{
-            name: getattr(report, name)
-            for name in ("subject", "headline", "usage", "program_note", "certificate", "is_whole_check", "watch_note")
-        },
+        **vars(report),
+        **numbers,
         how_learned=how_learned(report.subject),
-        learning_charts=charts,
+        learning_charts=_drawn(charts, "learning"),
         learning_note=note,
-        tiles=_tiles(report, table) if table else [],
-        numbers_title=_title(report, table) if table else "",
-        how_counted=how_counted(table) if table else "",
-        means=_means(report, table) if table else None,
-        savings=_savings(report, table) if table else None,
-        growth_charts=_growth_charts(report, table) if table else [],
-        growth=_growth(table) if table else None,
-        viewer=Markup(viewer_fragment(recordings, element_id="viewer")) if recordings else "",
-        listing=_listing(usage) if usage else None,
+        viewer=viewer_fragment(recordings) if recordings else "",
+        lines=list_program(report.usage.program) if report.usage else [],
         long_listing=LONG_LISTING,
+        most_lines=MOST_LINES,
         version=version("surpass"),
         day=datetime.datetime.now(datetime.UTC).date().isoformat(),
     )
+    return str(page)
 
 
 # Charts
@@ -81,20 +81,14 @@ def _drawn(charts: Sequence[Chart | None], name: str) -> list[dict[str, Any]]:
     ]
 
 
-def _learning(report: Report, progress: Progress | None) -> tuple[list[dict[str, Any]], str]:
+def _learning(subject: Subject, progress: Progress | None) -> tuple[list[Chart], str]:
     """Return the charts of a run's learning, or why there are none."""
-    subject = report.subject
     if subject.history is None or not subject.history.rows:
         return [], "The zoo does not keep what it measured while it learned." if subject.recipe else ""
     try:
-        charts = learning_charts([SettingHistories(subject.label, (subject.history,))], progress=progress)
+        return learning_charts([SettingHistories(subject.label, (subject.history,))], progress=progress), ""
     except SettingError as error:
         return [], f"There is no chart: {error}."
-    return _drawn(charts, "learning"), ""
-
-
-def _growth_charts(report: Report, table: ComparisonTable) -> list[dict[str, Any]]:
-    return _drawn([growth_chart(table), ratio_chart(table, report.teacher)], "growth")
 
 
 # Numbers
@@ -170,18 +164,18 @@ def _means(report: Report, table: ComparisonTable) -> NumberTable:
     others = [row for row in table.rows if row.label != own.label]
     has_paper = any(cell.paper is not None for cell in own.cells)
     has_failures = any(cell.instances and cell.solved < 1 for cell in own.cells)
-    heads = ["n", own.label, *(["solved"] if has_failures else [])]
-    heads += [*([f"the paper's {own.paper_label}"] if has_paper else []), *(row.label for row in others)]
+    heads = ["n", own.label, *["solved"] * has_failures, *[f"the paper's {own.paper_label}"] * has_paper]
     rows = []
     for k, mine in enumerate(own.cells):
         cells = [Cell(show(mine.ours), _noise(show(mine.ci95)), "own")]
-        cells += (
-            [Cell(show_measured("solved", mine.solved), tone="bad" if mine.solved < 1 else "")] if has_failures else []
-        )
-        cells += [Cell(show(mine.paper))] if has_paper else []
+        if has_failures:
+            cells.append(Cell(show_measured("solved", mine.solved), tone="bad" if mine.solved < 1 else ""))
+        if has_paper:
+            cells.append(Cell(show(mine.paper)))
         cells += [Cell(show(row.cells[k].ours), _noise(show(row.cells[k].ci95))) for row in others]
         rows.append((f"{mine.size:,}", cells))
-    return NumberTable(f"Mean {table.measure} for each size n, with the 95 % interval of the mean", heads, rows)
+    caption = f"Mean {table.measure} for each size n, with the 95 % interval of the mean"
+    return NumberTable(caption, [*heads, *(row.label for row in others)], rows)
 
 
 def _noise(half: str) -> str:
@@ -191,12 +185,12 @@ def _noise(half: str) -> str:
 def _savings(report: Report, table: ComparisonTable) -> NumberTable | None:
     """Return what the agent saves against each teacher; None if there is none."""
     show, own = partial(show_measured, table.measure), _own_rows(report, table)
-    if not any(row.against for row in own):
+    if not own[0].against:
         return None
     by_reward = table.measure == "reward"
-    has_paper = any(cell.saving and cell.saving.paper is not None for cell in own[0].cells)
+    papers = [cell.saving.paper if cell.saving else None for cell in own[0].cells]
+    has_paper = any(paper is not None for paper in papers)
     heads = ["n", *(f"against {row.against}" for row in own)]
-    heads += [f"the paper's, against {own[0].against}"] if has_paper else []
     levels = {row.label: row.cells for row in table.rows}
     rows = []
     for k, size in enumerate(table.sizes):
@@ -209,12 +203,10 @@ def _savings(report: Report, table: ComparisonTable) -> NumberTable | None:
             share = f" ({saving.ours / level:+.0%})" if level and not by_reward else ""
             tone = "good" if saving.ours > saving.ci95 else "bad" if -saving.ours > saving.ci95 else ""
             cells.append(Cell(show(saving.ours), _noise(show(saving.ci95)) + share, tone))
-        if has_paper:
-            first = own[0].cells[k].saving
-            cells.append(Cell(show(first.paper if first else None)))
-        rows.append((f"{size:,}", cells))
+        rows.append((f"{size:,}", cells + [Cell(show(papers[k]))] * has_paper))
     what = "reward gained" if by_reward else f"{table.measure} saved"
-    return NumberTable(f"Mean {what} on the same instances: above 0 is better than the teacher", heads, rows)
+    caption = f"Mean {what} on the same instances: above 0 is better than the teacher"
+    return NumberTable(caption, heads + [f"the paper's, against {own[0].against}"] * has_paper, rows)
 
 
 def _growth(table: ComparisonTable) -> NumberTable | None:
@@ -236,24 +228,3 @@ def _growth(table: ComparisonTable) -> NumberTable | None:
             rows.append((name, [exponent, Cell(f"{10**fit.exponent:.3g} times"), Cell(log), sizes]))
     heads = ["", "exponent k", "steps at ten times the size", "or: each doubling", "fitted over n"]
     return NumberTable("How the number of steps grows with n", heads, rows)
-
-
-# The program
-
-
-def _listing(usage: Usage) -> dict[str, Any]:
-    """Return the lines of a program with the share of each of all steps."""
-    program, results, lines = usage.program, usage.results, list_program(usage.program)
-    return {
-        "size": f"{count(len(program.rules), 'rule')} at {count(len(program.places), 'place')}",
-        "ran": f"{count(len(results.sizes), 'instance')} of size {int(results.sizes[0]):,}",
-        "left_out": max(0, len(lines) - MOST_LINES),
-        "lines": [
-            {
-                "rules": "+".join(str(rule + 1) for rule in line.rules),
-                "share": sum(int(usage.fired[rule]) for rule in line.rules) / max(1, usage.steps),
-                "text": line.text,
-            }
-            for line in lines[:MOST_LINES]
-        ],
-    }

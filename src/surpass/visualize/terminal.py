@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 from surpass.pictures.text import draw_lines, fit_line
-from surpass.visualize.pictures import saving
 from surpass.visualize.recording import Recording
 
 MOST_SECONDS = 20.0
@@ -65,17 +64,9 @@ def _moments(recordings: Sequence[Recording], columns: int, height: int) -> Iter
 def _lines(recording: Recording, columns: int, height: int) -> Iterator[list[str]]:
     texts = {rule: line.text.strip() for line in recording.listing.lines for rule in line.rules}
     for at, (scene, move) in enumerate(recording.scenes()):
-        ending = f": {recording.ending if recording.is_whole else 'cut'}" if at == len(recording.moves) else ""
+        ending = f": {recording.ending}" if at == len(recording.moves) else ""
         action = "start" if move is None else move.action
         rule = "" if move is None or move.rule is None else f"rule {move.rule + 1}: {texts.get(move.rule, '')}"
         call = "" if move is None or recording.task.memory.saved is None else f"  ({move.function})"
         heading = [f"{recording.agent}  step {at:,} of {recording.steps:,}{ending}", f"{action}{call}", rule]
         yield [fit_line(line, columns) for line in heading] + draw_lines(scene, columns, height)
-
-
-def summary(recordings: Sequence[Recording]) -> str:
-    """Return what recordings show, in a sentence or two."""
-    parts = [f"{recording!r}." for recording in recordings]
-    if len(recordings) == 2 and saving(recordings):
-        parts.append(f"{recordings[0].agent}: {saving(recordings)}.")
-    return " ".join(parts)

@@ -186,7 +186,7 @@ class Panel {
     reel.seek(moment);
     const isOver = reel.at === reel.length;
     setText(this.count, `step ${reel.at.toLocaleString("en")} of ${recording.total.toLocaleString("en")}`);
-    setText(this.badge, isOver ? (reel.length < recording.total ? "cut" : recording.ending) : "");
+    setText(this.badge, isOver ? recording.ending : "");
     this.badge.className = `badge ${isOver ? (recording.outcome === "solved" ? "good" : "bad") : ""}`;
     setText(this.action, reel.told("action", "start"));
     if (recording.calls) {
