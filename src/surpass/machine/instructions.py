@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from surpass.errors import DeclarationError
-from surpass.machine.fields import Kernel, Name, validate_fields
+from surpass.reading import Name, check_fields
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Operand:
     position where values are not whole numbers."""
 
     def __post_init__(self) -> None:
-        validate_fields(self, f"operand {self.name!r}")
+        check_fields(self, f"operand {self.name!r}", DeclarationError)
         if not self.codes:
             whole = all(isinstance(value, int) for value in self.values)
             numbers = self.values if whole else range(len(self.values))
@@ -80,14 +80,14 @@ class Instruction:
 
     name: str
     operands: tuple[Operand, ...] = ()
-    does: Kernel | None = None
+    does: Callable[..., Any] | None = None
     """Called as `does(state, *operands)`, each operand given as its code; returns an outcome."""
 
     def __init__(self, name: str, *operands: Operand, does: Callable[..., Any] | None = None) -> None:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "operands", operands)
         object.__setattr__(self, "does", does)
-        validate_fields(self, f"instruction {name}")
+        check_fields(self, f"instruction {name}", DeclarationError)
         if not name.isidentifier():
             raise DeclarationError(f"instruction name {name!r} is not a plain word")
         names = [operand.name for operand in operands]

@@ -14,9 +14,9 @@ import numpy as np
 from surpass.arrays import Floats, Ints
 from surpass.errors import DeclarationError, ObservationError, UnknownNameError, did_you_mean
 from surpass.machine.features import Feature, PreviousAction
-from surpass.machine.fields import validate_fields
 from surpass.machine.instructions import Action, Instruction, Operand
 from surpass.printing import count
+from surpass.reading import check_fields
 
 NO_ACTION = -1
 """The answer of an agent that has no action for an observation."""
@@ -50,7 +50,7 @@ class Interface:
     def __init__(self, features: Iterable[Feature | PreviousAction], instructions: Iterable[Instruction]) -> None:
         object.__setattr__(self, "features", features)
         object.__setattr__(self, "instructions", instructions)
-        validate_fields(self, "an interface")
+        check_fields(self, "an interface", DeclarationError)
         self._refuse_repeated("feature", [feature.name for feature in self.features])
         self._refuse_repeated("instruction", [instruction.name for instruction in self.instructions])
         if not self.instructions:
