@@ -51,6 +51,11 @@ class Range:
         until = "and below" if self.below else "and up to" if self.above else "to"
         return f"{'above' if self.above else 'from'} {self.low:,} {until} {self.high:,}"
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether it ends where no sensible number comes."""
+        return self.high >= 10**6
+
 
 @dataclass(frozen=True)
 class OneOf:
