@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -31,15 +31,12 @@ class Operand:
             raise DeclarationError(f"operand {self.name!r} has {len(self.codes)} codes for {len(self.values)} values")
         if self.kind == "pointer":
             if self.values:
-                raise DeclarationError(
-                    f"pointer operand {self.name!r} takes no values: a list's positions are its values"
-                )
-            return
-        if not self.values:
+                raise DeclarationError(f"pointer operand {self.name!r} takes no values but a list's positions")
+        elif not self.values:
             raise DeclarationError(f"operand {self.name!r} has no values")
-        if len(set(self.values)) < len(self.values):
+        elif len(set(self.values)) < len(self.values):
             raise DeclarationError(f"operand {self.name!r} lists a value twice: {self.values}")
-        if self.kind == "binary" and len(self.values) != 2:
+        elif self.kind == "binary" and len(self.values) != 2:
             raise DeclarationError(f"binary operand {self.name!r} has {len(self.values)} values instead of 2")
 
     @property
@@ -90,10 +87,15 @@ class Instruction:
         check_fields(self, f"instruction {name}", DeclarationError)
         if not name.isidentifier():
             raise DeclarationError(f"instruction name {name!r} is not a plain word")
-        names = [operand.name for operand in operands]
-        for operand in operands:
-            if names.count(operand.name) > 1:
-                raise DeclarationError(f"instruction {name} has two operands named {operand.name!r}")
+        refuse_repeated(f"operands of instruction {name}", operands)
+
+
+def refuse_repeated(what: str, parts: Iterable[Any]) -> None:
+    """Raise `DeclarationError` if two parts of a declaration have the same name."""
+    names = [part.name for part in parts]
+    for name in names:
+        if names.count(name) > 1:
+            raise DeclarationError(f"two {what} are named {name!r}")
 
 
 class Action(NamedTuple):

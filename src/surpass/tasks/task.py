@@ -394,8 +394,9 @@ class Task:
         place = place_of_function(self.inputs.draw[request.data])
         instances = self.check_instances(f"inputs.draw[{request.data!r}]", drawn, place)
         if instances.count != request.count or (instances.sizes != request.size).any():
+            sizes = ", ".join(map(str, np.unique(instances.sizes)[:4]))
             raise DeclarationError(
-                f"{what} returned {instances.count} instances of the sizes {_some(instances.sizes)}; "
+                f"{what} returned {instances.count} instances of the sizes {sizes}; "
                 f"it was asked for {request.count} of size {request.size}{place}"
             )
         return instances
@@ -408,9 +409,9 @@ class Task:
         what = f"task {self.name!r}: {what} returned"
         if not isinstance(instances, Instances):
             raise DeclarationError(f"{what} {_short(instances)}; it must return surpass.Instances{place}")
-        for name, array in zip(("sizes", "items", "reals"), instances, strict=True):
-            dimensions, kinds, shape = (1, "iu", "[count]") if name == "sizes" else (2, "iu", "[count, width]")
-            kinds, numbers = ("iuf", "real") if name == "reals" else (kinds, "whole")
+        whole, rows = ("iu", "whole"), (2, "[count, width]")
+        forms = {"sizes": (1, "[count]", *whole), "items": (*rows, *whole), "reals": (*rows, "iuf", "real")}
+        for (name, (dimensions, shape, kinds, numbers)), array in zip(forms.items(), instances, strict=True):
             if not isinstance(array, np.ndarray) or array.ndim != dimensions or array.dtype.kind not in kinds:
                 raise DeclarationError(
                     f"{what} {name} that are {_short(array)}; they must be an array {shape} of {numbers} numbers{place}"
@@ -501,12 +502,6 @@ class Task:
             said = f"task {self.name!r}: inputs.write returned {_short(text)}; it must return a text"
             raise DeclarationError(said + place_of_function(self.inputs.write))
         return text
-
-
-def _some(numbers: Ints) -> str:
-    """Return the distinct numbers of an array as text, the first few."""
-    distinct = np.unique(numbers).tolist()
-    return ", ".join(map(str, distinct[:4])) + (", ..." if len(distinct) > 4 else "")
 
 
 def _short(value: Any) -> str:
