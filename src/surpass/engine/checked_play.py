@@ -245,10 +245,10 @@ class Checker:
         """
         steps, size = max(12, self.effort * STEPS // count), int(instance.sizes[0])
         smallest, largest = self.task.training_sizes
-        move = self._draw_move(size) if size else None
+        move = self._draw_move(max(1, size))
         try:
             episode = Episode(self.task, instance, steps + 1)
-            for _ in range(steps if move and episode.is_running else 0):
+            for _ in range(steps if size and episode.is_running else 0):
                 if self.task.interface.is_full_view:
                     self.observe(episode.state)
                 else:
