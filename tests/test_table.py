@@ -84,11 +84,6 @@ def test_a_lost_a_changed_and_a_foreign_entry_are_noticed() -> None:
             check_holds_all(broken, np.arange(10))
 
 
-def test_a_table_holds_nothing_at_first() -> None:
-    observations, actions = Table.of(Remainder()).entries()
-    assert (len(observations), len(actions)) == (0, 0)
-
-
 @pytest.mark.parametrize("answers", [[2096, 0], [-2, 0], [0]], ids=["too large", "too small", "too few"])
 def test_an_answer_that_is_no_action_is_refused(answers: list[int]) -> None:
     class Wrong(Remainder):

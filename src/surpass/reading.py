@@ -2,19 +2,21 @@
 
 What a record may hold is declared once: as a dataclass with annotations, or as a mapping of names to kinds, with a `?`
 behind a name that may be missing. A kind is a type such as `int`, `list[str]` or `float | None`, and
-`Annotated[int, Range(1, 9)]` bounds a number. `validate` reads plain data as what is declared; `check_fields` checks a
-dataclass that was built in Python.
+`Annotated[int, Range(1, 9)]` bounds a number. `validate` reads plain data as what is declared; `check_fields` makes the
+fields of a dataclass that was built in Python what is declared.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import types
-from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
+from numbers import Integral, Real
 from pathlib import Path
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from surpass.errors import SavedFileError, SettingError, SurpassError
 from surpass.printing import truncate
@@ -35,7 +37,7 @@ class Range:
     """The numbers from `low` to `high`, without `low` itself if `above`, and without `high` if `below`."""
 
     low: float
-    high: float
+    high: float = math.inf
     above: bool = False
     below: bool = False
 
@@ -44,8 +46,15 @@ class Range:
         return bool(is_high and (value < self.high if self.below else value <= self.high))
 
     def __str__(self) -> str:
+        if self.high == math.inf:
+            return f"of {self.low:,} or more"
         until = "and below" if self.below else "and up to" if self.above else "to"
         return f"{'above' if self.above else 'from'} {self.low:,} {until} {self.high:,}"
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it ends where no sensible number comes."""
+        return self.high >= 10**6
 
 
 @dataclass(frozen=True)
@@ -61,6 +70,16 @@ class OneOf:
         return f"of {', '.join(self.names)}"
 
 
+class _NotBlank:
+    """Texts that say something."""
+
+    def __contains__(self, value: str) -> bool:
+        return bool(value.strip())
+
+    def __str__(self) -> str:
+        return "that is not blank"
+
+
 MOST = 10**9
 SEED = Range(0, 2**32 - 1)
 ANY_SEED = Range(0, 10**20)
@@ -72,6 +91,8 @@ THREADS = Range(1, 1024)
 
 Seed = Annotated[int, SEED]
 Size = Annotated[int, SIZE]
+Natural = Annotated[int, Range(0)]
+Name = Annotated[str, _NotBlank()]
 Many = Annotated[int, Range(1, MOST)]
 """How many times something is done."""
 Whole = Annotated[int, Range(0, MOST)]
@@ -82,6 +103,7 @@ Count = Annotated[int, Range(0, 10**15)]
 Share = Annotated[float, Range(0, 1)]
 Fraction = Annotated[float, Range(0, 1, below=True)]
 Weight = Annotated[float, Range(0, MOST)]
+Finite = Annotated[float, Range(-MOST, MOST)]
 Rate = Annotated[float, Range(0, 1, above=True, below=True)]
 Setting = float | str | list[float] | tuple[float, ...]
 """What a setting may be in a recipe."""
@@ -93,10 +115,10 @@ def check_range(name: str, value: float, allowed: Range) -> None:
         raise SettingError(f"{name} is {show(value)}; it must be {allowed}")
 
 
-def show(value: object) -> str:
+def show(value: Any) -> str:
     """Return a value for a message, cut if it is long."""
     try:
-        return truncate(repr(value), 80)
+        return truncate(f"the kernel {value.__name__!r}" if hasattr(value, "py_func") else repr(value), 80)
     except ValueError:
         return "a number of too many digits"
 
@@ -168,7 +190,7 @@ class _MisfitError(Exception):
 
 
 def validate(kind: Any, value: Any, source: object, error: type[SurpassError] = SavedFileError) -> Any:
-    """Return plain data as a value of a declared kind; what a mapping says beside what is declared stays as it is."""
+    """Return a value as one of a declared kind; what a mapping says beside what is declared stays as it is."""
     try:
         return _validate(kind, value, "")
     except _MisfitError as misfit:
@@ -176,19 +198,27 @@ def validate(kind: Any, value: Any, source: object, error: type[SurpassError] = 
 
 
 def check_fields(record: Any, source: str = "", error: type[SurpassError] = SettingError) -> None:
-    """Raise an error unless every field of a record holds what is declared."""
+    """Make each field of a dataclass what its annotation says, in place; raise an error if it is not."""
     try:
-        _validate(_declared(record.__class__), vars(record), "")
+        for name, kind in _kinds(record.__class__).items():
+            object.__setattr__(record, name, _validate(kind, getattr(record, name), name))
     except _MisfitError as misfit:
         raise error(f"{source}: {misfit}" if source else str(misfit)) from None
 
 
 @cache
-def _declared(kind: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass as a mapping of names to kinds."""
+def _kinds(kind: Any) -> dict[str, Any]:
+    """Return the kinds of the fields of a dataclass."""
     hints = get_type_hints(kind, include_extras=True)
-    needed = [field.name for field in fields(kind) if field.default is field.default_factory is MISSING]
-    return {name if name in needed else f"{name}?": hints[name] for name in hints}
+    return {field.name: hints[field.name] for field in fields(kind)}
+
+
+def _make(kind: Any, value: dict[str, Any], place: str) -> Any:
+    """Return the dataclass that a mapping describes; fields with a default may be missing."""
+    needed = {field.name for field in fields(kind) if field.default is field.default_factory is MISSING}
+    declared = {name if name in needed else f"{name}?": part for name, part in _kinds(kind).items()}
+    found = _validate(declared, value, place)
+    return kind(**{name: found[name] for name in _kinds(kind) if name in found})
 
 
 def _validate(kind: Any, value: Any, place: str) -> Any:
@@ -197,14 +227,21 @@ def _validate(kind: Any, value: Any, place: str) -> Any:
     if kind is Any:
         return value
     if origin is Annotated:
-        if _validate(parts[0], value, place) in parts[1]:
-            return value
+        found = _validate(parts[0], value, place)
+        if found in parts[1]:
+            return found
     elif origin in (Union, types.UnionType):
         for part in parts:
             try:
                 return _validate(part, value, place)
             except _MisfitError:
                 continue
+    elif origin is Literal:
+        if value in parts:
+            return value
+    elif origin is Callable:
+        if callable(value) and not isinstance(value, type):
+            return value
     elif isinstance(kind, dict) and isinstance(value, dict):
         found = dict(value)
         for name, part in kind.items():
@@ -214,28 +251,39 @@ def _validate(kind: Any, value: Any, place: str) -> Any:
             elif key == name:
                 raise _MisfitError(f"{place} does not say its {name}")
         return found
-    elif hasattr(kind, "__dataclass_fields__") and isinstance(value, dict):
-        declared = [name.removesuffix("?") for name in _declared(kind)]
-        return kind(**{k: v for k, v in _validate(_declared(kind), value, place).items() if k in declared})
-    elif (isinstance(kind, list) or origin in (list, tuple)) and isinstance(value, list | tuple):
-        made = (_validate((parts or kind)[0], item, f"{place}[{k}]") for k, item in enumerate(value))
-        return (origin or list)(made)
-    elif origin in (dict, Mapping) and isinstance(value, Mapping):
-        return {_validate(str, key, place): _validate(parts[1], item, f"{place} {key}") for key, item in value.items()}
-    elif kind is float:
-        if type(value) is float or (type(value) is int and abs(value) < 2**63):
-            return value
-    elif type(value) is kind and (kind is not str or _is_text(value)):
+    elif is_dataclass(kind) and isinstance(value, dict):
+        return _make(kind, value, place)
+    elif isinstance(kind, list) or origin in (list, tuple):
+        if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):  # a text would be its letters
+            item = (parts or kind)[0]
+            items = [_validate(item, one, f"{place}[{k}]") for k, one in enumerate(value)]
+            if origin is not tuple or parts[-1] is Ellipsis or len(parts) == len(items):
+                return (origin or list)(items)
+    elif origin in (dict, Mapping):
+        if isinstance(value, Mapping):
+            return {
+                _validate(parts[0], key, f"a key of {place}"): _validate(parts[1], item, f"{place} {key}")
+                for key, item in value.items()
+            }
+    elif kind in (int, float):
+        is_number = isinstance(value, Integral if kind is int else Real) and not isinstance(value, bool)
+        if is_number and not (isinstance(value, int) and abs(value) >= 2**63 and kind is float):
+            return value if type(value) in (int, float) else kind(value)
+    elif isinstance(kind, type) and isinstance(value, kind) and _is_text(value):
         return value
     raise _MisfitError(f"{place} is {show(value)}; it must be {describe_kind(kind)}")
 
 
-def _is_text(value: str) -> bool:
-    """Return whether a text can be written: half of a pair of surrogates cannot."""
-    return not any("\ud800" <= character <= "\udfff" for character in value)
+def _is_text(value: Any) -> bool:
+    """Return whether a value can be written as text: half of a pair of surrogates cannot."""
+    return not (isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value))
 
 
-NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", types.NoneType: "null"}
+NAMES: dict[Any, str] = {
+    **{str: "a text", int: "a whole number", float: "a number", bool: "true or false", types.NoneType: "null"},
+    **dict.fromkeys((dict, Mapping), "a table of names and values"),
+    **{Hashable: "a value that can be compared", Callable: "a function"},
+}
 
 
 def describe_kind(kind: Any) -> str:
@@ -243,6 +291,8 @@ def describe_kind(kind: Any) -> str:
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Annotated:
         return f"one {parts[1]}" if isinstance(parts[1], OneOf) else f"{describe_kind(parts[0])} {parts[1]}"
+    if origin is Literal:
+        return f"one {OneOf(parts)}"
     if origin in (Union, types.UnionType):
         words = list(dict.fromkeys(describe_kind(part) for part in parts))
         return " or ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
@@ -250,4 +300,6 @@ def describe_kind(kind: Any) -> str:
         if get_origin(parts[0] if parts else None) is Annotated:
             return f"a list of numbers with commas between, each {describe_kind(parts[0])}"
         return "a list of numbers" if parts[:1] == (float,) else "a list"
-    return NAMES[kind] if isinstance(kind, type) and kind in NAMES else "a table of names and values"
+    if is_dataclass(kind) and isinstance(kind, type):
+        return f"a surpass.{kind.__name__}"
+    return NAMES[dict if isinstance(kind, dict) else origin or kind]

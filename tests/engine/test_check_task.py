@@ -102,14 +102,14 @@ RIGHT = {
 
 DECLARED = {
     "no kernel": ("@kernel\ndef swap", "def swap", "is not a kernel"),
-    "a number for a kernel": ("does=swap)", "does=5)", "it must be a kernel"),
+    "a number for a kernel": ("does=swap)", "does=5)", "it must be a function"),
     "a negative width": ("lambda size: size + 1", "lambda size: size - 3", r"item_width\(0\)"),
     "more saved than registers": ("saved=2", "saved=9", "saves 9 registers"),
     "a register with a bad name": ('("i", "j", "answer")', '("i", "j", "an answer")', "plain word"),
     "a hint that is no value": ("limit=", "hints=(item,), limit=", "hints"),
     "a size of 0": ("sizes=(5, 10)", "sizes=(0, 10)", "a whole number"),
     "training sizes upside down": ("(3, 6)", "(6, 3)", "training_sizes"),
-    "a cost that is no number": ("wrong_cost=100.0", 'wrong_cost=float("nan")', "finite number"),
+    "a cost that is no number": ("wrong_cost=100.0", 'wrong_cost=float("nan")', "a number from"),
     "an interface that is a list": ("interface=surpass.Interface(\n", "interface=list(\n", "TypeError"),
     "an operand that is a number": ('"Swap", does', '"Swap", R.i, does', "operand"),
     "a sign that is not there": ('("<", "=", ">", "end")', '("<", "=", "end")', "comparison"),

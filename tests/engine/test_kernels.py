@@ -142,13 +142,6 @@ def test_a_table_finds_every_key_also_when_it_is_almost_full() -> None:
     assert [keys[find(keys, observation)] for observation in observations.tolist()] == observations.tolist()
 
 
-def test_an_agent_without_an_answer_stops_where_it_stands() -> None:
-    mute = Teacher("teacher:mute", SORT_QUICK, lambda see, do: do.MoveVar(1, +1) if see("v1 = low") else None, "")
-    results = run(mute, from_lists(np.array([[2, 1, 0], [0, 1, 2]])))
-    assert results.steps.tolist() == [1, 0]
-    assert results.outcomes.tolist() == [Outcome.NO_ACTION, Outcome.SOLVED]
-
-
 class RandomTable:
     """An agent with a random action for each observation."""
 

@@ -29,28 +29,22 @@ def test_counts_are_those_of_the_recorded_runs(name):
     assert (met.actions == teacher.actions(met.observations)).all()
 
 
-@pytest.mark.parametrize("name", ["insertion_sort", "hoare_sort"])
-def test_every_step_is_counted_with_results_as_without(name):
-    teacher = find_teacher(name)
-    instances = teacher.task.draw(Request(size=30, count=700, seed=1))
-    met, plain = tally(teacher, instances), run(teacher, instances)
+@pytest.mark.parametrize(
+    ("name", "size", "count", "data", "limit"),
+    [
+        ("insertion_sort", 30, 700, "uniform", "10n^2"),
+        ("hoare_sort", 30, 700, "uniform", "10n^2"),
+        ("quick_sort", 300, 3, "reversed", "10n^2"),  # whose stack grows
+        ("bubble_sort", 20, 4, "uniform", "50"),  # which is cut off
+    ],
+)
+def test_every_step_is_counted_with_results_as_without(name, size, count, data, limit):
+    teacher, most = find_teacher(name), Limit.parse(limit)
+    instances = teacher.task.draw(Request(size=size, count=count, seed=1, data=data))
+    met, plain = tally(teacher, instances, limit=most), run(teacher, instances, limit=most)
     assert (met.results.steps == plain.steps).all()
     assert met.counts.sum() == plain.steps.sum()
-
-
-def test_deep_calls_are_counted_once_though_the_stack_grows():
-    teacher = find_teacher("quick_sort")
-    instances = teacher.task.draw(Request(size=300, count=3, data="reversed"))
-    met = tally(teacher, instances)
-    assert met.results.solved.all()
-    assert met.counts.sum() == met.results.steps.sum()
-
-
-def test_a_cut_off_run_counts_the_steps_it_had():
-    teacher = find_teacher("bubble_sort")
-    instances = teacher.task.draw(Request(size=20, count=4))
-    met = tally(teacher, instances, limit=Limit.parse("50"))
-    assert met.counts.sum() == 200
+    assert plain.solved.all() == (limit != "50")
 
 
 def test_nothing_to_do_meets_nothing():

@@ -263,12 +263,6 @@ def test_a_list_that_starts_sorted_is_solved_in_no_steps(task: Task, values: tup
     assert (outcome(machine), machine.batch.steps[0]) == (Outcome.SOLVED, 0)
 
 
-@pytest.mark.parametrize("task", [SEARCH, KNAPSACK], ids=lambda task: task.name)
-def test_an_empty_instance_is_solved_in_no_steps(task: Task) -> None:
-    machine = Compiled(task, task.allocate(1, 0))
-    assert (outcome(machine), machine.batch.steps[0]) == (Outcome.SOLVED, 0)
-
-
 def test_a_single_item_is_both_low_and_high() -> None:
     seen = play(SEARCH, one_search(5, 7)).snapshots()[0]["seen"]
     assert seen[:12] == ("=",) * 12
@@ -314,36 +308,39 @@ def test_a_return_without_a_call_ends_knapsack() -> None:
     assert (outcome(machine), machine.batch.steps[0]) == (Outcome.SOLVED, 2)
 
 
-def test_index_and_solution_of_knapsack_outlive_a_return() -> None:
-    machine = play(
-        KNAPSACK, one_knapsack([1.0, 1.0], [1.0, 1.0], 2.0), "Knapsack()", "Put()", "MoveVar(+1)", "Return()"
-    )
-    assert machine.snapshots()[0]["i"] == 1
-    assert machine.snapshots()[0]["items"] == (1, 0, 1, 0)
-    assert str(previous(machine)) == "Knapsack()"
+HEAVY = ["Put()", "MoveVar(+1)", "Put()"]
+KNAPSACKS: dict[str, tuple[Instances, list[str], dict[str, Any]]] = {
+    "index and solution outlive a return": (
+        *(one_knapsack([1.0, 1.0], [1.0, 1.0], 2.0), ["Knapsack()", "Put()", "MoveVar(+1)", "Return()"]),
+        {"i": 1, "items": (1, 0, 1, 0)},
+    ),
+    "the index is no less than 0": (one_knapsack([1.0], [1.0], 1.0), ["MoveVar(-1)"], {"i": 0}),
+    "the index is at most n": (one_knapsack([1.0], [1.0], 1.0), ["MoveVar(+1)", "MoveVar(+1)"], {"i": 1}),
+    "putting twice does nothing": (
+        *(one_knapsack([1.0], [1.0], 2.0), ["Put()", "Put()"]),
+        {"reals": (1.0, 2.0, 1.0, 1.0)},
+    ),
+    "putting nothing does nothing": (
+        *(one_knapsack([1.0], [1.0], 2.0), ["MoveVar(+1)", "Put()"]),
+        {"reals": (0.0, 2.0, 0.0, 0.0)},
+    ),
+    "popping nothing does nothing": (one_knapsack([1.0], [1.0], 2.0), ["Pop()"], {"reals": (0.0, 2.0, 0.0, 0.0)}),
+    "a load above the capacity never becomes the best": (
+        *(one_knapsack([2.0, 1.0], [5.0, 1.0], 1.0), HEAVY),
+        {"reals": (0.0, 1.0, 3.0, 6.0)},
+    ),
+    "a load that is light again does": (
+        *(one_knapsack([2.0, 1.0], [5.0, 1.0], 1.0), [*HEAVY, "MoveVar(-1)", "Pop()"]),
+        {"reals": (1.0, 1.0, 1.0, 1.0), "items": (0, 1, 0, 1)},
+    ),
+}
 
 
-def test_knapsack_moves_between_0_and_n() -> None:
-    packed = one_knapsack([1.0], [1.0], 1.0)
-    assert play(KNAPSACK, packed, "MoveVar(-1)").snapshots()[0]["i"] == 0
-    assert play(KNAPSACK, packed, "MoveVar(+1)", "MoveVar(+1)").snapshots()[0]["i"] == 1
-
-
-def test_putting_twice_putting_nothing_and_popping_nothing_do_nothing() -> None:
-    packed = one_knapsack([1.0], [1.0], 2.0)
-    assert play(KNAPSACK, packed, "Put()", "Put()").snapshots()[0]["reals"] == (1.0, 2.0, 1.0, 1.0)
-    assert play(KNAPSACK, packed, "MoveVar(+1)", "Put()").snapshots()[0]["reals"] == (0.0, 2.0, 0.0, 0.0)
-    assert play(KNAPSACK, packed, "Pop()").snapshots()[0]["reals"] == (0.0, 2.0, 0.0, 0.0)
-
-
-def test_a_load_may_exceed_the_capacity_but_never_becomes_the_best() -> None:
-    packed = one_knapsack([2.0, 1.0], [5.0, 1.0], 1.0)
-    heavy = play(KNAPSACK, packed, "Put()", "MoveVar(+1)", "Put()").snapshots()[0]
-    assert heavy["reals"] == (0.0, 1.0, 3.0, 6.0)
-    assert heavy["seen"][3] is False
-    light = play(KNAPSACK, packed, "Put()", "MoveVar(+1)", "Put()", "MoveVar(-1)", "Pop()").snapshots()[0]
-    assert light["reals"] == (1.0, 1.0, 1.0, 1.0)
-    assert light["items"] == (0, 1, 0, 1)
+@pytest.mark.parametrize("rule", KNAPSACKS)
+def test_a_knapsack_holds_what_the_rules_say(rule: str) -> None:
+    instances, actions, expected = KNAPSACKS[rule]
+    held = play(KNAPSACK, instances, *actions).snapshots()[0]
+    assert {name: held[name] for name in expected} == expected
 
 
 @pytest.mark.parametrize("size", range(1, 7))

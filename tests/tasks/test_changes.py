@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from surpass.agents.teachers import find_teacher
 from surpass.tasks.changes import Changer, Parts, read_parts, written_parts
 from surpass.tasks.knapsack import KNAPSACK
 from surpass.tasks.search import SEARCH
@@ -62,4 +61,3 @@ def test_an_instance_is_read_as_it_was_written(task: Task) -> None:
 def test_what_a_task_does_not_take_is_no_instance() -> None:
     assert read_parts(SEARCH, [[3, 1], [2]]) is None
     assert read_parts(SEARCH, [[1, 3]]) is None
-    assert find_teacher("binary_search").task is SEARCH

@@ -13,9 +13,10 @@ import pytest
 from surpass import errors
 from surpass.agents import as_task, find_agent
 from surpass.agents.teachers import known_teachers
+from surpass.engine.cache import source_version
 from surpass.errors import SurpassError, UnknownNameError
 from surpass.tasks.registry import PAPER_TASKS
-from surpass.workers.worker import Question, answer, read_answer, source_version, write_call
+from surpass.workers.worker import Question, answer, read_answer, write_call
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "minimum.py"
 SEES = """

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+from itertools import zip_longest
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
+
+from typer.core import TyperCommand
 
 from surpass.cli.display import ProgressDisplay
 from surpass.cli.help import FILES, LEARNING
@@ -17,6 +20,17 @@ SCORES = "The scores at the end"
 """A group of options."""
 REPORT = "report.html"
 """The file in a run's folder that its report is written to."""
+
+
+class LearnCommand(TyperCommand):
+    """The command, whose option `--settings` may stand alone."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words of a command line; `--settings` alone lists the settings that matter most."""
+        words: list[str] = []
+        for word, after in zip_longest(args, args[1:]):
+            words += ["--settings=first"] if word == "--settings" and after != "all" else [word]
+        return super().parse_args(ctx, words)
 
 
 def learn_command(
@@ -98,13 +112,9 @@ def learn_command(
         bool, option("Leave out the report, a page that is written at the end.", group=FILES, name="--no-report")
     ] = False,
     list_settings: Annotated[
-        bool,
-        option(
-            "List what --set can change: the value now, what it means and what it may be; and stop.",
-            group=LEARNING,
-            name="--settings",
-        ),
-    ] = False,
+        str | None,
+        option("List the main settings that --set can change, or all, and stop.", "[all]", LEARNING, name="--settings"),
+    ] = None,
     json: Json = None,
 ) -> None:
     """Learn a task, and leave the network, its curves, its scores and a report in a folder.
@@ -117,6 +127,7 @@ def learn_command(
       surpass learn --recipe zoo:search/imitation-binary_search --seed 3
       surpass learn sort-bubble --method improvement --data my-lists.csv
       surpass learn search --method rl+imitation --settings
+      surpass learn search --method rl+imitation --settings all
     """
     output, scored, settings = OutputFile(json), parse_sizes(sizes), _parse_settings(setting or [])
     if data:
@@ -129,7 +140,7 @@ def learn_command(
             from surpass.learning.settings import SettingsList
 
             learner = api.new_learner(task, method, teacher=teacher, seed=seed, recipe=recipe, settings=settings)
-            listed = SettingsList(learner)
+            listed = SettingsList(learner, list_settings)
         output.show(listed, listed.as_json())
         return
     with RunView() as watch:

@@ -15,7 +15,7 @@ from surpass.cli.display import DisplayHandler, fit
 from surpass.cli.evaluate import evaluate_command
 from surpass.cli.export import export_command
 from surpass.cli.help import Commands
-from surpass.cli.learn import learn_command
+from surpass.cli.learn import LearnCommand, learn_command
 from surpass.cli.plot import plot_command
 from surpass.cli.report import report_command
 from surpass.cli.reproduce import reproduce_command
@@ -43,7 +43,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.command("tasks")(tasks_command)
-app.command("learn")(learn_command)
+app.command("learn", cls=LearnCommand)(learn_command)
 app.command("sweep")(sweep_command)
 app.command("evaluate")(evaluate_command)
 app.command("apply")(apply_command)

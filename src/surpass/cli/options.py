@@ -12,7 +12,7 @@ import typer
 
 from surpass.cli.help import FILES, INSTANCES, RUNNING
 from surpass.errors import SettingError
-from surpass.reading import SEED, SIZE, Range, as_path, check_range, show
+from surpass.reading import SIZE, Range, as_path, check_range, show
 
 
 def option(text: str, metavar: str | None = None, group: str | None = None, *, name: str = "") -> Any:
@@ -58,15 +58,11 @@ On = Annotated[
 
 def parse_sizes(text: str | None) -> list[int] | None:
     """Return the sizes of a text such as `5,10,20`."""
-    return None if text is None else _parse_numbers("size", text, SIZE, "5,10,20")
+    return None if text is None else parse_numbers("size", text, SIZE, "5,10,20")
 
 
-def parse_seeds(text: str) -> list[int]:
-    """Return the seeds of a text such as `0,1,2`."""
-    return _parse_numbers("seed", text, SEED, "0,1,2")
-
-
-def _parse_numbers(what: str, text: str, allowed: Range, such: str) -> list[int]:
+def parse_numbers(what: str, text: str, allowed: Range, such: str) -> list[int]:
+    """Return the whole numbers of a text; the messages say what they are, and show some such."""
     words = text.replace(",", " ").split()
     if not words:
         raise SettingError(f"no {what}s are given; give {what}s such as {such}")

@@ -10,9 +10,10 @@ import typer
 from surpass.cli.display import ProgressDisplay
 from surpass.cli.help import FILES, RUNNING
 from surpass.cli.live import SweepView
-from surpass.cli.options import Json, On, OutputFile, option, parse_seeds
+from surpass.cli.options import Json, On, OutputFile, option, parse_numbers
 from surpass.errors import SettingError
 from surpass.printing import text_table, wrap
+from surpass.reading import SEED
 
 
 def sweep_command(
@@ -56,7 +57,7 @@ def sweep_command(
 
     found = find_recipe(recipe)
     if seeds is not None:
-        found = found.with_seeds(parse_seeds(seeds))
+        found = found.with_seeds(parse_numbers("seed", seeds, SEED, "0,1,2"))
     subject = as_task(task or found.task)
     if subject.name != found.task:
         raise SettingError(f"recipe {recipe} is for {found.task}, not for {subject.name}")

@@ -57,7 +57,10 @@ def advance(
                 episodes = np.flatnonzero(waits == number)
                 if number == Outcome.BAD_OBSERVATION:
                     _raise_bad_observation(task, batch, episodes)
-                elif number == Outcome.STACK_FULL and _needs_room(task, batch, episodes):
+                # A kernel may return this number by mistake: then there is room.
+                elif number == Outcome.STACK_FULL and (
+                    (batch.registers[episodes, DEPTH].max() + 1) * task.frame_size > batch.stack.shape[1]
+                ):
                     batch = grow_stack(batch, 2 * batch.stack.shape[1] + task.frame_size)
                 elif number == Outcome.UNKNOWN_OBSERVATION and answer is not None:
                     answer(np.unique(batch.pending[episodes]))
@@ -83,12 +86,6 @@ def _make(
     for call in calls:
         make_call(call, task.name)
         look()
-
-
-def _needs_room(task: Task, batch: Batch, episodes: Ints) -> bool:
-    """Tell whether one more call would not fit on the stack of some episode, as it says by waiting."""
-    deepest = int(batch.registers[episodes, DEPTH].max())
-    return (deepest + 1) * task.frame_size > int(batch.stack.shape[1])
 
 
 def no_outcome(task: Task, number: int) -> DeclarationError:

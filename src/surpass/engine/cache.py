@@ -29,6 +29,15 @@ def cache_folder() -> Path:
     return folder if os.access(folder, os.W_OK) else Path(tempfile.mkdtemp(prefix="surpass-"))
 
 
+@cache
+def source_version() -> str:
+    """Return a short text that changes with the sources of surpass."""
+    key, package = hashlib.sha256(), Path(__file__).parents[1]
+    for path in sorted(package.rglob("*.py")):
+        key.update(str(path.relative_to(package)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return key.hexdigest()[:16]
+
+
 def update_hash(thing: Any, key: hashlib._Hash, seen: set[int]) -> None:
     """Feed a function, the functions it calls and the constants it reads into a hash."""
     function = getattr(thing, "py_func", thing)

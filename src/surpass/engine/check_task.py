@@ -14,7 +14,6 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
-from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ import numba
 import numpy as np
 
 from surpass.bundles import digest, write_atomically
-from surpass.engine.cache import cache_folder
+from surpass.engine.cache import cache_folder, source_version
 from surpass.engine.kernel_types import check_kernels
 from surpass.errors import DeclarationError, ObservationError, SurpassError
 from surpass.reading import read_record
@@ -49,7 +48,8 @@ def check_once(task: Task) -> None:
     if file is None or task in _checked or numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         return
     check_kernels(task, compiling=False)
-    content = hashlib.sha256(_own_digest() + file.read_bytes())
+    versions = (source_version(), numba.__version__, np.__version__, sys.version)
+    content = hashlib.sha256(repr(versions).encode() + file.read_bytes())
     note = cache_folder() / "checked" / f"{task.name}-{content.hexdigest()[:16]}.json"
     passed = _read_note(note)
     if passed is None:
@@ -107,13 +107,3 @@ def _read_note(note: Path) -> dict[str, Any] | None:
         if all(spec and digest(Path(str(spec.origin)).read_bytes()) == known for spec, known in files):
             return passed
     return None
-
-
-@cache
-def _own_digest() -> bytes:
-    """Return what changes with the versions of surpass, Numba, NumPy and Python."""
-    key = hashlib.sha256(repr((numba.__version__, np.__version__, sys.version)).encode())
-    package = Path(__file__).parents[1]
-    for source in sorted(path for part in ("machine", "tasks", "engine") for path in (package / part).glob("*.py")):
-        key.update(source.read_bytes() + b"\0")
-    return key.digest()

@@ -188,13 +188,10 @@ class Checker:
 
     def run(self) -> int:
         """Check everything; return on how many instances."""
-        began, instances = time.process_time(), list(self._instances())
+        end, instances = time.process_time() + self.effort * SECONDS, list(self._instances())
         for instance in {int(one.sizes[0]): one for one in instances}.values():
             self._check_text(instance)
-        in_range = []
-        for instance in instances:
-            if time.process_time() < began + self.effort * SECONDS and self._play(instance, len(instances)):
-                in_range.append(instance)
+        in_range = [one for one in instances if time.process_time() < end and self._play(one, len(instances))]
         for teacher in declared_teachers().values():
             if teacher.task is self.task and not self.task.interface.is_full_view:
                 self._check_teacher(teacher, in_range[:: 1 + len(in_range) // TAUGHT])
@@ -204,10 +201,10 @@ class Checker:
         """Yield instances one by one, the smallest first: small ones, and drawn ones of each distribution."""
         task, sizes = self.task, {*SIZES, min(self.task.training_sizes[0], LARGEST)}
         with self._calling("in inputs.small"):
-            enumeration = enumeration_of(task)
-            place, most = place_of_function(enumeration.instances), min(enumeration.largest, ENUMERATED)
-            for size in range(most + 1 if enumeration.exhaustive else 0):
-                batches = (task.check_instances("inputs.small", some, place) for some in enumeration.instances(size))
+            small = enumeration_of(task)
+            place = place_of_function(small.instances)
+            for size in range(min(small.largest, ENUMERATED) + 1 if small.exhaustive else 0):
+                batches = (task.check_instances("inputs.small", some, place) for some in small.instances(size))
                 yield from islice((some.part(k, k + 1) for some in batches for k in range(some.count)), MOST_OF_A_SIZE)
         if self.effort > 1:
             sizes |= {n for n in (*task.training_sizes, *task.sizes) if n <= LARGEST * self.effort}
@@ -229,14 +226,11 @@ class Checker:
     def _check_text(self, instance: Instances) -> None:
         """Write an instance, and read it again."""
         inputs, size = self.task.inputs, int(instance.sizes[0])
-        if inputs.write is None:
-            return
         with self._calling(f"in inputs.write or inputs.read for an instance of size {size}"):
-            text = self.task.write_instance(instance)
-            if inputs.read is None or not size:
-                return
+            text = self.task.write_instance(instance) if inputs.write else ""
             try:
-                self.task.parse_instance(text)
+                if inputs.write and inputs.read and size:
+                    self.task.parse_instance(text)
             except InstanceError as error:
                 said = f"inputs.read does not read {text!r}, which inputs.write wrote: {error}"
                 raise DeclarationError(f"task {self.task.name!r}: {said}{place_of(error, inputs.read)}") from error
@@ -251,7 +245,7 @@ class Checker:
         """
         steps, size = max(12, self.effort * STEPS // count), int(instance.sizes[0])
         smallest, largest = self.task.training_sizes
-        move = None
+        move = self._draw_move(max(1, size))
         try:
             episode = Episode(self.task, instance, steps + 1)
             for _ in range(steps if size and episode.is_running else 0):
@@ -259,7 +253,7 @@ class Checker:
                     self.observe(episode.state)
                 else:
                     self._met.add(episode.observe())
-                if move is None or self._random.random() < 0.5:
+                if self._random.random() < 0.5:
                     move = self._draw_move(size)
                 before = episode.snapshot()
                 episode.step(*move)

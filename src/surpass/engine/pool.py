@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any
@@ -17,6 +18,7 @@ import numpy as np
 
 from surpass.arrays import Ints
 from surpass.errors import DeclarationError, SurpassError
+from surpass.tasks.user_code import describe_error
 
 _log = logging.getLogger(__name__)
 
@@ -53,12 +55,12 @@ class InterruptiblePool:
 
     def _work(self) -> None:
         while (call := self._calls.get()) is not None:
+            failure = None
             try:
                 make_call(call, self._what)
             except BaseException as error:
-                self._ends.put(error)
-            else:
-                self._ends.put(None)
+                failure = error
+            self._ends.put(failure)
 
     def make(self, calls: Sequence[Call], look: Callable[[], None] | None = None) -> None:
         """Make calls side by side and wait for them; `look` is called now and then.
@@ -70,14 +72,11 @@ class InterruptiblePool:
         left = len(calls)
         try:
             while left:
-                try:
+                with suppress(Empty):
                     error = self._ends.get(timeout=POLL_SECONDS)
-                except Empty:
-                    error = None
-                else:
                     left -= 1
-                if error is not None:
-                    raise error
+                    if error is not None:
+                        raise error
                 if look:
                     look()
         except BaseException:
@@ -88,13 +87,10 @@ class InterruptiblePool:
     def _wait_for(self, left: int) -> None:
         """Wait a moment for calls to return; one in an endless kernel is left behind."""
         until = time.monotonic() + GRACE
-        while left and (rest := until - time.monotonic()) > 0:
-            try:
-                self._ends.get(timeout=rest)
-            except Empty:
-                break
-            left -= 1
-        if left:
+        try:
+            for _ in range(left):
+                self._ends.get(timeout=max(0.0, until - time.monotonic()))
+        except Empty:
             _log.warning("a kernel of %s does not end; it is left behind", self._what)
 
 
@@ -106,8 +102,8 @@ def make_call(call: Call, what: str) -> None:
     except (SurpassError, MemoryError):
         raise
     except Exception as error:
-        said = type(error).__name__ + (f": {' '.join(str(error).split())}" if str(error) else "")
-        raise DeclarationError(f"a kernel of task {what!r} raises {said}; kernels must not raise") from error
+        said = f"a kernel of task {what!r} raises {describe_error(error)}; kernels must not raise"
+        raise DeclarationError(said) from error
 
 
 def run_in_thread(what: str, kernel: Callable[..., None], *arguments: Any) -> None:

@@ -106,16 +106,10 @@ class Episode:
     def _changes(self, before: Batch) -> tuple[Change, ...]:
         """Return every named part of the state that differs from `before`."""
         now, task = self.batch, self.task
-        found = [
-            Change(name, str(old), str(new))
-            for name, old, new in zip(
-                task.memory.names, before.registers[0, FIRST:], now.registers[0, FIRST:], strict=True
-            )
-            if old != new and not name.startswith("_")
-        ]
-        if before.registers[0, FUNCTION] != now.registers[0, FUNCTION]:
-            old, new = before.registers[0, FUNCTION], now.registers[0, FUNCTION]
-            found.insert(0, Change("function", str(old or None), str(new or None)))
+        was, is_now = before.registers[0].tolist(), now.registers[0].tolist()
+        found = [Change("function", str(was[FUNCTION] or None), str(is_now[FUNCTION] or None))]
+        found += map(Change, task.memory.names, map(str, was[FIRST:]), map(str, is_now[FIRST:]))
+        found = [one for one in found if one.before != one.after and not one.name.startswith("_")]
         for k in np.flatnonzero(before.items[0] != now.items[0]).tolist():
             name = task.memory.item_name(k, self._size)
             if name is not None:

@@ -114,35 +114,26 @@ def run_by(
     """Run every instance by a function that plays batches to their end, and return what became of each."""
     limits = (limit or Limit.parse(task.limit)).steps(instances.sizes)
     widest = int(instances.sizes.max(initial=0))
-    if instances.items.shape[1] < task.memory.item_width(widest) or instances.reals.shape[1] < task.memory.real_width(
-        widest
-    ):
+    width, reals = task.memory.item_width(widest), task.memory.real_width(widest)
+    if instances.items.shape[1] < width or instances.reals.shape[1] < reals:
         raise InstanceError(f"these instances do not have the memory that task {task.name} needs for size {widest}")
     if instances.count == 0:
         none = np.zeros(0, np.int64)
         return Results(none, none, none, np.zeros(0), np.zeros(0), np.zeros(0, np.bool_))
-    words = task.memory.item_width(widest) + task.memory.real_width(widest) + task.register_count + 64
-    chunk = max(1, MEMORY_WORDS // words)
+    chunk = max(1, MEMORY_WORDS // (width + reals + task.register_count + 64))
     parts = []
     for first in range(0, instances.count, chunk):
-        part = _trim(task, instances.part(first, first + chunk), widest)
+        part = instances.part(first, first + chunk)
+        # Without the memory that only a larger instance would need.
+        part = Instances(part.sizes, part.items[:, :width], part.reals[:, :reals])
         report = (lambda ended, done=first: progress(done + ended)) if progress else None
         batch = allocate(task, part.count, widest)
-        run_in_thread(task.name, specialise(task).reset, batch, *part, np.arange(part.count))
+        run_in_thread(task.name, specialise(task).reset, batch, *map(np.ascontiguousarray, part), np.arange(part.count))
         before = batch.reals[:, SCORE].copy()
         batch.pending[:] = EMPTY
         batch = finish(batch, np.ascontiguousarray(limits[first : first + chunk]), report)
         parts.append((*_judge(task, part, batch, before, judged), batch.pending != EMPTY))
     return Results(instances.sizes, *(np.concatenate(column) for column in zip(*parts, strict=True)))
-
-
-def _trim(task: Task, instances: Instances, size: int) -> Instances:
-    """Return the instances without the memory that only a larger one would need."""
-    items, reals = (
-        instances.items[:, : task.memory.item_width(size)],
-        instances.reals[:, : task.memory.real_width(size)],
-    )
-    return Instances(*(np.ascontiguousarray(a) for a in (instances.sizes, items, reals)))  # type: ignore[arg-type]
 
 
 def _judge(

@@ -102,7 +102,9 @@ class Kernels:
         elif any(Path(dispatcher.stats.cache_path).glob(f"*.{name}-*.nbi")):
             dispatcher.compile(self._template.signatures[name])
         else:
-            self._tell_of_compiling()
+            if not self._has_told:
+                self._has_told = True
+                _log.info("compiling what %s needs; this is done once and can take a minute", self._task.name)
             code = dispatcher.py_func.__code__
             for called in self._template.general.intersection(code.co_names):
                 self._compile(called)
@@ -110,12 +112,6 @@ class Kernels:
                 dispatcher.compile(self._template.signatures[name])
         compiled: Callable[..., Any] = dispatcher
         return compiled
-
-    def _tell_of_compiling(self) -> None:
-        """Say, once, that a kernel is not in the cache."""
-        if not self._has_told:
-            self._has_told = True
-            _log.info("compiling what %s needs; this is done once and can take a minute", self._task.name)
 
 
 @contextmanager
@@ -199,16 +195,11 @@ def _copy(template: Template, path: Path, suffix: str, declared: dict[str, Any])
 
 def _declare(task: Task, written: str) -> dict[str, Any]:
     """Return the names that the copy needs: the task's kernels, its packing and its numbers."""
-    declared: dict[str, Any] = {"start": task.start, "act": task.act, "FRAME_SIZE": task.frame_size}
-    if task.observe is not None:
-        declared["observe"] = task.observe
-    declared["hints"] = task.hint
     names: dict[str, Any] = {}
     exec(written, names)  # the text below, made of the interface's numbers only
-    for name in ("operands_of", "pack", "unpack", "in_range"):
-        if name in names:
-            declared[name] = kernel(names[name])
-    return declared
+    unrolled = {name: kernel(made) for name, made in names.items() if inspect.isfunction(made)}
+    seen = {"observe": task.observe} if task.observe is not None else {}
+    return {"start": task.start, "act": task.act, "hints": task.hint, "FRAME_SIZE": task.frame_size, **seen, **unrolled}
 
 
 def _write_unrolled(interface: Interface) -> str:

@@ -41,6 +41,13 @@ def enter(state: State, function: int, receiver: int) -> None:
 
 
 @kernel
+def depth(state: State) -> int:
+    """Return how many calls are open."""
+    open_calls: int = state.registers[DEPTH]
+    return open_calls
+
+
+@kernel
 def leave(state: State, result: int) -> bool:
     """Close the newest call in place and write `result` to its receiver; return False when no call is open."""
     registers, stack = state.registers, state.stack

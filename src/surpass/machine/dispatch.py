@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from surpass.machine.features import SIGNS, Comparison, CurrentFunction, Feature, PreviousAction, Value
-from surpass.machine.instructions import Instruction, Operand
+from surpass.machine.instructions import Instruction
 from surpass.machine.kernel import kernel
 from surpass.machine.state import FUNCTION, PREVIOUS
 
@@ -50,14 +50,11 @@ class _Writer:
             return f"state.registers[{FUNCTION}]"
         if not isinstance(feature, Comparison):
             return f"{self.call(feature.kernel, feature.arguments)} * 1"
-        seen = _renumber([feature.number(sign) for sign in SIGNS], self.compare(feature.left, feature.right))
+        compared = f"compare({self.read(feature.left)}, {self.read(feature.right)})"
+        seen = _renumber([feature.number(sign) for sign in SIGNS], compared)
         if feature.edge is None:
             return seen
         return f"{feature.edge_number} if {self.read(feature.edge)} else {seen}"
-
-    def compare(self, left: Value, right: Value) -> str:
-        """Return the number of the sign that stands between two values."""
-        return f"compare({self.read(left)}, {self.read(right)})"
 
     def finish(self, name: str, label: str, body: str) -> Callable[..., Any]:
         """Return the kernel of a text; the text can be looked up like that of a file."""
@@ -70,15 +67,9 @@ class _Writer:
 def join_features(features: Sequence[Feature | PreviousAction], label: str) -> Callable[..., Any]:
     """Return the kernel `observe(state)` that gives the value number of each feature."""
     writer = _Writer()
-    seen = [f"        {writer.see(feature)}," for feature in features]
-    body = [
-        "def observe(state):",
-        '    """Return the value numbers of the features."""',
-        "    return (",
-        *seen,
-        "    )",
-    ]
-    return writer.finish("observe", label, "\n".join(body) + "\n")
+    seen = "\n".join(f"        {writer.see(feature)}," for feature in features)
+    body = f'def observe(state):\n    """Return the value numbers of the features."""\n    return (\n{seen}\n    )\n'
+    return writer.finish("observe", label, body)
 
 
 def join_values(values: Sequence[Value], label: str) -> Callable[..., Any]:
@@ -94,17 +85,13 @@ def join_instructions(instructions: Sequence[Instruction], label: str) -> Callab
     writer = _Writer()
     body = ["def act(state, instruction, operands):", '    """Execute an action in place."""']
     for number, instruction in enumerate(instructions):
-        codes = [_renumber(_codes(o), f"operands[{k}]") for k, o in enumerate(instruction.operands)]
+        # A kernel receives the number of each operand's value; a pointer is passed unchanged.
+        codes = [_renumber(o.codes or (0, 1), f"operands[{k}]") for k, o in enumerate(instruction.operands)]
         if number < len(instructions) - 1:
             body.append(f"    if instruction == {number}:")
         indent = "    " if number == len(instructions) - 1 else "        "
         body.append(f"{indent}return {writer.call(instruction.does, codes)}")
     return writer.finish("act", label, "\n".join(body) + "\n")
-
-
-def _codes(operand: Operand) -> Sequence[int]:
-    """Return the number that a kernel receives for each value of an operand; a pointer is passed unchanged."""
-    return operand.codes or (0, 1)
 
 
 def _renumber(numbers: Sequence[int], text: str) -> str:
@@ -114,13 +101,5 @@ def _renumber(numbers: Sequence[int], text: str) -> str:
         return f"({', '.join(map(str, numbers))})[{text}]"
     if step == 0:
         return str(numbers[0])
-    scaled = text if step == 1 else f"-{text}" if step == -1 else f"{step} * {text}"
-    if numbers[0] == 0:
-        return scaled
-    return (
-        f"{numbers[0]} + {text}"
-        if step == 1
-        else f"{numbers[0]} - {text}"
-        if step == -1
-        else f"{scaled} + {numbers[0]}"
-    )
+    scaled = {1: text, -1: f"-{text}"}.get(step, f"{step} * {text}")
+    return scaled if numbers[0] == 0 else f"{scaled} + {numbers[0]}"

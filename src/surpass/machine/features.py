@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from surpass.errors import DeclarationError
-from surpass.machine.fields import Kernel, Name, validate_fields, validate_value
+from surpass.reading import Name, check_fields, validate
 
 SIGNS = ("<", "=", ">")
 
@@ -24,11 +24,11 @@ class Value:
     """A number under a name: what `kernel(state, *arguments)` returns."""
 
     name: Name
-    kernel: Kernel
+    kernel: Callable[..., Any]
     arguments: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        validate_fields(self, f"value {self.name!r}")
+        check_fields(self, f"value {self.name!r}", DeclarationError)
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Feature:
 
     name: Name
     values: tuple[Hashable, ...]
-    kernel: Kernel | None = None
+    kernel: Callable[..., Any] | None = None
     """Called as `kernel(state, *arguments)`; returns the number of the value, from 0."""
     arguments: tuple[int, ...] = ()
     encoding: Literal["one-hot", "number"] = field(default="one-hot", kw_only=True)
@@ -50,7 +50,7 @@ class Feature:
     """The condition that each value stands for, where the name does not already say it."""
 
     def __post_init__(self) -> None:
-        validate_fields(self, f"feature {self.name!r}")
+        check_fields(self, f"feature {self.name!r}", DeclarationError)
         if len(self.values) < 1:
             raise DeclarationError(f"feature {self.name!r} has no values")
         if len(set(self.values)) < len(self.values):
@@ -105,7 +105,7 @@ class PreviousAction:
     name: Name = "previous"
 
     def __post_init__(self) -> None:
-        validate_fields(self, "the previous action")
+        check_fields(self, "the previous action", DeclarationError)
 
     def condition(self, value: Hashable) -> str:
         """Return the text that says that the previous action was `value`."""
@@ -135,8 +135,8 @@ def comparison(left: Value, right: Value, *, values: tuple[str, ...] = SIGNS, ed
     Where `edge` holds, say at the end of a list, its own value is seen instead, and neither side is read.
     """
     for side, given, kind in (("left", left, Value), ("right", right, Value), ("edge", edge, Value | None)):
-        validate_value(side, given, kind, " of a comparison")
-    values = validate_value("values", values, tuple[str, ...], " of a comparison")
+        validate(kind, given, f"{side} of a comparison", DeclarationError)
+    values = validate(tuple[str, ...], values, "the values of a comparison", DeclarationError)
     name = f"{left.name} ? {right.name}"
     labels = [name.replace("?", v) if v in SIGNS or edge is None else edge.name for v in values]
     return Comparison(name, values, labels=tuple(labels) if edge else (), left=left, right=right, edge=edge)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from surpass.errors import DeclarationError
-from surpass.machine.fields import Kernel, Name, validate_fields
+from surpass.reading import Name, check_fields
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Operand:
     position where values are not whole numbers."""
 
     def __post_init__(self) -> None:
-        validate_fields(self, f"operand {self.name!r}")
+        check_fields(self, f"operand {self.name!r}", DeclarationError)
         if not self.codes:
             whole = all(isinstance(value, int) for value in self.values)
             numbers = self.values if whole else range(len(self.values))
@@ -31,15 +31,12 @@ class Operand:
             raise DeclarationError(f"operand {self.name!r} has {len(self.codes)} codes for {len(self.values)} values")
         if self.kind == "pointer":
             if self.values:
-                raise DeclarationError(
-                    f"pointer operand {self.name!r} takes no values: a list's positions are its values"
-                )
-            return
-        if not self.values:
+                raise DeclarationError(f"pointer operand {self.name!r} takes no values but a list's positions")
+        elif not self.values:
             raise DeclarationError(f"operand {self.name!r} has no values")
-        if len(set(self.values)) < len(self.values):
+        elif len(set(self.values)) < len(self.values):
             raise DeclarationError(f"operand {self.name!r} lists a value twice: {self.values}")
-        if self.kind == "binary" and len(self.values) != 2:
+        elif self.kind == "binary" and len(self.values) != 2:
             raise DeclarationError(f"binary operand {self.name!r} has {len(self.values)} values instead of 2")
 
     @property
@@ -80,20 +77,25 @@ class Instruction:
 
     name: str
     operands: tuple[Operand, ...] = ()
-    does: Kernel | None = None
+    does: Callable[..., Any] | None = None
     """Called as `does(state, *operands)`, each operand given as its code; returns an outcome."""
 
     def __init__(self, name: str, *operands: Operand, does: Callable[..., Any] | None = None) -> None:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "operands", operands)
         object.__setattr__(self, "does", does)
-        validate_fields(self, f"instruction {name}")
+        check_fields(self, f"instruction {name}", DeclarationError)
         if not name.isidentifier():
             raise DeclarationError(f"instruction name {name!r} is not a plain word")
-        names = [operand.name for operand in operands]
-        for operand in operands:
-            if names.count(operand.name) > 1:
-                raise DeclarationError(f"instruction {name} has two operands named {operand.name!r}")
+        refuse_repeated(f"operands of instruction {name}", operands)
+
+
+def refuse_repeated(what: str, parts: Iterable[Any]) -> None:
+    """Raise `DeclarationError` if two parts of a declaration have the same name."""
+    names = [part.name for part in parts]
+    for name in names:
+        if names.count(name) > 1:
+            raise DeclarationError(f"two {what} are named {name!r}")
 
 
 class Action(NamedTuple):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import operator
 import re
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -14,12 +16,14 @@ import numpy as np
 from surpass.arrays import Floats, Ints
 from surpass.errors import DeclarationError, ObservationError, UnknownNameError, did_you_mean
 from surpass.machine.features import Feature, PreviousAction
-from surpass.machine.fields import validate_fields
-from surpass.machine.instructions import Action, Instruction, Operand
+from surpass.machine.instructions import Action, Instruction, Operand, refuse_repeated
 from surpass.printing import count
+from surpass.reading import check_fields
 
 NO_ACTION = -1
 """The answer of an agent that has no action for an observation."""
+WIDER = {"<=": ("<", "="), ">=": (">", "="), "!=": ("<", ">")}
+"""The signs that a condition may have beside those of a comparison, and which of those each stands for."""
 
 
 class Slot(NamedTuple):
@@ -50,9 +54,9 @@ class Interface:
     def __init__(self, features: Iterable[Feature | PreviousAction], instructions: Iterable[Instruction]) -> None:
         object.__setattr__(self, "features", features)
         object.__setattr__(self, "instructions", instructions)
-        validate_fields(self, "an interface")
-        self._refuse_repeated("feature", [feature.name for feature in self.features])
-        self._refuse_repeated("instruction", [instruction.name for instruction in self.instructions])
+        check_fields(self, "an interface", DeclarationError)
+        refuse_repeated("features", self.features)
+        refuse_repeated("instructions", self.instructions)
         if not self.instructions:
             raise DeclarationError("an interface needs at least one instruction")
         if self.is_full_view:
@@ -63,19 +67,11 @@ class Interface:
             return
         if not self.features:
             raise DeclarationError("an interface without pointer operands needs at least one feature")
-        product = 1
-        for feature, radix in zip(self.features, self.radices, strict=True):
-            product *= radix
+        for feature, product in zip(self.features, itertools.accumulate(self.radices, operator.mul), strict=True):
             if product >= 2**63:
                 raise DeclarationError(
                     f"feature {feature.name!r} takes the number of observations to {product:.3g}, beyond 63 bits"
                 )
-
-    @staticmethod
-    def _refuse_repeated(kind: str, names: Sequence[str]) -> None:
-        for name in names:
-            if names.count(name) > 1:
-                raise DeclarationError(f"two {kind}s are named {name!r}")
 
     # Sizes
 
@@ -98,11 +94,7 @@ class Interface:
     @cached_property
     def strides(self) -> tuple[int, ...]:
         """What one step of each feature adds to a packed observation."""
-        strides, product = [], 1
-        for radix in self.radices:
-            strides.append(product)
-            product *= radix
-        return tuple(strides)
+        return tuple(math.prod(self.radices[:k]) for k in range(len(self.radices)))
 
     @cached_property
     def observation_count(self) -> int:
@@ -135,20 +127,6 @@ class Interface:
         """Return the values of feature `k`; for the previous action None and then every action."""
         feature = self.features[k]
         return (None, *self.actions) if isinstance(feature, PreviousAction) else feature.values
-
-    def pack_observation(self, values: Sequence[Hashable]) -> int:
-        """Return the integer of the observation with these feature values, given in the order of the features."""
-        if len(values) != len(self.features):
-            raise ObservationError(f"{len(values)} values were given for {len(self.features)} features")
-        packed = 0
-        for k, value in enumerate(values):
-            allowed = self.feature_values(k)
-            if value not in allowed:
-                raise ObservationError(
-                    f"feature {self.features[k].name!r} has no value {value!r}; allowed: {_listing(allowed)}"
-                )
-            packed += allowed.index(value) * self.strides[k]
-        return packed
 
     def unpack_observation(self, observation: int) -> tuple[Hashable, ...]:
         """Return the feature values of a packed observation."""
@@ -188,8 +166,8 @@ class Interface:
             for number, value in enumerate(self.feature_values(k)):
                 found[feature.condition(value)] = (k, frozenset([number]))
             if "?" in feature.name:
-                for sign in ("<=", ">=", "!="):
-                    true = [i for i, v in enumerate(self.feature_values(k)) if _admits(sign, v)]
+                for sign, admitted in WIDER.items():
+                    true = [i for i, v in enumerate(self.feature_values(k)) if v in admitted]
                     found[feature.name.replace("?", sign)] = (k, frozenset(true))
         return found
 
@@ -205,14 +183,11 @@ class Interface:
     def actions(self) -> tuple[Action, ...]:
         """Every action, in the order of their numbers."""
         self._need_table("the list of actions")
-        return tuple(self._enumerate_actions())
-
-    def _enumerate_actions(self) -> Iterator[Action]:
-        for instruction in self.instructions:
-            shape = [len(o.values) for o in instruction.operands]
-            for choice in np.ndindex(*shape):
-                values = (o.values[c] for o, c in zip(instruction.operands, choice, strict=True))
-                yield Action(instruction.name, tuple(values))
+        return tuple(
+            Action(instruction.name, tuple(values))
+            for instruction in self.instructions
+            for values in itertools.product(*(operand.values for operand in instruction.operands))
+        )
 
     @cached_property
     def _action_numbers(self) -> dict[Action, int]:
@@ -266,12 +241,9 @@ class Interface:
     def action_rows(self) -> Ints:
         """[A, 1 + most operands]: each action's instruction and operand choices as indices, padded with 0."""
         rows = np.zeros((self.action_count, 1 + max(1, self.most_operands)), np.int64)
-        at = 0
-        for number, instruction in enumerate(self.instructions):
-            for choice in np.ndindex(*[len(o.values) for o in instruction.operands]):
-                rows[at, 0] = number
-                rows[at, 1 : 1 + len(choice)] = choice
-                at += 1
+        for number, (first, instruction) in enumerate(zip(self.offsets, self.instructions, strict=True)):
+            for at, choice in enumerate(np.ndindex(*[len(o.values) for o in instruction.operands]), first):
+                rows[at, : 1 + len(choice)] = (number, *choice)
         return rows
 
     @cached_property
@@ -318,8 +290,7 @@ class Interface:
         kinds = len(self.instructions)
         table = np.zeros((self.action_count + 1, kinds + sum(widths) + 1), np.float32)
         table[0, -1] = 1
-        for number, (instruction, *choices) in enumerate(self.action_rows.tolist()):
-            row = table[number + 1]
+        for row, (instruction, *choices) in zip(table[1:], self.action_rows.tolist(), strict=True):
             row[instruction] = 1
             at = kinds + sum(widths[:instruction])
             for operand, choice in zip(self.instructions[instruction].operands, choices, strict=False):
@@ -346,12 +317,3 @@ def _register_hint(operand: Operand, given: Hashable) -> str:
 def _bare(text: str) -> str:
     """Return the text of an action without blanks and plus signs, which may be left out."""
     return text.replace(" ", "").replace("+", "")
-
-
-def _admits(sign: str, value: Hashable) -> bool:
-    return value in {"<=": ("<", "="), ">=": (">", "="), "!=": ("<", ">")}[sign]
-
-
-def _listing(values: tuple[Hashable, ...], most: int = 8) -> str:
-    shown = ", ".join(str(v) for v in values[:most])
-    return shown if len(values) <= most else f"{shown}, ... ({len(values)} in all)"

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from surpass.arrays import Ints, Reals
 from surpass.errors import DeclarationError
-from surpass.machine.fields import validate_value
+from surpass.reading import validate
 
 SIZE = 0
 """Register: the size n of the instance."""
@@ -75,7 +75,7 @@ RUNNING, SOLVED, WRONG = int(Outcome.RUNNING), int(Outcome.SOLVED), int(Outcome.
 def registers(*names: str) -> Any:
     """Return the numbers of a task's own registers under their names, so that a kernel says `state.registers[R.v1]`."""
     for name in names:
-        validate_value("a register's name", name, str)
+        validate(str, name, "a register's name", DeclarationError)
         if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_") or names.count(name) > 1:
             raise DeclarationError(f"register {name!r} needs a plain word as its name, which no other register has")
     return namedtuple("Registers", names)(*range(FIRST, FIRST + len(names)))

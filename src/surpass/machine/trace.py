@@ -10,6 +10,7 @@ from surpass.errors import TraceError
 from surpass.printing import Printed
 
 FORMAT = "surpass trace 1"
+HEADING = ("task", "agent", "instance", "limit")
 COLUMNS = ("step", "depth", "observation", "action", "change")
 
 
@@ -62,23 +63,10 @@ def write_trace(trace: Trace) -> str:
         seen = "-" if step.observation is None else str(step.observation)
         changes = ", ".join(map(str, step.changes))
         rows.append((str(number), str(step.depth), seen, step.action, changes))
-    widths = [max(len(row[k]) for row in rows) for k in range(4)]
-    lines = [
-        FORMAT,
-        f"task: {trace.task}",
-        f"agent: {trace.agent}",
-        f"instance: {trace.instance}",
-        f"limit: {trace.limit}",
-        "",
-    ]
-    for count, depth, saw, action, changes in rows:
-        cells = (
-            count.rjust(widths[0]),
-            depth.rjust(widths[1]),
-            saw.rjust(widths[2]),
-            action.ljust(widths[3]),
-            changes,
-        )
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [FORMAT, *(f"{name}: {getattr(trace, name)}" for name in HEADING), ""]
+    for *numbers, action, changes in rows:
+        cells = (*map(str.rjust, numbers, widths), action.ljust(widths[3]), changes)
         lines.append("  ".join(cells).rstrip())
     lines += ["", f"outcome: {trace.outcome} after {len(trace.steps)} steps"]
     return "\n".join(lines) + "\n"
@@ -95,7 +83,7 @@ def read_trace(text: str) -> Trace:
     if not lines or lines[0].strip() != FORMAT:
         raise TraceError(f"this text is not a trace: its first line must be {FORMAT!r}")
     heading: dict[str, str] = {}
-    for number, name in enumerate(("task", "agent", "instance", "limit"), 1):
+    for number, name in enumerate(HEADING, 1):
         if number >= len(lines) or not lines[number].startswith(f"{name}:"):
             raise TraceError(f"line {number + 1} of a trace must start with '{name}:'")
         heading[name] = lines[number].partition(":")[2].strip()

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from surpass.errors import DeclarationError
-from surpass.machine.fields import Name, validate_fields
+from surpass.reading import Name, check_fields
 from surpass.tasks.signature import RealInput
 
 
@@ -24,7 +24,7 @@ class Gauge:
     """The bars whose sum is the length of the frame."""
 
     def __post_init__(self) -> None:
-        validate_fields(self, "a gauge")
+        check_fields(self, "a gauge", DeclarationError)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ class Drawing:
     gauges: tuple[Gauge, ...] = ()
 
     def __post_init__(self) -> None:
-        validate_fields(self, "a drawing")
+        check_fields(self, "a drawing", DeclarationError)
 
     def check(self, task: str, registers: Iterable[str], reals: Iterable[str], items: Iterable[str | None]) -> None:
         """Raise `DeclarationError` unless all names are those of parts of the task's memory."""

@@ -9,12 +9,12 @@ import numpy as np
 
 from surpass.arrays import Flags, Ints, Reals
 from surpass.errors import InstanceError
-from surpass.machine.calls import NO_RECEIVER, enter, leave
+from surpass.machine.calls import NO_RECEIVER, depth, enter, leave
 from surpass.machine.features import PREVIOUS_ACTION, Feature, flag, value
 from surpass.machine.instructions import STEPS, Action, Instruction, binary
 from surpass.machine.interface import Interface
 from surpass.machine.kernel import kernel
-from surpass.machine.state import DEPTH, RUNNING, SCORE, SIZE, SOLVED, State, registers
+from surpass.machine.state import RUNNING, SCORE, SIZE, SOLVED, State, registers
 from surpass.tasks.drawing import Drawing, Gauge
 from surpass.tasks.signature import RealInput, Signature
 from surpass.tasks.task import Enumeration, Inputs, Instances, Memory, Number, Request, Reward, Task
@@ -117,12 +117,6 @@ def total_value(state: State) -> float:
 def value_ahead(state: State) -> float:
     """Return what the items from the current one on are worth together."""
     return state.reals[WEIGHTS + 2 * state.registers[SIZE] + state.registers[R.i]]
-
-
-@kernel
-def depth(state: State) -> int:
-    """Return how many calls are open."""
-    return state.registers[DEPTH]
 
 
 @kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from surpass.errors import DeclarationError, UnknownNameError
-from surpass.machine.fields import validate_value
+from surpass.reading import validate
 from surpass.tasks.knapsack import KNAPSACK
 from surpass.tasks.search import SEARCH
 from surpass.tasks.sort_bubble import SORT_BUBBLE
@@ -29,7 +29,7 @@ def follow_tasks(announce: Follow, withdraw: Follow) -> None:
 
 def register_task(task: Task) -> Task:
     """Make a task known by its name, and return it."""
-    validate_value("what is registered as a task", task, Task)
+    validate(Task, task, "what is registered as a task", DeclarationError)
     known = _TASKS.setdefault(task.name, task)
     if known is not task:
         raise DeclarationError(f"a task named {task.name!r} exists already")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from surpass.errors import DeclarationError
-from surpass.machine.fields import Name, Natural, validate_fields
+from surpass.reading import Name, Natural, Range, check_fields
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class RealInput:
     """For a single number: the numbers of which half the sum stands in for it where the caller's language allows."""
 
     def __post_init__(self) -> None:
-        validate_fields(self, f"real input {self.name!r}")
+        check_fields(self, f"real input {self.name!r}", DeclarationError)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,7 @@ class Signature:
     """The name of the item that stands behind the list, at position n."""
     reals: tuple[RealInput, ...] = ()
     """The real numbers that go in."""
-    largest: Annotated[float, 0] = 1e300
+    largest: Annotated[float, Range(0, 1e300)] = 1e300
     """The largest of them that is allowed; the least is 0."""
     budget: str = ""
     """The name of the number of steps, where the caller chooses it; a run that uses it up has a result."""
@@ -61,7 +61,7 @@ class Signature:
     """Registers that are taken to hold a number, since what they say is not known to the caller."""
 
     def __post_init__(self) -> None:
-        validate_fields(self, "a signature")
+        check_fields(self, "a signature", DeclarationError)
         if not self.name.isidentifier():
             raise DeclarationError(f"the signature's name {self.name!r} is not a plain word")
         if self.query and "list" not in self.items:

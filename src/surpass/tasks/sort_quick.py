@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from surpass.machine.calls import FRAME, enter, leave
+from surpass.machine.calls import FRAME, depth, enter, leave
 from surpass.machine.features import PREVIOUS_ACTION, CurrentFunction, value
 from surpass.machine.instructions import Action, Instruction, integer, variable
 from surpass.machine.interface import Interface
@@ -66,12 +66,6 @@ def range_work(state: State) -> float:
     """Return m log m for the m positions from the third variable to the fourth."""
     width = max(0, state.registers[V.v4] - state.registers[V.v3]) + 1.0
     return width * math.log2(width)
-
-
-@kernel
-def depth(state: State) -> int:
-    """Return how many calls are open."""
-    return state.registers[DEPTH]
 
 
 FUNCTION_CALL = Instruction(

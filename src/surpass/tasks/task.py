@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -16,12 +16,23 @@ from surpass.errors import DeclarationError, InstanceError, SettingError, Unknow
 from surpass.machine.calls import FRAME
 from surpass.machine.dispatch import join_features, join_instructions, join_values
 from surpass.machine.features import Feature, Value
-from surpass.machine.fields import Kernel, Natural, Size, refuse_field, validate_fields, validate_value
 from surpass.machine.interface import Interface
 from surpass.machine.kernel import kernel
 from surpass.machine.state import FIRST, SCORE, State
 from surpass.machine.state import SIZE as SIZE_REGISTER
-from surpass.reading import ANY_SEED, COUNT, SIZE, Range, check_range, show
+from surpass.reading import (
+    ANY_SEED,
+    COUNT,
+    SIZE,
+    Finite,
+    Natural,
+    Range,
+    Size,
+    check_fields,
+    check_range,
+    show,
+    validate,
+)
 from surpass.tasks.drawing import Drawing
 from surpass.tasks.signature import Signature
 from surpass.tasks.user_code import place_of_function, user_errors
@@ -88,7 +99,7 @@ class Request:
     queries: str = "mixed"
 
     def __post_init__(self) -> None:
-        validate_fields(self, "a request")
+        check_fields(self, "a request", DeclarationError)
         check_range("size", self.size, SIZE)
         check_range("the number of instances", self.count, COUNT)
         check_range("seed", self.seed, ANY_SEED)
@@ -156,19 +167,19 @@ class Enumeration:
     """Whether every instance of the kind that `what` names is there, and not a sample."""
 
     def __post_init__(self) -> None:
-        validate_fields(self, "an enumeration")
+        check_fields(self, "an enumeration", DeclarationError)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reward:
     """What an episode is worth: `progress * (gain of the score) - step_cost * steps - wrong_cost * [wrong answer]`."""
 
-    step_cost: float = 1.0
-    progress: float = 0.0
-    wrong_cost: float = 0.0
+    step_cost: Finite = 1.0
+    progress: Finite = 0.0
+    wrong_cost: Finite = 0.0
 
     def __post_init__(self) -> None:
-        validate_fields(self, "a reward")
+        check_fields(self, "a reward", DeclarationError)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,7 +190,7 @@ class Memory:
     """The task's own registers, as `registers(...)` returns them."""
     hidden: tuple[str, ...] = ()
     """The names of those that are kept out of traces and exported results."""
-    saved: int | None = None
+    saved: Natural | None = None
     """How many of them, from the first, a call saves and a return restores; None for a task without calls."""
     reals: tuple[str, ...] = ("score",)
     """The leading real numbers, the score first, as traces call them."""
@@ -191,47 +202,36 @@ class Memory:
     """What traces call integer `index` of an instance of a size; None keeps it out."""
 
     def __post_init__(self) -> None:
-        validate_fields(self, "a memory")
-        if not isinstance(self.registers, tuple):
-            raise refuse_field("registers of a memory", self.registers, "what surpass.registers(...) returns")
+        check_fields(self, "a memory", DeclarationError)
         if not self.reals:
-            raise refuse_field("reals of a memory", self.reals, "a tuple of names, the score first")
-        self._check_widths()
+            raise DeclarationError("the reals of a memory have no names; the first one is the score")
+        names = getattr(self.registers, "_fields", ())
+        if not names and self.registers != ():
+            raise DeclarationError("the registers of a memory have no names; make them with surpass.registers")
+        odd = set(self.hidden) - set(names)
+        if odd:
+            raise DeclarationError(f"a memory hides {sorted(odd)[0]!r}, which is none of its registers")
+        if (self.saved or 0) > len(self.registers):
+            raise DeclarationError(f"a call saves {self.saved} registers of a memory that has {len(self.registers)}")
+        for name, least in (("item_width", 0), ("real_width", len(self.reals))):
+            for size in TRIED_SIZES:
+                least = self._call(name, Annotated[int, Range(least)], size)
         for size in (1, 2, 5):
             for index in range(self.item_width(size)):
-                with user_errors(f"item_name({index}, {size}) of a memory"):
-                    name: Any = self.item_name(index, size)
-                validate_value(f"item_name({index}, {size}) of a memory", name, str | None)
+                self._call("item_name", str | None, index, size)
 
-    def _check_widths(self) -> None:
-        """Raise `DeclarationError` unless the widths are whole numbers that do not shrink."""
-        for name, least in (("item_width", 0), ("real_width", len(self.reals))):
-            width_of, before = getattr(self, name), least
-            for size in TRIED_SIZES:
-                with user_errors(f"{name}({size}) of a memory"):
-                    width = width_of(size)
-                validate_value(f"{name}({size}) of a memory", width, Natural)
-                if width < before:
-                    raise refuse_field(f"{name}({size}) of a memory", width, f"{before} or more")
-                before = width
+    def _call(self, name: str, kind: Any, *numbers: int) -> Any:
+        """Return what one of the functions returns; raise `DeclarationError` unless it is of a kind."""
+        whose = f"{name}({', '.join(map(str, numbers))}) of a memory"
+        with user_errors(whose):
+            returned = getattr(self, name)(*numbers)
+        return validate(kind, returned, whose, DeclarationError)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the registers; those that are hidden begin with `_`."""
-        fields = getattr(self.registers, "_fields", ())
-        return tuple(f"_{name}" if name in self.hidden else name for name in fields)
-
-    def check(self, task: str) -> None:
-        """Raise `DeclarationError` unless the parts fit each other."""
-        if len(self.names) != len(self.registers):
-            raise DeclarationError(f"the registers of task {task!r} have no names; make them with surpass.registers")
-        odd = set(self.hidden) - set(getattr(self.registers, "_fields", ()))
-        if odd:
-            raise DeclarationError(f"task {task!r} hides {sorted(odd)[0]!r}, which is none of its registers")
-        if self.saved is not None and not 0 <= self.saved <= len(self.registers):
-            raise DeclarationError(
-                f"task {task!r} saves {self.saved} registers in a call but has {len(self.registers)}"
-            )
+        names = getattr(self.registers, "_fields", ())
+        return tuple(f"_{name}" if name in self.hidden else name for name in names)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,10 +256,10 @@ class Inputs:
     """How a written instance looks, for messages."""
 
     def __post_init__(self) -> None:
-        validate_fields(self, "inputs")
+        check_fields(self, "inputs", DeclarationError)
         if any(kind not in self.queries[1:] for kind in self.eval_only_queries):
-            raise refuse_field(
-                "eval_only_queries of inputs", self.eval_only_queries, "some of `queries` after the first"
+            raise DeclarationError(
+                f"eval_only_queries {self.eval_only_queries} are not among `queries` after the first"
             )
 
     @property
@@ -298,7 +298,7 @@ class Task:
     name: str
     summary: str
     interface: Interface
-    start: Kernel
+    start: Callable[..., Any]
     """A kernel that completes the memory of a fresh instance: `start(state)` returns `RUNNING`, or `SOLVED` if there is
     nothing to do."""
     memory: Memory = Memory()
@@ -327,21 +327,19 @@ class Task:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "limit", str(self.limit) if isinstance(self.limit, int) else self.limit)
-        validate_fields(self, f"task {self.name!r}")
+        check_fields(self, f"task {self.name!r}", DeclarationError)
         if not re.fullmatch(r"[a-z][a-z0-9-]*", self.name):
             raise DeclarationError(f"task name {self.name!r} is not of lower-case letters, digits and dashes")
         if not self.sizes:
-            raise refuse_field(f"sizes of task {self.name!r}", self.sizes, "at least one size")
+            raise DeclarationError(f"task {self.name!r} needs at least one size")
         if self.training_sizes[0] > self.training_sizes[1]:
-            allowed = "the smallest and the largest size"
-            raise refuse_field(f"training_sizes of task {self.name!r}", self.training_sizes, allowed)
+            raise DeclarationError(f"task {self.name!r}: training_sizes {self.training_sizes} do not rise")
         for feature in self.interface.features:
             if type(feature) is Feature and feature.kernel is None:
                 raise DeclarationError(f"task {self.name!r} needs a kernel for its feature {feature.name!r}")
         for instruction in self.interface.instructions:
             if instruction.does is None:
                 raise DeclarationError(f"task {self.name!r} needs a kernel for its instruction {instruction.name}")
-        self.memory.check(self.name)
         items = (self.memory.item_name(k, 2) for k in range(self.memory.item_width(2)))
         self.drawing.check(self.name, getattr(self.memory.registers, "_fields", ()), self.memory.reals, items)
         if not self.inputs.draw:
@@ -396,8 +394,9 @@ class Task:
         place = place_of_function(self.inputs.draw[request.data])
         instances = self.check_instances(f"inputs.draw[{request.data!r}]", drawn, place)
         if instances.count != request.count or (instances.sizes != request.size).any():
+            sizes = ", ".join(map(str, np.unique(instances.sizes)[:4]))
             raise DeclarationError(
-                f"{what} returned {instances.count} instances of the sizes {_some(instances.sizes)}; "
+                f"{what} returned {instances.count} instances of the sizes {sizes}; "
                 f"it was asked for {request.count} of size {request.size}{place}"
             )
         return instances
@@ -410,9 +409,9 @@ class Task:
         what = f"task {self.name!r}: {what} returned"
         if not isinstance(instances, Instances):
             raise DeclarationError(f"{what} {_short(instances)}; it must return surpass.Instances{place}")
-        for name, array in zip(("sizes", "items", "reals"), instances, strict=True):
-            dimensions, kinds, shape = (1, "iu", "[count]") if name == "sizes" else (2, "iu", "[count, width]")
-            kinds, numbers = ("iuf", "real") if name == "reals" else (kinds, "whole")
+        whole, rows = ("iu", "whole"), (2, "[count, width]")
+        forms = {"sizes": (1, "[count]", *whole), "items": (*rows, *whole), "reals": (*rows, "iuf", "real")}
+        for (name, (dimensions, shape, kinds, numbers)), array in zip(forms.items(), instances, strict=True):
             if not isinstance(array, np.ndarray) or array.ndim != dimensions or array.dtype.kind not in kinds:
                 raise DeclarationError(
                     f"{what} {name} that are {_short(array)}; they must be an array {shape} of {numbers} numbers{place}"
@@ -503,12 +502,6 @@ class Task:
             said = f"task {self.name!r}: inputs.write returned {_short(text)}; it must return a text"
             raise DeclarationError(said + place_of_function(self.inputs.write))
         return text
-
-
-def _some(numbers: Ints) -> str:
-    """Return the distinct numbers of an array as text, the first few."""
-    distinct = np.unique(numbers).tolist()
-    return ", ".join(map(str, distinct[:4])) + (", ..." if len(distinct) > 4 else "")
 
 
 def _short(value: Any) -> str:

@@ -11,10 +11,10 @@ import numpy as np
 from surpass.arrays import Ints
 from surpass.errors import DeclarationError, UnknownNameError
 from surpass.machine.features import PreviousAction
-from surpass.machine.fields import validate_value
 from surpass.machine.instructions import Action
 from surpass.machine.interface import NO_ACTION, Interface
 from surpass.printing import truncate
+from surpass.reading import validate
 from surpass.tasks.task import Task
 from surpass.tasks.user_code import place_of, place_of_function, user_errors
 
@@ -126,10 +126,10 @@ def teacher(task: Task) -> Callable[[F], F]:
     It is called as `choose(see, do)` and returns an action or None; for a full view it maps lists [m, n] to
     operands [m, 2].
     """
-    validate_value("the task of a teacher", task, Task)
+    validate(Task, task, "the task of a teacher", DeclarationError)
 
     def register(choose: F) -> F:
-        validate_value("a teacher", choose, Choose)
+        validate(Choose, choose, "a teacher", DeclarationError)
         name = choose.__name__
         if name in _TEACHERS:
             raise DeclarationError(f"a teacher named {name!r} exists already")

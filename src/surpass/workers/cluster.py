@@ -17,12 +17,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from surpass.engine.cache import source_version
 from surpass.errors import SettingError
 from surpass.printing import truncate
 from surpass.reading import THREADS, check_range
 from surpass.workers.connecting import connect, import_ray
 from surpass.workers.runner import Ended, Job, Make, Watch
-from surpass.workers.worker import Question, answer, read_answer, run_job, source_version, write_call
+from surpass.workers.worker import Question, answer, read_answer, run_job, write_call
 
 POLL_SECONDS = 0.1
 """Seconds between two looks at the jobs."""

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import pickle
 import platform
 import traceback
 from collections.abc import Callable, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import surpass
 from surpass import errors
+from surpass.engine.cache import source_version
 from surpass.errors import SettingError, SurpassError
 from surpass.workers.processes import last_line, start_job
 from surpass.workers.runner import Job, Make
@@ -110,12 +108,3 @@ def read_answer(written: bytes) -> Any:
     error = known.__new__(known)
     Exception.__init__(error, message)  # past those of ours that make their message themselves
     raise error
-
-
-@cache
-def source_version() -> str:
-    """Return a short text that changes with the sources of surpass: workers must have the same."""
-    key, package = hashlib.sha256(), Path(surpass.__file__).parent
-    for path in sorted(package.rglob("*.py")):
-        key.update(str(path.relative_to(package)).encode() + b"\0" + path.read_bytes() + b"\0")
-    return key.hexdigest()[:16]

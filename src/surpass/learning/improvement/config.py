@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from surpass.reading import Batch, Fraction, Many, Seed, Size, Weight, check_fields
 
@@ -11,6 +12,10 @@ from surpass.reading import Batch, Fraction, Many, Seed, Size, Weight, check_fie
 class ImprovementConfig:
     """How `Improvement` learns. Every field is part of the recipe."""
 
+    FIRST: ClassVar = (
+        *("rounds", "sizes", "data", "queries", "generations", "candidates"),
+        *("instances", "rule_price", "temperature"),
+    )
     task: str
     teacher: str
     """The agent to start from."""

@@ -22,7 +22,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import torch
@@ -57,6 +57,10 @@ SCALAR_RATE = 0.1
 class PolicyGradientConfig:
     """How `PolicyGradient` learns. Every field is part of the recipe."""
 
+    FIRST: ClassVar = (
+        *("policy", "updates", "sizes", "data", "limit", "learning_rate"),
+        *("imitation_weight", "entropy_weight", "unroll", "episodes"),
+    )
     task: str
     teacher: str = ""
     """The agent whose actions the imitation loss asks for; empty to learn from nothing."""

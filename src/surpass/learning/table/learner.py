@@ -18,7 +18,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -102,6 +102,10 @@ STATE = {
 class TableConfig:
     """How `TableLearner` learns. Every field is part of the recipe."""
 
+    FIRST: ClassVar = (
+        *("policy", "updates", "sizes", "data", "limit", "start", "starts"),
+        *("episodes", "step_cost", "wrong_cost"),
+    )
     task: str
     teacher: str = ""
     """Whose actions one of the starts begins with."""
