@@ -37,8 +37,8 @@ from surpass.workers.runner import Runner, open_runner
 
 if TYPE_CHECKING:
     from surpass.learning.methods import AnyLearner
-    from surpass.learning.outlook import RunState
     from surpass.learning.runs import RunFolder
+    from surpass.learning.status import RunState
     from surpass.visualize.watched import Watched
 
 log = logging.getLogger("surpass")
@@ -374,7 +374,7 @@ def learn(
     `local`, or `ray` or `ray=ADDRESS` for a cluster; what is learned does not depend on it.
     """
     from surpass.learning import runs
-    from surpass.learning.outlook import RunState
+    from surpass.learning.status import RunState
     from surpass.learning.tensorboard import EventFile, need_tensorboard
 
     if minutes is not None:
@@ -466,7 +466,7 @@ def _finish(
     from surpass.agents.networks.files import network_tensors, save_agent
     from surpass.agents.storage import save_program
     from surpass.learning import runs
-    from surpass.learning.outlook import rival_of
+    from surpass.learning.status import reference_agent
 
     agent: AnyAgent | None = None
     scores: Evaluation | None = None
@@ -478,7 +478,7 @@ def _finish(
         about = {"recipe": learner.recipe, "rounds": len(folder.curves), "finished": learner.finished}
         about["seconds"] = round(folder.seconds, 1)
         agent = replace(found, name=name) if isinstance(found, Program) else taught.agent(name)
-        against = rival_of(learner.task, learner.teacher)
+        against = reference_agent(learner.task, learner.teacher)
         progress("scoring it", 0, None)
         scores = evaluate(
             agent,

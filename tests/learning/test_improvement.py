@@ -360,9 +360,9 @@ def test_progress_shows_the_reward_as_evaluate_does() -> None:
     one = learner("knapsack", "depth_first", sizes=(4, 6), rounds=2, generations=1, rule_price=0.0)
     curve = one.advance()
     means = one.means_of(one.teacher)
-    for compared in one.outlook(curve).compared:
-        assert compared.teachers == pytest.approx(means[compared.size])
-        assert compared.ours == pytest.approx(means[compared.size], rel=0.2)
+    for comparison in one.status(curve).comparisons:
+        assert comparison.reference == pytest.approx(means[comparison.size])
+        assert comparison.ours == pytest.approx(means[comparison.size], rel=0.2)
     assert 0.8 < curve["relative_cost"] <= 1
 
 

@@ -34,7 +34,7 @@ from surpass.bundles import (
     write_atomically,
 )
 from surpass.errors import ADVICE, SavedFileError, SettingError, SurpassError
-from surpass.learning.outlook import Outlook
+from surpass.learning.status import Status
 from surpass.printing import truncate
 from surpass.reading import Setting, Weight, as_path, read_record, show, validate
 from surpass.tasks.task import Task
@@ -67,7 +67,7 @@ class Learner(Protocol):
     def advance(self) -> Curve:
         """Learn for one round and return the round's line of the curves."""
 
-    def outlook(self, curve: Mapping[str, float]) -> Outlook:
+    def status(self, curve: Mapping[str, float]) -> Status:
         """Return how far it has come, given the last line of the curves, which is empty before the first round."""
 
     def save_state(self) -> tuple[Tensors, dict[str, Any]]:

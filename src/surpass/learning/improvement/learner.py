@@ -34,8 +34,8 @@ from surpass.learning.improvement.config import ImprovementConfig
 from surpass.learning.improvement.edits import rewritten_programs, shorter_programs, size_of, without
 from surpass.learning.improvement.rounds import FINALISTS, Round
 from surpass.learning.improvement.trials import Screen, Trial
-from surpass.learning.outlook import AGREEMENT, Compared, Measure, Outlook
 from surpass.learning.sources import COMPARED, Sources
+from surpass.learning.status import AGREEMENT, Comparison, Measure, Status
 from surpass.learning.updates import SOURCE
 from surpass.programs.extract import extract
 from surpass.programs.program import Program
@@ -192,25 +192,25 @@ class Improvement:
         """Return the network as an agent."""
         return NetworkAgent(name, self.task, self.network)
 
-    def outlook(self, curve: Mapping[str, float]) -> Outlook:
+    def status(self, curve: Mapping[str, float]) -> Status:
         """Return how far it has come."""
         if AGREEMENT.column in curve:
             measure = replace(AGREEMENT, words="like the program")
-            return replace(self.student.outlook(curve), measure=measure, doing="part 2, a network learns the program")
+            return replace(self.student.status(curve), measure=measure, doing="part 2, a network learns the program")
         sign = 1 if self.task.measure == "steps" else -1
-        compared = tuple(
-            Compared(size, sign * curve[f"cost_{size}"], sign * first)
+        comparisons = tuple(
+            Comparison(size, sign * curve[f"cost_{size}"], sign * first)
             for size, first in zip(self.sizes, self.reference, strict=False)
             if f"cost_{size}" in curve
         )
-        return Outlook(
+        return Status(
             measure=COST if self.task.measure == "steps" else replace(COST, of="of the teacher's cost"),
             doing="edits of the program are tried",
             done=self.rounds,
             expected=self.config.rounds,
             work=self.tried,
             unit="programs",
-            compared=compared,
+            comparisons=comparisons,
         )
 
     def advance(self) -> dict[str, float]:

@@ -34,16 +34,16 @@ SOLVED = Measure("solved", "solved", is_share=True)
 """What counts instead of steps until everything is solved: few steps mean nothing in a wrong answer."""
 
 
-class Compared(NamedTuple):
+class Comparison(NamedTuple):
     """A mean of the learner's beside that of the agent that it is compared with, on the same instances."""
 
     size: int
     ours: float
-    teachers: float | None
+    reference: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outlook:
+class Status:
     """How far a learner has come, as it sees it."""
 
     measure: Measure
@@ -60,7 +60,7 @@ class Outlook:
     """How much it has done since it was made or restored."""
     unit: str = "steps"
     """What that is counted in."""
-    compared: tuple[Compared, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
     """What the last round showed, beside the teacher."""
 
 
@@ -75,7 +75,7 @@ class WatchedLearner(Protocol):
     def recipe(self) -> dict[str, Any]:
         """Everything that it needs to be made again."""
 
-    def outlook(self, curve: Mapping[str, float]) -> Outlook:
+    def status(self, curve: Mapping[str, float]) -> Status:
         """Return how far it has come, given the last line of its curves, which is empty before the first round."""
 
 
@@ -97,28 +97,33 @@ class RunState:
     """How much of that is done."""
 
 
-def rival_of(task: Task, teacher: AnyAgent | None) -> AnyAgent | None:
-    """Return whom a learner is compared with: its teacher, or the last one of its task."""
+def reference_agent(task: Task, teacher: AnyAgent | None) -> AnyAgent | None:
+    """Return the agent that a learner is compared with: its teacher, or the last one of its task."""
     return teacher or next(iter(known_teachers(task)[::-1]), None)
 
 
-class Yardstick:
+class TeacherReference:
     """The means of a teacher on the instances that a learner is measured on, each found once."""
 
     def __init__(
         self, task: Task, teacher: AnyAgent | None, measured_on: Callable[[int], Request], limit: Limit | None = None
     ) -> None:
-        self._task, self._teacher, self._measured_on, self._limit = task, rival_of(task, teacher), measured_on, limit
+        self._task, self._teacher, self._measured_on, self._limit = (
+            task,
+            reference_agent(task, teacher),
+            measured_on,
+            limit,
+        )
         self._means: dict[int, float | None] = {}
 
-    def compare(self, curve: Mapping[str, float], column: str) -> tuple[Compared, ...]:
+    def compare(self, curve: Mapping[str, float], column: str) -> tuple[Comparison, ...]:
         """Return a line of the curves that has its size, beside the teacher at that size."""
         if "size" not in curve or column not in curve:
             return ()
         size = int(curve["size"])
         if size not in self._means:
             self._means[size] = None if self._teacher is None else self.mean_of(self._teacher, size)
-        return (Compared(size, curve[column], self._means[size]),)
+        return (Comparison(size, curve[column], self._means[size]),)
 
     def mean_of(self, agent: AnyAgent, size: int) -> float:
         """Return the mean of any agent on the instances of a size that the learner is measured on."""
