@@ -16,7 +16,7 @@ result.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,7 @@ from surpass.extras import is_installed, load_names
 from surpass.learning.improvement.config import ImprovementConfig
 from surpass.learning.improvement.edits import rewritten_programs, shorter_programs, size_of, without
 from surpass.learning.improvement.rounds import FINALISTS, Round
-from surpass.learning.improvement.trials import Screen, Trial
+from surpass.learning.improvement.trials import Trial
 from surpass.learning.sources import COMPARED, Sources
 from surpass.learning.status import AGREEMENT, Comparison, Measure, Status
 from surpass.learning.updates import SOURCE
@@ -43,8 +43,8 @@ from surpass.programs.text import parse_program, write_text
 from surpass.reading import Count, Weight, validate
 from surpass.table import Agent, Table
 from surpass.tasks.task import Instances, Request, Task, join_instances
-from surpass.workers.local import LocalReplica, LocalRunner
-from surpass.workers.runner import Replicas, Runner
+from surpass.workers.local import LocalRunner
+from surpass.workers.runner import Runner
 
 if TYPE_CHECKING:
     from surpass.agents.networks.structured import StructuredPolicy
@@ -258,12 +258,6 @@ class Improvement:
         self.best, self.best_cost = self.current, self._measure(self.current)[0]
         self.is_sound = self._find_failure(self.current)[0] is None
 
-    def screens(self, own: Screen) -> Replicas:
-        """Return those who try candidates: one for each worker, on the same instances; here, the learner's own."""
-        if self.runner.is_local:
-            return LocalReplica(own)
-        return self.runner.replicate(Screen, self.task, own.instances)
-
     # The end
 
     def _conclude(self) -> None:
@@ -283,23 +277,18 @@ class Improvement:
 
         One goes if that costs at no size more than the margin, or if the whole, prices included, costs less.
         """
-        trial = self._reference_trial(FINALISTS)
-        groups = self.sources.group(trial.sizes)
-
-        def means(programs: Sequence[Program]) -> Reals:
-            costs = np.concatenate([trial.run(programs[k : k + FINALISTS]) for k in range(0, len(programs), FINALISTS)])
-            return np.stack([costs[:, groups == size].mean(axis=1) for size in self.sizes], axis=1)
-
-        first = means([program])[0]
+        trial = self._reference_trial()
+        measured = trial.measure(program)
+        first = self._means(trial, measured[None])[0]
         most = first + MARGIN * self.scales
         if self.task.measure == "steps":
-            trial.give_up(trial.run([program])[0], times=4, more=100)
+            trial.limit_steps(measured, times=4, more=100)
         cost = float((first / self.scales).mean()) + self.weigh(program)
         while True:
             shorter = [one for one in shorter_programs(program) if self.weigh(one) < self.weigh(program)]
             if not shorter:
                 return program
-            found = means(shorter)
+            found = self._means(trial, trial.run(shorter))
             costs = (found / self.scales).mean(axis=1) + [self.weigh(one) for one in shorter]
             pays = (found <= most).all(axis=1) | (costs < cost)
             fitting = [k for k in np.argsort(costs, kind="stable").tolist() if pays[k]]
@@ -328,17 +317,12 @@ class Improvement:
     def savings(self) -> list[float | None]:
         """Return what each rule of the best program saves, in the mean over the sizes; None where it fails without."""
         assert self.best is not None
-        trial = self._reference_trial(1)
-        groups = self.sources.group(trial.sizes)
-
-        def cost(program: Program) -> float:
-            costs = trial.run([program])[0]
-            return float(np.mean([costs[groups == size].mean() for size in self.sizes]))
-
-        base, saved = cost(self.best), []
+        trial = self._reference_trial()
+        base = float(self._means(trial, trial.measure(self.best)[None]).mean())
+        saved: list[float | None] = []
         for k in range(len(self.best.rules)):
             shorter = without(self.best, [k])
-            more = cost(shorter) - base
+            more = float(self._means(trial, trial.run([shorter])).mean()) - base
             saved.append(more if np.isfinite(more) and self._passes(shorter, QUICK, EACH_ROUND) else None)
         return saved
 
@@ -405,8 +389,13 @@ class Improvement:
         drawn = (self.sources.draw(size, count, self._seed(REFERENCE_ROUND, size)) for size in self.sizes)
         return [join_instances(self.task, parts) for parts in drawn]
 
-    def _reference_trial(self, copies: int) -> Trial:
-        return Trial(self.task, join_instances(self.task, self._reference_instances()), copies)
+    def _reference_trial(self) -> Trial:
+        return Trial(self.task, join_instances(self.task, self._reference_instances()))
+
+    def _means(self, trial: Trial, costs: Reals) -> Reals:
+        """Return the mean costs [K, sizes] of programs at each size, from those on all instances [K, m] of a trial."""
+        groups = self.sources.group(trial.sizes)
+        return np.stack([costs[:, groups == size].mean(axis=1) for size in self.sizes], axis=1)
 
     def means_of(self, agent: AnyAgent) -> dict[int, float]:
         """Return the mean steps, or reward, of any agent at each size, on the reference instances."""
@@ -420,11 +409,9 @@ class Improvement:
 
         The relative cost is 1 for the first program, with the price of the rules on top.
         """
-        trial = self._reference_trial(1)
-        costs = trial.run([program])[0]
-        costs = np.where(np.isfinite(costs), costs, trial.failure_costs)
-        groups = self.sources.group(trial.sizes)
-        means = np.array([float(costs[groups == size].mean()) for size in self.sizes])
+        trial = self._reference_trial()
+        costs = trial.run([program])
+        means = self._means(trial, np.where(np.isfinite(costs), costs, trial.failure_costs))[0]
         relative = 1 + float(((means - self.reference) / self.scales).mean())
         return relative + self.weigh(program), means.tolist()
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from surpass.arrays import Reals
-from surpass.learning.improvement.trials import Screen, Trial, reference_run
+from surpass.learning.improvement.trials import Screen, Trial
 from surpass.programs.program import Program
 
 if TYPE_CHECKING:
@@ -42,15 +43,12 @@ class Round:
         self.random = np.random.default_rng([self.config.seed, 4, learner.rounds])
         most = self.config.instances
         counts = (min(most, max(SCREENED, most // 100)), min(most, max(TESTED, most // 10)), most)
-        self.screen = Screen(task, learner.draw(learner.rounds, counts[0]))
-        """Edits the programs that did well once more; all candidates are tried by screens with the workers."""
-        self.pieces = PIECES * learner.runner.count if not learner.runner.is_local else 1
-        self.screens = learner.screens(self.screen)
-        self.trials = [
-            Trial(task, self.screen.instances, 1),
-            Trial(task, learner.draw(learner.rounds, counts[1]), FINALISTS),
-            Trial(task, learner.draw(learner.rounds, counts[2]), 1),
-        ]
+        first, *more = (learner.draw(learner.rounds, count) for count in counts)
+        # The small ones first: most edited programs fail on those.
+        first = first.rows(np.argsort(first.sizes, kind="stable"))
+        self.trials = [Trial(task, instances) for instances in (first, *more)]
+        self.pieces = 1 if learner.runner.is_local else PIECES * learner.runner.count
+        self.screens = learner.runner.replicate(Screen, task, int(first.sizes.max()))
         self.accepted = [learner.current]
         """The program at the beginning of the round, and those that took its place, one after the other."""
         self.weights = [self._weights(trial) for trial in self.trials]
@@ -78,15 +76,12 @@ class Round:
         self.costs = []
         for trial in self.trials:
             trial.limits = trial.most_steps
-            trial.needed[:] = False
-            costs = trial.run([program])[0]
+            costs = trial.measure(program)
             self.costs.append(costs)
             if task.measure == "steps":
-                trial.give_up(costs, times=STEP_BUDGET_FACTOR, more=12)
-        reference = reference_run(program, self.trials[0], self.weights[0], self.trials[1].visits(program))
-        self.screen.prepare(program, reference)
-        if not self.learner.runner.is_local:
-            self.screens.broadcast("prepare", program, reference)
+                trial.limit_steps(costs, times=STEP_BUDGET_FACTOR, more=12)
+        chosen = self.trials[0].screening_set(self.costs[0], self.weights[0])
+        self.screens.broadcast("prepare", program, chosen, self.trials[1].observations, self.trials[1].visits)
 
     def _gains(self, stage: int, programs: list[Program]) -> tuple[Reals, Reals]:
         """Return what programs gain on the instances of a stage, rules included, and the standard errors of that.
@@ -116,26 +111,24 @@ class Round:
         parts = [part for part in np.array_split(states, self.pieces) if len(part)]
         given = (self.learner.prices, allowed - HOPELESS)
         gains = np.concatenate(self.screens.ask("run", [(part, *given) for part in parts]))
-        finalists: list[Program] = []
         if not is_neutral_fine:
             gains[gains == 0] = -np.inf
         merits = gains
         if heat and self.random.random() < ACCEPT_ANY:
             merits = np.where(gains < allowed, -np.inf, self.random.random(len(gains)))
-        for k in np.argsort(-merits, kind="stable")[: 4 * FINALISTS].tolist():
-            if gains[k] < allowed or len(finalists) == FINALISTS:
-                break
-            edited = self.screen.edited(states[k])
-            if edited != program and edited not in finalists:
-                finalists.append(edited)
+        order = np.argsort(-merits, kind="stable")[: 4 * FINALISTS]
+        fitting = [(states[k],) for k in itertools.takewhile(lambda k: gains[k] >= allowed, order)]
+        distinct = dict.fromkeys(self.screens.ask("edited", fitting))
+        distinct.pop(program, None)
+        finalists = list(distinct)[:FINALISTS]
         for stage in (1, 2):
             if not finalists:
                 return len(states)
             gains, errors = self._gains(stage, finalists)
             wanted = Z_THRESHOLD * errors if stage == 2 and not heat else 0.0
             passes = (gains > allowed + wanted) | ((gains == 0) & is_neutral_fine)
-            order = [k for k in np.argsort(-gains, kind="stable").tolist() if passes[k]]
-            finalists = [finalists[k] for k in order[:1]]
+            best = [k for k in np.argsort(-gains, kind="stable").tolist() if passes[k]]
+            finalists = [finalists[k] for k in best[:1]]
         if finalists:
             self.accepted.append(finalists[0])
             self._measure()
