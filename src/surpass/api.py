@@ -465,6 +465,7 @@ def _finish(
     """
     from surpass.agents.networks.files import network_tensors, save_agent
     from surpass.agents.storage import save_program
+    from surpass.bundles import write_atomically
     from surpass.learning import runs
     from surpass.learning.status import reference_agent
 
@@ -499,5 +500,5 @@ def _finish(
         progress("finding what was saved", 0, None)
         notes = learner.describe(agent)
     if notes:
-        runs.write_text_file(folder.path / "notes.txt", notes)
+        write_atomically(folder.path / "notes.txt", notes.encode())
     return Run(folder.path, learner.recipe, folder.curves, folder.seconds, learner.finished, agent, scores, notes)

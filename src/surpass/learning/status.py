@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from surpass.agents.teachers import known_teachers
 from surpass.engine.run import AnyAgent, run
 from surpass.tasks.task import Limit, Request, Task
+
+if TYPE_CHECKING:
+    from surpass.learning.runs import Learner
 
 
 @dataclass(frozen=True)
@@ -64,26 +67,11 @@ class Status:
     """What the last round showed, beside the teacher."""
 
 
-class WatchedLearner(Protocol):
-    """A learner, as those who watch see it."""
-
-    @property
-    def task(self) -> Task:
-        """What it learns."""
-
-    @property
-    def recipe(self) -> dict[str, Any]:
-        """Everything that it needs to be made again."""
-
-    def status(self, curve: Mapping[str, float]) -> Status:
-        """Return how far it has come, given the last line of its curves, which is empty before the first round."""
-
-
 @dataclass(frozen=True)
 class RunState:
     """How far a run has come, for those who watch it."""
 
-    learner: WatchedLearner
+    learner: Learner
     folder: Path
     curves: Sequence[Mapping[str, float]]
     began_with: int

@@ -58,7 +58,7 @@ class Trial:
         """[m] how many steps are allowed."""
         self.limits: Ints = self.most_steps
         """[m] after how many a program is stopped."""
-        self.failure_costs = self.most_steps * float(task.measure == "steps")
+        self.failure_costs: Reals = self.most_steps * float(task.measure == "steps")
         """[m] what an instance costs that is not solved: all of its steps, or no reward."""
         self.observations, self.visits = np.zeros(0, np.int64), np.zeros(0, np.int64)
         """What the last measured program saw, in ascending order, and how often."""
