@@ -326,8 +326,8 @@ def new_learner(
     try:
         return methods.new_learner(as_task(task), method or "imitation", teacher=name, seed=seed or 0, settings=chosen)
     except UnknownNameError as error:
-        is_record = recipe is not None and (str(recipe).startswith("zoo:") or _run_of(recipe) is not None)
-        if not is_record or error.name in (settings or {}) or error.kind not in ("setting", "policy"):
+        is_run = recipe is not None and _run_of(recipe) is not None
+        if not is_run or error.name in (settings or {}) or error.kind not in ("setting", "policy"):
             raise
         raise RecipeError(
             f"recipe {recipe} was made by an earlier version of surpass: it has the {error.kind} {error.name!r}, which"

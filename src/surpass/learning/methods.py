@@ -90,16 +90,6 @@ def configure(
     return learner, config(**chosen)
 
 
-def unknown_settings(task: Task, method: str, settings: Mapping[str, Any]) -> list[str]:
-    """Return those of the settings of a saved recipe that the learner of a task and method no longer has."""
-    kinds = _FULL_VIEW if task.interface.is_full_view else {**_WITH_TABLE, **POLICIES}
-    kind = settings.get("policy", method) if not task.interface.is_full_view else method
-    if kind not in kinds:
-        return ["policy"]
-    _, config = load_names(*kinds[kind])
-    return [name for name in settings if name not in _settings_of(config)]
-
-
 def default_teacher(task: Task) -> str:
     """Return the teacher that a task names to learn from, or its first one."""
     teacher = usual_teacher(task)

@@ -175,15 +175,17 @@ def find_recipe(text: str) -> Recipe:
 
 def _check_current(recipe: Recipe) -> Recipe:
     """Return the recipe of an agent of the zoo, once it is known that this version has all of its settings."""
-    from surpass.learning.methods import unknown_settings
+    from surpass.learning.methods import configure
     from surpass.tasks.registry import find_task
 
-    unknown = unknown_settings(find_task(recipe.task), recipe.method, recipe.settings)
-    if unknown:
+    teacher, settings = recipe.teacher or None, recipe.variants[0].settings
+    try:
+        configure(find_task(recipe.task), recipe.method, teacher=teacher, settings=settings)
+    except UnknownNameError as error:
         raise RecipeError(
-            f"{recipe.name} was learned by an earlier version, with settings that this one does not have:"
-            f" {', '.join(unknown)}"
-        )
+            f"{recipe.name} was learned by an earlier version of surpass: it has the {error.kind} {error.name!r}, which"
+            " this version does not know, so it cannot be repeated; what it made still loads"
+        ) from None
     return recipe
 
 

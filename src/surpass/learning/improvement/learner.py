@@ -397,13 +397,6 @@ class Improvement:
         groups = self.sources.group(trial.sizes)
         return np.stack([costs[:, groups == size].mean(axis=1) for size in self.sizes], axis=1)
 
-    def means_of(self, agent: AnyAgent) -> dict[int, float]:
-        """Return the mean steps, or reward, of any agent at each size, on the reference instances."""
-        found = [run(agent, part) for part in self._reference_instances()]
-        by_reward = self.task.measure == "reward"
-        means = (float((results.rewards if by_reward else results.steps).mean()) for results in found)
-        return dict(zip(self.sizes, means, strict=True))
-
     def _measure(self, program: Program) -> tuple[float, list[float]]:
         """Return the relative cost of a program on the reference instances, and its mean cost at each size.
 
