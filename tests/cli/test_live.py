@@ -15,7 +15,7 @@ from rich.console import Console
 from surpass.cli import display, live
 from surpass.cli.display import Display, DisplayHandler, ProgressDisplay, brief, clock, fit
 from surpass.cli.live import RunView, sparkline
-from surpass.learning.status import STEPS, Comparison, RunState, Status
+from surpass.learning.status import STEPS, RunState, Status, TeacherComparison
 from surpass.tasks.registry import find_task
 
 
@@ -51,7 +51,7 @@ class Pretended:
     rounds = 0
 
     def status(self, curve: Mapping[str, float]) -> Status:
-        comparisons = (Comparison(20, curve["mean_steps"], 211.3),) if curve else ()
+        comparisons = (TeacherComparison(20, curve["mean_steps"], 211.3),) if curve else ()
         return Status(
             measure=STEPS,
             doing="stage 2 of 3, sizes 5 to 20",

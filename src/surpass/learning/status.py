@@ -37,7 +37,7 @@ SOLVED = Measure("solved", "solved", is_share=True)
 """What counts instead of steps until everything is solved: few steps mean nothing in a wrong answer."""
 
 
-class Comparison(NamedTuple):
+class TeacherComparison(NamedTuple):
     """A mean of the learner's beside that of the agent that it is compared with, on the same instances."""
 
     size: int
@@ -63,7 +63,7 @@ class Status:
     """How much it has done since it was made or restored."""
     unit: str = "steps"
     """What that is counted in."""
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[TeacherComparison, ...] = ()
     """What the last round showed, beside the teacher."""
 
 
@@ -104,14 +104,14 @@ class TeacherReference:
         )
         self._means: dict[int, float | None] = {}
 
-    def compare(self, curve: Mapping[str, float], column: str) -> tuple[Comparison, ...]:
+    def compare(self, curve: Mapping[str, float], column: str) -> tuple[TeacherComparison, ...]:
         """Return a line of the curves that has its size, beside the teacher at that size."""
         if "size" not in curve or column not in curve:
             return ()
         size = int(curve["size"])
         if size not in self._means:
             self._means[size] = None if self._teacher is None else self.mean_of(self._teacher, size)
-        return (Comparison(size, curve[column], self._means[size]),)
+        return (TeacherComparison(size, curve[column], self._means[size]),)
 
     def mean_of(self, agent: AnyAgent, size: int) -> float:
         """Return the mean of any agent on the instances of a size that the learner is measured on."""

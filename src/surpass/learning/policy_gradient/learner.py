@@ -36,8 +36,7 @@ from surpass.bundles import Tensors
 from surpass.engine.run import AnyAgent, Results, run
 from surpass.errors import DivergedError, SavedFileError, UnknownNameError
 from surpass.learning.adam import Adam
-from surpass.learning.curriculum import Curriculum, read_ranges
-from surpass.learning.derived import usual_sizes
+from surpass.learning.curriculum import Curriculum, read_ranges, usual_sizes
 from surpass.learning.policy_gradient.losses import decision_losses, merge_steps, parameter_rows
 from surpass.learning.policy_gradient.sampler import COUNTERS, Sampled, Sampler
 from surpass.learning.sources import Sources

@@ -31,8 +31,7 @@ from surpass.bundles import Tensors
 from surpass.checks import QUICK, THOROUGH, find_failures
 from surpass.engine.run import AnyAgent, run
 from surpass.errors import DivergedError, SavedFileError, SettingError
-from surpass.learning.curriculum import read_ranges
-from surpass.learning.derived import smallest_size
+from surpass.learning.curriculum import read_ranges, smallest_size
 from surpass.learning.imitation import Imitation, ImitationConfig
 from surpass.learning.sources import Sources
 from surpass.learning.status import AGREEMENT, REWARD, STEPS, Status, TeacherReference
