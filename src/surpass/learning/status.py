@@ -110,10 +110,8 @@ class TeacherReference:
             return ()
         size = int(curve["size"])
         if size not in self._means:
-            self._means[size] = None if self._teacher is None else self.mean_of(self._teacher, size)
+            self._means[size] = None
+            if self._teacher is not None:
+                results = run(self._teacher, self._task.draw(self._measured_on(size)), limit=self._limit)
+                self._means[size] = float((results.rewards if self._task.measure == "reward" else results.steps).mean())
         return (TeacherComparison(size, curve[column], self._means[size]),)
-
-    def mean_of(self, agent: AnyAgent, size: int) -> float:
-        """Return the mean of any agent on the instances of a size that the learner is measured on."""
-        results = run(agent, self._task.draw(self._measured_on(size)), limit=self._limit)
-        return float((results.rewards if self._task.measure == "reward" else results.steps).mean())

@@ -58,8 +58,10 @@ class Trial:
         """[m] how many steps are allowed."""
         self.limits: Ints = self.most_steps
         """[m] after how many a program is stopped."""
-        self.failure_costs: Reals = self.most_steps * float(task.measure == "steps")
+        self.failure_costs: Reals = np.zeros(self.count)
         """[m] what an instance costs that is not solved: all of its steps, or no reward."""
+        if task.measure == "steps":
+            self.failure_costs += self.most_steps
         self.observations, self.visits = np.zeros(0, np.int64), np.zeros(0, np.int64)
         """What the last measured program saw, in ascending order, and how often."""
 
