@@ -375,12 +375,12 @@ def learn(
     """
     from surpass.learning import runs
     from surpass.learning.status import RunState
-    from surpass.learning.tensorboard import EventFile, need_tensorboard
+    from surpass.learning.tensorboard import EventFile, writer_class
 
     if minutes is not None:
         check_range("minutes", minutes, MINUTES)
     if tensorboard:
-        need_tensorboard()
+        writer_class()  # before anything is written: it may be missing
     check_range("the number of instances", score_instances, COUNT)
     for size in score_sizes or ():
         check_range("size", size, SIZE)

@@ -68,9 +68,9 @@ def edit_trial(program: Program) -> Trial:
 
 def edit_screen(program: Program) -> Screen:
     """Return a screen that is ready to edit a program, on lists of 8 and fewer."""
-    trial, screen = edit_trial(program), Screen(program.task, 8)
-    chosen = trial.screening_set(trial.measure(program), np.full(24, 1 / 24))
-    screen.prepare(program, chosen, trial.observations, trial.visits)
+    trial = edit_trial(program)
+    screen, costs = Screen(program.task, trial.instances), trial.measure(program)
+    screen.prepare(program, costs, trial.limits, np.full(24, 1 / 24), trial.observations, trial.visits)
     return screen
 
 

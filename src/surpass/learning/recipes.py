@@ -160,8 +160,8 @@ def find_recipe(text: str) -> Recipe:
     if colon and kind == "zoo":
         from surpass.agents.zoo import find_entry
 
-        resident = find_entry(name)
-        return _check_current(_from_record(f"zoo:{resident.name}", resident.record["recipe"]))
+        entry = find_entry(name)
+        return _check_current(_from_record(f"zoo:{entry.name}", entry.record["recipe"]))
     path = as_path(text)
     if path.is_dir() and (path / "recipe.json").exists():
         path = path / "recipe.json"

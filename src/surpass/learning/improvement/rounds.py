@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +9,8 @@ import numpy as np
 from surpass.arrays import Reals
 from surpass.learning.improvement.trials import Screen, Trial
 from surpass.programs.program import Program
+from surpass.workers.local import LocalReplica
+from surpass.workers.runner import Replicas
 
 if TYPE_CHECKING:
     from surpass.learning.improvement.learner import Improvement
@@ -47,8 +48,13 @@ class Round:
         # The small ones first: most edited programs fail on those.
         first = first.rows(np.argsort(first.sizes, kind="stable"))
         self.trials = [Trial(task, instances) for instances in (first, *more)]
-        self.pieces = 1 if learner.runner.is_local else PIECES * learner.runner.count
-        self.screens = learner.runner.replicate(Screen, task, int(first.sizes.max()))
+        self.screen = Screen(task, first)
+        """Makes the finalists once more, of the generators that gave them."""
+        self.screens: Replicas = LocalReplica(self.screen)
+        """Those who try candidates: the learner's own screen, or one with each worker of a cluster."""
+        self.pieces = 1
+        if not learner.runner.is_local:
+            self.screens, self.pieces = learner.runner.replicate(Screen, task, first), PIECES * learner.runner.count
         self.accepted = [learner.current]
         """The program at the beginning of the round, and those that took its place, one after the other."""
         self.weights = [self._weights(trial) for trial in self.trials]
@@ -80,8 +86,11 @@ class Round:
             self.costs.append(costs)
             if task.measure == "steps":
                 trial.limit_steps(costs, times=STEP_BUDGET_FACTOR, more=12)
-        chosen = self.trials[0].screening_set(self.costs[0], self.weights[0])
-        self.screens.broadcast("prepare", program, chosen, self.trials[1].observations, self.trials[1].visits)
+        first, second = self.trials[:2]
+        given = (program, self.costs[0], first.limits, self.weights[0], second.observations, second.visits)
+        self.screens.broadcast("prepare", *given)
+        if not self.learner.runner.is_local:
+            self.screen.prepare(*given)
 
     def _gains(self, stage: int, programs: list[Program]) -> tuple[Reals, Reals]:
         """Return what programs gain on the instances of a stage, rules included, and the standard errors of that.
@@ -116,11 +125,13 @@ class Round:
         merits = gains
         if heat and self.random.random() < ACCEPT_ANY:
             merits = np.where(gains < allowed, -np.inf, self.random.random(len(gains)))
-        order = np.argsort(-merits, kind="stable")[: 4 * FINALISTS]
-        fitting = [(states[k],) for k in itertools.takewhile(lambda k: gains[k] >= allowed, order)]
-        distinct = dict.fromkeys(self.screens.ask("edited", fitting))
-        distinct.pop(program, None)
-        finalists = list(distinct)[:FINALISTS]
+        finalists: list[Program] = []
+        for k in np.argsort(-merits, kind="stable")[: 4 * FINALISTS].tolist():
+            if gains[k] < allowed or len(finalists) == FINALISTS:
+                break
+            edited = self.screen.edited(states[k])
+            if edited != program and edited not in finalists:
+                finalists.append(edited)
         for stage in (1, 2):
             if not finalists:
                 return len(states)

@@ -48,6 +48,13 @@ TEMPLATE = Template(
 )
 
 
+def failure_costs(task: Task, instances: Instances) -> Reals:
+    """Return what each instance [m] costs that is not solved: all of its steps, or no reward."""
+    if task.measure == "reward":
+        return np.zeros(instances.count)
+    return Limit.parse(task.limit).steps(instances.sizes).astype(np.float64)
+
+
 class Trial:
     """Instances on which programs are compared."""
 
@@ -58,10 +65,7 @@ class Trial:
         """[m] how many steps are allowed."""
         self.limits: Ints = self.most_steps
         """[m] after how many a program is stopped."""
-        self.failure_costs: Reals = np.zeros(self.count)
-        """[m] what an instance costs that is not solved: all of its steps, or no reward."""
-        if task.measure == "steps":
-            self.failure_costs += self.most_steps
+        self.failure_costs = failure_costs(task, instances)
         self.observations, self.visits = np.zeros(0, np.int64), np.zeros(0, np.int64)
         """What the last measured program saw, in ascending order, and how often."""
 
@@ -90,35 +94,38 @@ class Trial:
         allowed = np.where(np.isfinite(costs), times * costs + more, self.limits)
         self.limits = np.minimum(allowed, self.limits).astype(np.int64)
 
-    def screening_set(self, costs: Reals, weights: Reals) -> ScreeningSet:
-        """Return the instances for a screen, with the costs [m] of the measured program there and their weights [m]."""
-        is_solved = np.isfinite(costs)
-        return ScreeningSet(
-            sizes=np.ascontiguousarray(self.instances.sizes),
-            items=np.ascontiguousarray(self.instances.items),
-            reals=np.ascontiguousarray(self.instances.reals),
-            limits=self.limits,
-            costs=np.where(is_solved, costs, self.failure_costs),
-            failure_costs=self.failure_costs,
-            needed=is_solved,
-            weights=weights,
-        )
-
 
 class Screen:
     """Edits a program at random by the thousand in compiled code, and runs each edit on a few instances."""
 
-    def __init__(self, task: Task, size: int) -> None:
-        """Make room for instances of up to a size."""
-        self.task = task
+    def __init__(self, task: Task, instances: Instances) -> None:
+        self.task, self.instances = task, instances
+        size = int(instances.sizes.max())
         self._batch = allocate(task, core_count(), size)
         if task.frame_size:
             self._batch = grow_stack(self._batch, (stack_limit(size) + 2) * task.frame_size)
 
-    def prepare(self, program: Program, chosen: ScreeningSet, observations: Ints, visits: Ints) -> None:
-        """Take in a program to edit, instances, and the observations [k] of the program with how often each occurs."""
-        self._program, self._draft, self._chosen = program, draft_of(program), chosen
+    def prepare(
+        self, program: Program, costs: Reals, limits: Ints, weights: Reals, observations: Ints, visits: Ints
+    ) -> None:
+        """Take in a program to edit, what it does on the instances, and what it sees.
+
+        Its `costs` [m] are infinite where it fails; edits may take as many steps as `limits` [m]; `weights` [m] are
+        those of the costs. It sees `observations` [k], each as often as `visits` [k] say.
+        """
+        self._program, self._draft = program, draft_of(program)
         self._context = edit_context(program, observations, visits)
+        is_solved, penalty = np.isfinite(costs), failure_costs(self.task, self.instances)
+        self._chosen = ScreeningSet(
+            sizes=np.ascontiguousarray(self.instances.sizes),
+            items=np.ascontiguousarray(self.instances.items),
+            reals=np.ascontiguousarray(self.instances.reals),
+            limits=limits,
+            costs=np.where(is_solved, costs, penalty),
+            failure_costs=penalty,
+            needed=is_solved,
+            weights=weights,
+        )
 
     def run(self, states: Ints, rule_prices: tuple[float, float], least: float) -> Reals:
         """Return what the program gains, rules included, when it is edited with each of some generators [K, 2]."""
