@@ -37,8 +37,8 @@ from surpass.workers.runner import Runner, open_runner
 
 if TYPE_CHECKING:
     from surpass.learning.methods import AnyLearner
-    from surpass.learning.outlook import RunState
     from surpass.learning.runs import RunFolder
+    from surpass.learning.status import RunState
     from surpass.visualize.watched import Watched
 
 log = logging.getLogger("surpass")
@@ -326,8 +326,8 @@ def new_learner(
     try:
         return methods.new_learner(as_task(task), method or "imitation", teacher=name, seed=seed or 0, settings=chosen)
     except UnknownNameError as error:
-        is_record = recipe is not None and (str(recipe).startswith("zoo:") or _run_of(recipe) is not None)
-        if not is_record or error.name in (settings or {}) or error.kind not in ("setting", "policy"):
+        is_run = recipe is not None and _run_of(recipe) is not None
+        if not is_run or error.name in (settings or {}) or error.kind not in ("setting", "policy"):
             raise
         raise RecipeError(
             f"recipe {recipe} was made by an earlier version of surpass: it has the {error.kind} {error.name!r}, which"
@@ -374,13 +374,13 @@ def learn(
     `local`, or `ray` or `ray=ADDRESS` for a cluster; what is learned does not depend on it.
     """
     from surpass.learning import runs
-    from surpass.learning.outlook import RunState
-    from surpass.learning.tensorboard import EventFile, need_tensorboard
+    from surpass.learning.status import RunState
+    from surpass.learning.tensorboard import EventFile, writer_class
 
     if minutes is not None:
         check_range("minutes", minutes, MINUTES)
     if tensorboard:
-        need_tensorboard()
+        writer_class()  # before anything is written: it may be missing
     check_range("the number of instances", score_instances, COUNT)
     for size in score_sizes or ():
         check_range("size", size, SIZE)
@@ -465,8 +465,9 @@ def _finish(
     """
     from surpass.agents.networks.files import network_tensors, save_agent
     from surpass.agents.storage import save_program
+    from surpass.bundles import write_atomically
     from surpass.learning import runs
-    from surpass.learning.outlook import rival_of
+    from surpass.learning.status import reference_agent
 
     agent: AnyAgent | None = None
     scores: Evaluation | None = None
@@ -478,7 +479,7 @@ def _finish(
         about = {"recipe": learner.recipe, "rounds": len(folder.curves), "finished": learner.finished}
         about["seconds"] = round(folder.seconds, 1)
         agent = replace(found, name=name) if isinstance(found, Program) else taught.agent(name)
-        against = rival_of(learner.task, learner.teacher)
+        against = reference_agent(learner.task, learner.teacher)
         progress("scoring it", 0, None)
         scores = evaluate(
             agent,
@@ -499,5 +500,5 @@ def _finish(
         progress("finding what was saved", 0, None)
         notes = learner.describe(agent)
     if notes:
-        runs.write_text_file(folder.path / "notes.txt", notes)
+        write_atomically(folder.path / "notes.txt", notes.encode())
     return Run(folder.path, learner.recipe, folder.curves, folder.seconds, learner.finished, agent, scores, notes)

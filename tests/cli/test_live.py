@@ -15,7 +15,7 @@ from rich.console import Console
 from surpass.cli import display, live
 from surpass.cli.display import Display, DisplayHandler, ProgressDisplay, brief, clock, fit
 from surpass.cli.live import RunView, sparkline
-from surpass.learning.outlook import STEPS, Compared, Outlook, RunState
+from surpass.learning.status import STEPS, RunState, Status, TeacherComparison
 from surpass.tasks.registry import find_task
 
 
@@ -50,15 +50,15 @@ class Pretended:
     }
     rounds = 0
 
-    def outlook(self, curve: Mapping[str, float]) -> Outlook:
-        compared = (Compared(20, curve["mean_steps"], 211.3),) if curve else ()
-        return Outlook(
+    def status(self, curve: Mapping[str, float]) -> Status:
+        comparisons = (TeacherComparison(20, curve["mean_steps"], 211.3),) if curve else ()
+        return Status(
             measure=STEPS,
             doing="stage 2 of 3, sizes 5 to 20",
             done=self.rounds,
             expected=35,
             work=1_000_000 * self.rounds,
-            compared=compared,
+            comparisons=comparisons,
         )
 
 

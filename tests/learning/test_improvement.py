@@ -16,7 +16,7 @@ from surpass.learning.improvement.drafts import draft_of, program_of
 from surpass.learning.improvement.edits import rewritten_programs, size_of, tidy, without
 from surpass.learning.improvement.learner import Improvement
 from surpass.learning.improvement.rounds import FAR_ABOVE, Round
-from surpass.learning.improvement.trials import Screen, Trial, reference_run
+from surpass.learning.improvement.trials import Screen, Trial
 from surpass.learning.methods import new_learner
 from surpass.programs.extract import extract, write_program
 from surpass.programs.program import START, Program
@@ -60,12 +60,17 @@ def improve(one: Improvement) -> Program:
     return one.program
 
 
+def edit_trial(program: Program) -> Trial:
+    """Return a trial on lists of 8 and fewer."""
+    task = program.task
+    return Trial(task, join_instances(task, [task.draw(Request(size=n, count=8, seed=1)) for n in (8, 3, 5)]))
+
+
 def edit_screen(program: Program) -> Screen:
     """Return a screen that is ready to edit a program, on lists of 8 and fewer."""
-    task = program.task
-    screen = Screen(task, join_instances(task, [task.draw(Request(size=n, count=8, seed=1)) for n in (8, 3, 5)]))
-    trial = Trial(task, screen.instances, 1)
-    screen.prepare(program, reference_run(program, trial, np.full(24, 1 / 24), trial.visits(program)))
+    trial = edit_trial(program)
+    screen, costs = Screen(program.task, trial.instances), trial.measure(program)
+    screen.prepare(program, costs, trial.limits, np.full(24, 1 / 24), trial.observations, trial.visits)
     return screen
 
 
@@ -162,7 +167,7 @@ def test_programs_are_run_side_by_side_as_one_by_one() -> None:
     good = parse_program(INSERTION, "insertion")
     stuck = parse_program("task sort-bubble\nalways: AssignVar(1, 1)", "stuck")
     instances = join_instances(task, [task.draw(Request(size=size, count=20, seed=3)) for size in (1, 5, 9)])
-    costs = Trial(task, instances, 3).run([good, stuck, good])
+    costs = Trial(task, instances).run([good, stuck, good])
     results = run(good, instances)
     assert (costs[0] == results.steps).all()
     assert (costs[2] == costs[0]).all()
@@ -172,28 +177,28 @@ def test_programs_are_run_side_by_side_as_one_by_one() -> None:
 
 
 def test_programs_that_take_much_longer_are_given_up() -> None:
-    """What stays within the limits costs what it did; of one that does not, nothing more is run."""
+    """What stays within the limits costs what it did; the rest has failed."""
     task = find_task("sort-bubble")
     lists = task.draw(Request(size=12, count=50, seed=3))
-    trial = Trial(task, lists, 1)
+    trial = Trial(task, lists)
     quick, slow = (extract(find_agent(f"teacher:{name}")).program for name in ("insertion_sort", "bubble_sort"))
     costs, slower = (trial.run([program])[0] for program in (quick, slow))
-    trial.give_up(costs, times=1, more=10)
+    trial.limit_steps(costs, times=1, more=10)
     assert (trial.run([quick])[0] == costs).all()
     found = trial.run([slow])[0]
-    first = int(np.argmax(slower > costs + 10))
-    assert first > 0 or slower[0] > costs[0] + 10
-    assert (found[:first] == slower[:first]).all()
-    assert np.isinf(found[first:]).all()
+    is_late = slower > costs + 10
+    assert is_late.any()
+    assert (found == np.where(is_late, np.inf, slower)).all()
 
 
 def test_visits_count_every_step() -> None:
     task = find_task("sort-bubble")
     good = parse_program(INSERTION, "insertion")
     instances = task.draw(Request(size=7, count=30, seed=3))
-    observations, counts = Trial(task, instances, 1).visits(good)
-    assert counts.sum() == run(good, instances).steps.sum()
-    assert (np.diff(observations) > 0).all()
+    trial = Trial(task, instances)
+    assert (trial.measure(good) == run(good, instances).steps).all()
+    assert trial.visits.sum() == run(good, instances).steps.sum()
+    assert (np.diff(trial.observations) > 0).all()
 
 
 @pytest.mark.parametrize("teacher", ["insertion_sort", "quick_sort", "binary_search", "depth_first"])
@@ -207,7 +212,7 @@ def test_a_draft_is_its_program(teacher: str) -> None:
     screen = edit_screen(program)
     states = np.random.default_rng(1).integers(1, 1 << 32, (200, 2), np.int64)
     gains = screen.run(states, (0.0, 0.0), -np.inf)
-    trial = Trial(agent.task, screen.instances, 1)
+    trial = edit_trial(program)
     base = trial.run([program])[0]
     is_fine = 0
     for state, gain in zip(states, gains, strict=True):
@@ -359,10 +364,11 @@ def test_progress_shows_the_reward_as_evaluate_does() -> None:
     """The learner's and the teacher's have the same sign, and the teacher's cost counts as 1."""
     one = learner("knapsack", "depth_first", sizes=(4, 6), rounds=2, generations=1, rule_price=0.0)
     curve = one.advance()
-    means = one.means_of(one.teacher)
-    for compared in one.outlook(curve).compared:
-        assert compared.teachers == pytest.approx(means[compared.size])
-        assert compared.ours == pytest.approx(means[compared.size], rel=0.2)
+    rewards = [run(one.teacher, part).rewards.mean() for part in one._reference_instances()]
+    means = dict(zip(one.sizes, rewards, strict=True))
+    for comparison in one.status(curve).comparisons:
+        assert comparison.reference == pytest.approx(means[comparison.size])
+        assert comparison.ours == pytest.approx(means[comparison.size], rel=0.2)
     assert 0.8 < curve["relative_cost"] <= 1
 
 

@@ -17,7 +17,8 @@ from surpass.engine.groups import group_features
 from surpass.engine.specialise import specialise
 from surpass.learning.policy_gradient import sampler as sampling
 from surpass.learning.policy_gradient.arrays import Record, Tree
-from surpass.learning.policy_gradient.forward import HIDDEN_LAYERS, WIDTH, fill_row, new_workspace, write_tables
+from surpass.learning.policy_gradient.forward import HIDDEN_LAYERS, WIDTH, fill_row, new_workspace
+from surpass.learning.policy_gradient.kernels import tabulate
 from surpass.learning.policy_gradient.losses import merge_steps, parameter_rows
 from surpass.learning.policy_gradient.sampler import Sampled, Sampler
 from surpass.learning.policy_gradient.tree import grow_tree
@@ -82,7 +83,7 @@ def fill(network: StructuredPolicy, tree: Tree, observation: int, node: int) -> 
     interface, cumulative = network.interface, np.zeros((1, int(tree.choice_counts.max()) + 2))
     room = np.zeros((len(tree.choice_counts) * tree.table_size, WIDTH), np.float32)
     parameters = np.concatenate([parameter_rows(network), room])
-    write_tables(tree, parameters)
+    tabulate(tree, parameters)
     groups = tuple(
         observation // interface.strides[group[0]] % math.prod(interface.radices[k] for k in group)
         for group in group_features(interface)

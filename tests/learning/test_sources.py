@@ -110,7 +110,5 @@ def test_policy_gradient_has_a_sentence_for_odd_files(policy: str, tmp_path: Pat
 
 def test_distributions_alone_say_nothing_of_held_out_lists() -> None:
     sources = Sources(find_task("sort-bubble"), "uniform,sawtooth", "mixed", 0)
-    assert sources.is_plain
-    assert not Sources(find_task("sort-bubble"), "uniform*2,sawtooth", "mixed", 0).is_plain
     assert sources.lengths == (0, 0)
     assert gradient("network", "uniform").describe() == ""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.padding import Padding
 
-    from surpass.learning.outlook import Measure, Outlook, RunState
+    from surpass.learning.status import Measure, RunState, Status
     from surpass.learning.sweeps import SweepState
 
 LATE = 12
@@ -61,7 +61,7 @@ class RunView(Display):
 
     patience = 0.1
     state: RunState
-    outlook: Outlook
+    status: Status
 
     def __init__(self) -> None:
         super().__init__()
@@ -78,26 +78,26 @@ class RunView(Display):
 
     def __call__(self, state: RunState) -> None:
         """Show how far the run has come."""
-        outlook = state.learner.outlook(state.curves[-1] if state.curves else {})
+        status = state.learner.status(state.curves[-1] if state.curves else {})
         with self._lock:
             if not self._has_begun:
                 self._learns_since, is_urgent = time.monotonic(), state.began_with > 0
             else:
                 is_urgent = self.state.afterwards.partition(",")[0] != state.afterwards.partition(",")[0]
-                if (self.outlook.doing, self.outlook.unit) != (outlook.doing, outlook.unit):
+                if (self.status.doing, self.status.unit) != (status.doing, status.unit):
                     self._rounds.clear()
-            self._has_begun, self.state, self.outlook = True, state, outlook
+            self._has_begun, self.state, self.status = True, state, status
             # The first round is not measured: it waits for what is compiled.
             if not state.afterwards and len(state.curves) > state.began_with:
                 is_urgent = is_urgent or not self._rounds
-                self._rounds.append((time.monotonic(), outlook.done, outlook.work))
+                self._rounds.append((time.monotonic(), status.done, status.work))
             self.announce(urgent=is_urgent)
 
     # What is known
 
     def pace(self) -> tuple[float | None, float | None]:
         """Return how much work is done in a second, and how many seconds are left, as far as that is known."""
-        state, outlook, now = self.state, self.outlook, time.monotonic()
+        state, status, now = self.state, self.status, time.monotonic()
         limit = None if state.minutes is None else max(0.0, 60 * state.minutes - (now - self._learns_since))
         if len(self._rounds) < 2:
             return None, limit
@@ -105,28 +105,28 @@ class RunView(Display):
         spent = max(1e-9, last - first)
         rate = (work_now - work) / spent if work_now > work else None
         left = None
-        if outlook.expected is not None and done_now > done:
-            left = max(0.0, spent / (done_now - done) * (outlook.expected - done_now) - (now - last))
+        if status.expected is not None and done_now > done:
+            left = max(0.0, spent / (done_now - done) * (status.expected - done_now) - (now - last))
         return rate, min((one for one in (left, limit) if one is not None), default=None)
 
     def _alike(self) -> list[tuple[int, Mapping[str, float]]]:
         """Return the rounds that have the size of the last, numbered from the beginning of what is done now."""
-        curves, done = self.state.curves, self.outlook.done
+        curves, done = self.state.curves, self.status.done
         lines = list(curves)[max(0, len(curves) - done) :]
         numbered = enumerate(lines, max(1, done - len(lines) + 1))
-        size, column = curves[-1].get("size") if curves else None, self.outlook.measure.column
+        size, column = curves[-1].get("size") if curves else None, self.status.measure.column
         return [(k, line) for k, line in numbered if line.get("size") == size and column in line]
 
     def _measure(self) -> Measure:
         """Return what counts now: the learner's measure; but the share solved until a round has solved all."""
-        from surpass.learning.outlook import SOLVED, STEPS
+        from surpass.learning.status import SOLVED, STEPS
 
         shares = [line["solved"] for _, line in self._alike() if "solved" in line]
-        return SOLVED if self.outlook.measure == STEPS and shares and max(shares) < 1 else self.outlook.measure
+        return SOLVED if self.status.measure == STEPS and shares and max(shares) < 1 else self.status.measure
 
     def _best(self) -> list[tuple[str, str]]:
         """Return the best round so far as a fact; where steps count, the best of those that solved the most."""
-        lines, counts, main = self._alike(), self._measure(), self.outlook.measure
+        lines, counts, main = self._alike(), self._measure(), self.status.measure
         if not lines or counts.is_best:
             return []
         sign = -1 if main.is_lower_better else 1
@@ -147,10 +147,10 @@ class RunView(Display):
         return len(self.state.curves) == self.state.began_with and not self.state.afterwards
 
     def _round(self) -> str:
-        state, outlook = self.state, self.outlook
+        state, status = self.state, self.status
         if state.afterwards:
             return state.afterwards + (f": {state.done:,} of {state.total:,}" if state.total else "")
-        return f"round {outlook.done:,}" + ("" if outlook.expected is None else f" of {outlook.expected:,}")
+        return f"round {status.done:,}" + ("" if status.expected is None else f" of {status.expected:,}")
 
     def _time(self) -> str:
         left = None if self.state.afterwards else self.pace()[1]
@@ -158,27 +158,27 @@ class RunView(Display):
 
     def _facts(self) -> list[tuple[str, str]]:
         """Return what the last round showed: what, and how much."""
-        state, outlook = self.state, self.outlook
+        state, status = self.state, self.status
         if not state.curves:
             return []
-        line, measure, facts = state.curves[-1], outlook.measure, []
+        line, measure, facts = state.curves[-1], status.measure, []
         solved = line.get("solved", line.get("sampled_solved"))
         if solved is not None:
             facts.append(("solved", f"{solved:.1%}"))
-        unit, compared = "reward" if state.learner.task.measure == "reward" else "steps", outlook.compared
+        unit, comparisons = "reward" if state.learner.task.measure == "reward" else "steps", status.comparisons
         # The steps of wrong answers are not set beside those of right ones.
         is_comparable = unit == "reward" or solved is None or solved == 1
-        if len(compared) > MOST_COMPARED:
-            compared = (compared[0], compared[len(compared) // 2], compared[-1])
-        for one in compared:
-            has_beside = is_comparable and one.teachers is not None
-            beside = f" (teacher {show_number(one.teachers, 2)})" if has_beside else ""
+        if len(comparisons) > MOST_COMPARED:
+            comparisons = (comparisons[0], comparisons[len(comparisons) // 2], comparisons[-1])
+        for one in comparisons:
+            has_beside = is_comparable and one.reference is not None
+            beside = f" (teacher {show_number(one.reference, 2)})" if has_beside else ""
             facts.append((f"{unit} at n = {one.size:,}", f"{show_number(one.ours, 2)}{beside}"))
-        if measure.column in line and not (compared and measure.column.startswith("mean")):
+        if measure.column in line and not (comparisons and measure.column.startswith("mean")):
             facts.append((measure.words, show_measure(measure, line[measure.column])))
         facts += self._best()
         if (rate := self.pace()[0]) is not None:
-            facts.append((f"{outlook.unit} per second", brief(rate)))
+            facts.append((f"{status.unit} per second", brief(rate)))
         return facts
 
     def describe(self) -> str:
@@ -191,7 +191,7 @@ class RunView(Display):
             began_with = self.state.began_with
             since = f"continuing after round {began_with:,}" if began_with else "in the first round"
             return f"{since}: {self._heading()}, {clock(self.seconds)}"
-        doing = [self.outlook.doing] if self.outlook.doing else []
+        doing = [self.status.doing] if self.status.doing else []
         parts = [*doing, *(f"{name} {value}" for name, value in self._facts()), self._time()]
         return f"{self._round()}: {', '.join(parts)}"
 
@@ -205,20 +205,20 @@ class RunView(Display):
         message = [Text(self.message, style="yellow")] if self.message else []
         if not self._has_begun:
             return Group(Text(f"loading   {clock(self.seconds)}"), *message)
-        state, outlook = self.state, self.outlook
+        state, status = self.state, self.status
         lines: list[RenderableType] = [
             Text(self._heading(), style="bold", overflow="fold"),
             Text(str(state.folder), style="dim", overflow="fold"),
         ]
-        if outlook.doing and not state.afterwards:
-            lines.append(Text(outlook.doing))
+        if status.doing and not state.afterwards:
+            lines.append(Text(status.doing))
         lines.append(Text(f"{self._round()}   {self._time()}"))
         if state.afterwards and state.total:
             lines.append(_bar(state.done, state.total))
-        elif outlook.expected:
-            lines.append(_bar(outlook.done, outlook.expected))
-        elif outlook.ends:
-            lines.append(Text(outlook.ends, style="dim"))
+        elif status.expected:
+            lines.append(_bar(status.done, status.expected))
+        elif status.ends:
+            lines.append(Text(status.ends, style="dim"))
         facts = Table.grid(padding=(0, 2, 0, 0))
         for name, value in self._facts():
             facts.add_row(Text(name, style="dim"), Text(value))

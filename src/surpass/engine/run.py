@@ -106,13 +106,16 @@ def run_by(
     finish: Finish,
     task: Task,
     instances: Instances,
-    limit: Limit | None = None,
+    limit: Limit | Ints | None = None,
     progress: CountProgress | None = None,
     *,
     judged: bool = True,
 ) -> Results:
-    """Run every instance by a function that plays batches to their end, and return what became of each."""
-    limits = (limit or Limit.parse(task.limit)).steps(instances.sizes)
+    """Run every instance by a function that plays batches to their end, and return what became of each.
+
+    `limit` is a rule for the step limits, by default the task's, or the limits themselves [B].
+    """
+    limits = limit if isinstance(limit, np.ndarray) else (limit or Limit.parse(task.limit)).steps(instances.sizes)
     widest = int(instances.sizes.max(initial=0))
     width, reals = task.memory.item_width(widest), task.memory.real_width(widest)
     if instances.items.shape[1] < width or instances.reals.shape[1] < reals:

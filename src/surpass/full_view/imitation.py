@@ -21,7 +21,7 @@ from surpass.full_view.agent import FullViewTeacher, are_sorted, swapped
 from surpass.full_view.graph import GraphAgent, GraphPolicy, encode_lists
 from surpass.learning.adam import Adam
 from surpass.learning.curriculum import read_ranges
-from surpass.learning.outlook import AGREEMENT, Outlook
+from surpass.learning.status import AGREEMENT, Status
 from surpass.learning.updates import SOURCE, UpdateLearner, load_random
 from surpass.reading import Count, Many, Rate, Seed, check_fields, validate
 from surpass.tasks.task import Request, Task
@@ -79,10 +79,10 @@ class FullViewImitation(UpdateLearner):
         """Return the network as an agent."""
         return GraphAgent(name, self.task, self.network)
 
-    def outlook(self, curve: Mapping[str, float]) -> Outlook:
+    def status(self, curve: Mapping[str, float]) -> Status:
         """Return how far it has come."""
         done, expected = self.rounds_of_updates()
-        return Outlook(measure=AGREEMENT, done=done, expected=expected, work=self.work)
+        return Status(measure=AGREEMENT, done=done, expected=expected, work=self.work)
 
     def advance(self) -> dict[str, float]:
         """Make a round of updates and measure the solve rate on fresh lists of the largest and smallest size."""

@@ -24,7 +24,7 @@ from surpass.bundles import Tensors
 from surpass.engine.run import run
 from surpass.errors import SavedFileError, SettingError
 from surpass.learning.adam import Adam
-from surpass.learning.outlook import AGREEMENT, Outlook
+from surpass.learning.status import AGREEMENT, Status
 from surpass.learning.updates import SOURCE, NetworkLearner, load_random, take_numbers
 from surpass.machine.interface import NO_ACTION
 from surpass.reading import Batch, Count, Many, Rate, Seed, Size, check_fields, validate
@@ -106,11 +106,11 @@ class Imitation(NetworkLearner):
         """Return the network as an agent."""
         return NetworkAgent(name, self.task, self.network)
 
-    def outlook(self, curve: Mapping[str, float]) -> Outlook:
+    def status(self, curve: Mapping[str, float]) -> Status:
         """Return how far it has come."""
         wanted = self.config.calm_rounds
         ends = f"ends after {wanted} rounds in a row without a difference, {self.calm} so far"
-        return Outlook(measure=AGREEMENT, done=self.rounds, ends=ends, work=self.work)
+        return Status(measure=AGREEMENT, done=self.rounds, ends=ends, work=self.work)
 
     def learn_again(self, observations: Ints) -> None:
         """Ask the teacher anew about everything that is kept and some more observations [m], and learn further."""

@@ -18,35 +18,18 @@ REFUSED = 2
 """The exit code of a run that surpass itself ended: started again it would end in the same way."""
 
 
-# A run as a job
-
-
 def learn_words(
-    variant: Variant, task_text: str, folder: Path, sizes: Sequence[int] = (), instances: int = 0
+    variant: Variant, task_text: str, folder: Path, sizes: Sequence[int], instances: int = 0
 ) -> tuple[str, ...]:
     """Return the command that begins or resumes a run."""
     recipe = variant.recipe
-    words = [
-        "learn",
-        task_text,
-        "--method",
-        recipe.method,
-        "--seed",
-        str(variant.seed),
-        "--out",
-        str(folder),
-        "--resume",
-        "--no-report",
-    ]
-    if recipe.teacher:
-        words += ["--teacher", recipe.teacher]
+    words = ["learn", task_text, "--method", recipe.method, "--seed", str(variant.seed), "--out", str(folder)]
+    words += ["--teacher", recipe.teacher] if recipe.teacher else []
     for key, text in variant.settings.items():
         words += ["--set", f"{key}={text}"]
-    if sizes:
-        words += ["--sizes", setting_text(sizes)]
-    if instances:
-        words += ["--instances", str(instances)]
-    return tuple(words)
+    words += ["--sizes", setting_text(sizes)]
+    words += ["--instances", str(instances)] if instances else []
+    return (*words, "--resume", "--no-report")
 
 
 def score_sizes(recipe: Recipe, task: Task) -> tuple[int, ...]:
@@ -67,9 +50,6 @@ def describe_ending(ending: Ended) -> str:
         return ending.message
     how = f"ended by signal {-ending.code}" if ending.code < 0 else f"ended with code {ending.code}"
     return f"{how}: {ending.message}" if ending.message else how
-
-
-# Agents of the zoo, trained again from their recipes
 
 
 class Retrained(NamedTuple):

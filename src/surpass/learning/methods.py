@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
 from surpass.agents.teachers import usual_teacher
 from surpass.errors import SettingError, UnknownNameError
 from surpass.extras import load_names
-from surpass.learning.derived import network_settings
 from surpass.reading import SEED, check_range, show
-from surpass.tasks.task import Task
+from surpass.tasks.task import Limit, Task
 
 if TYPE_CHECKING:
     from surpass.full_view.imitation import FullViewImitation
@@ -40,6 +41,8 @@ _FULL_VIEW = {
     "rl+imitation": _FULL_VIEW_GRADIENT,
 }
 METHODS = tuple(_WITH_TABLE)
+STEP_COST = 0.01
+"""What a step costs a network's policy gradient where steps count; a wrong answer costs about as all of them."""
 POLICIES = {
     "table": ("surpass.learning.table.learner", "TableLearner", "TableConfig"),
     "network": _NETWORK,
@@ -77,7 +80,10 @@ def configure(
     learner, config = load_names(*place)
     chosen: dict[str, Any] = {"task": task.name, "seed": seed}
     if place is _NETWORK:
-        chosen |= network_settings(task)
+        chosen |= {"data": task.inputs.usual_data, "baseline": "network"}
+        if task.measure == "steps":
+            most_steps = int(Limit.parse(task.limit).steps(np.array([task.training_sizes[1]]))[0])
+            chosen |= {"step_cost": STEP_COST, "wrong_cost": max(1.0, min(10.0, STEP_COST * most_steps))}
     chosen["teacher"] = "" if method == "rl" else teacher or default_teacher(task)
     if method == "imitation" and "data" in (settings or {}) and not hasattr(config, "data"):
         raise SettingError(
@@ -88,16 +94,6 @@ def configure(
     if method == "rl" and place in (_NETWORK, _FULL_VIEW_GRADIENT):
         chosen["imitation_weight"] = 0.0
     return learner, config(**chosen)
-
-
-def unknown_settings(task: Task, method: str, settings: Mapping[str, Any]) -> list[str]:
-    """Return those of the settings of a saved recipe that the learner of a task and method no longer has."""
-    kinds = _FULL_VIEW if task.interface.is_full_view else {**_WITH_TABLE, **POLICIES}
-    kind = settings.get("policy", method) if not task.interface.is_full_view else method
-    if kind not in kinds:
-        return ["policy"]
-    _, config = load_names(*kinds[kind])
-    return [name for name in settings if name not in _settings_of(config)]
 
 
 def default_teacher(task: Task) -> str:

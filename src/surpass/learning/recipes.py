@@ -160,8 +160,8 @@ def find_recipe(text: str) -> Recipe:
     if colon and kind == "zoo":
         from surpass.agents.zoo import find_entry
 
-        resident = find_entry(name)
-        return _check_current(_from_record(f"zoo:{resident.name}", resident.record["recipe"]))
+        entry = find_entry(name)
+        return _check_current(_from_record(f"zoo:{entry.name}", entry.record["recipe"]))
     path = as_path(text)
     if path.is_dir() and (path / "recipe.json").exists():
         path = path / "recipe.json"
@@ -175,15 +175,17 @@ def find_recipe(text: str) -> Recipe:
 
 def _check_current(recipe: Recipe) -> Recipe:
     """Return the recipe of an agent of the zoo, once it is known that this version has all of its settings."""
-    from surpass.learning.methods import unknown_settings
+    from surpass.learning.methods import configure
     from surpass.tasks.registry import find_task
 
-    unknown = unknown_settings(find_task(recipe.task), recipe.method, recipe.settings)
-    if unknown:
+    teacher, settings = recipe.teacher or None, recipe.variants[0].settings
+    try:
+        configure(find_task(recipe.task), recipe.method, teacher=teacher, settings=settings)
+    except UnknownNameError as error:
         raise RecipeError(
-            f"{recipe.name} was learned by an earlier version, with settings that this one does not have:"
-            f" {', '.join(unknown)}"
-        )
+            f"{recipe.name} was learned by an earlier version of surpass: it has the {error.kind} {error.name!r}, which"
+            " this version does not know, so it cannot be repeated; what it made still loads"
+        ) from None
     return recipe
 
 

@@ -34,7 +34,7 @@ from surpass.bundles import (
     write_atomically,
 )
 from surpass.errors import ADVICE, SavedFileError, SettingError, SurpassError
-from surpass.learning.outlook import Outlook
+from surpass.learning.status import Status
 from surpass.printing import truncate
 from surpass.reading import Setting, Weight, as_path, read_record, show, validate
 from surpass.tasks.task import Task
@@ -67,7 +67,7 @@ class Learner(Protocol):
     def advance(self) -> Curve:
         """Learn for one round and return the round's line of the curves."""
 
-    def outlook(self, curve: Mapping[str, float]) -> Outlook:
+    def status(self, curve: Mapping[str, float]) -> Status:
         """Return how far it has come, given the last line of the curves, which is empty before the first round."""
 
     def save_state(self) -> tuple[Tensors, dict[str, Any]]:
@@ -79,27 +79,20 @@ class Learner(Protocol):
 
 FOREMOST = ("method", "task", "teacher")
 """Of all differences between two recipes, these are reported first."""
-BEFORE = ("log.txt", "failure.json")
+BEFORE = {"log.txt", "failure.json", ".lock"}
 """What a sweep may have put into the folder of a run before it began."""
-LEFT = (
+LEFT = {
     *("recipe.json", "curves.csv", "checkpoints", "agent.json", "agent.safetensors", "agent.rules", "time.json"),
-    *("scores.json", "report.html", "tensorboard", "notes.txt", "task.json", ".lock", *BEFORE),
-)
+    *("scores.json", "report.html", "tensorboard", "notes.txt", "task.json", *BEFORE),
+}
 """What a run leaves in its folder; only a folder with nothing else is replaced."""
+CHECKPOINT = {"task": str, "interface": str, "recipe": str, "state": dict[str, Any], "curves": list[Curve]}
+"""What a checkpoint says beside its tensors; the recipe by its checksum, the state for the learner."""
 
 
 def write_json(path: Path, record: dict[str, Any]) -> None:
     """Write a record to a file."""
     write_atomically(path, (json.dumps(record, indent=1) + "\n").encode())
-
-
-def write_text_file(path: Path, text: str) -> None:
-    """Write a text to a file."""
-    write_atomically(path, text.encode())
-
-
-CHECKPOINT = {"task": str, "interface": str, "recipe": str, "state": dict[str, Any], "curves": list[Curve]}
-"""What a checkpoint says beside its tensors; the recipe by its checksum, the state for the learner."""
 
 
 def recipe_digest(recipe: dict[str, Any]) -> str:
@@ -112,11 +105,6 @@ def describe_recipe(recipe: Mapping[str, Any]) -> str:
     teacher = f" from {recipe['teacher']}" if recipe.get("teacher") else ""
     text = f"{recipe.get('task')} by {recipe.get('method')}{teacher}, seed {recipe.get('seed')}"
     return truncate(text, 200)
-
-
-def _plain_name(name: str) -> str:
-    """Return the name of a file, also of one that a kill left half written."""
-    return re.sub(r"^\.(.+)\.\d+$", r"\1", name)
 
 
 class RunFolder:
@@ -132,83 +120,80 @@ class RunFolder:
         """Make the folder, or check that it is a run of the same recipe to resume; or empty it, to `overwrite`."""
         if resume and overwrite:
             raise SettingError("a run is either resumed or overwritten, not both")
-        recipe_path = self.path / "recipe.json"
-        if overwrite:
+        if overwrite and self._names():
             self._remove(recipe)
-        if recipe_path.exists():
-            found = read_record(recipe_path, dict[str, Setting])
-            wanted = json.loads(json.dumps(recipe))
-            names = sorted({*found, *wanted}, key=lambda name: (name not in FOREMOST, name))
-            other = next((name for name in names if found.get(name) != wanted.get(name)), None)
-            if not resume:
-                raise SettingError(self._refusal(found, wanted, other))
-            if other is not None and all(found[name] == wanted[name] for name in found.keys() & wanted.keys()):
-                raise SettingError(
-                    f"{self.path} is a run of another version of surpass, {'with' if other in found else 'without'} "
-                    f"the setting {show(other)[1:-1]}, which cannot be resumed; choose another folder and begin anew"
-                )
-            if other is not None:
-                known, asked = show(found.get(other)), show(wanted.get(other))
-                raise SettingError(
-                    f"{self.path} is a run with {show(other)[1:-1]} {known}, not {asked};"
-                    f" to resume it, leave everything else out: surpass learn --out {self.path} --resume"
-                )
+        if (self.path / "recipe.json").exists():
+            self._check_recipe(recipe, resume=resume)
             return
+        checkpoints = self.path / "checkpoints"
+        is_fresh = checkpoints.is_dir() and not any(checkpoints.iterdir())
+        fine = BEFORE | {"checkpoints"} if is_fresh else BEFORE
+        if foreign := [name for name in self._names() if name not in fine and not name.startswith(".")]:
+            raise SettingError(
+                f"{self.path} holds something that is not a run, such as {foreign[0]}; choose a new or empty folder"
+            )
         try:
-            if foreign := self._foreign():
-                raise SettingError(
-                    f"{self.path} holds something that is not a run, such as {foreign}; choose a new or empty folder"
-                )
-            (self.path / "checkpoints").mkdir(parents=True, exist_ok=True)
-            write_json(recipe_path, recipe)
+            checkpoints.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise SettingError(f"{self.path} cannot be written: {error.strerror}") from None
+        write_json(self.path / "recipe.json", recipe)
 
-    def _refusal(self, found: dict[str, Any], wanted: dict[str, Any], other: str | None) -> str:
-        """Return why no run is begun in a folder that holds one, and what to do instead."""
-        replace = "replace it (--overwrite, overwrite=True) or choose another folder"
-        held, asked = describe_recipe(found), describe_recipe(wanted)
-        if other is None:
-            return f"{self.path} holds this run already, {held}: resume it (--resume, resume=True), {replace}"
-        if held == asked:
-            held, asked = (f"{held}, with {show(other)[1:-1]} {show(one.get(other))}" for one in (found, wanted))
-        return f"{self.path} holds {held}; you asked for {asked}: {replace}"
+    def _names(self) -> list[str]:
+        """Return the names of everything in the folder."""
+        return sorted(path.name for path in self.path.iterdir()) if self.path.is_dir() else []
+
+    def _check_recipe(self, recipe: dict[str, Any], *, resume: bool) -> None:
+        """Raise `SettingError` unless the folder holds a run of a recipe that is to be resumed."""
+        found = read_record(self.path / "recipe.json", dict[str, Setting])
+        wanted = json.loads(json.dumps(recipe))
+        names = sorted({*found, *wanted}, key=lambda name: (name not in FOREMOST, name))
+        different = [name for name in names if found.get(name) != wanted.get(name)]
+        name = truncate(different[0], 80) if different else ""
+        values = [show(one.get(different[0])) for one in (found, wanted)] if different else []
+        if not resume:
+            replace = "replace it (--overwrite, overwrite=True) or choose another folder"
+            held, asked = describe_recipe(found), describe_recipe(wanted)
+            if not different:
+                raise SettingError(
+                    f"{self.path} holds this run already, {held}: resume it (--resume, resume=True), {replace}"
+                )
+            if held == asked:
+                held, asked = (f"{held}, with {name} {value}" for value in values)
+            raise SettingError(f"{self.path} holds {held}; you asked for {asked}: {replace}")
+        if different and all(found[key] == wanted[key] for key in found.keys() & wanted.keys()):
+            raise SettingError(
+                f"{self.path} is a run of another version of surpass, {'with' if different[0] in found else 'without'} "
+                f"the setting {name}, which cannot be resumed; choose another folder and begin anew"
+            )
+        if different:
+            raise SettingError(
+                f"{self.path} is a run with {name} {values[0]}, not {values[1]};"
+                f" to resume it, leave everything else out: surpass learn --out {self.path} --resume"
+            )
 
     def _remove(self, recipe: dict[str, Any]) -> None:
         """Remove what a run has left in the folder, if it holds a run and nothing else."""
-        if not self.path.is_dir() or not any(self.path.iterdir()):
-            return
-        present = {path.name for path in self.path.iterdir()}
-        if "recipe.json" not in present:
-            raise SettingError(f"{self.path} is not overwritten: it is not a run, since it has no recipe.json")
+        refusal, names = f"{self.path} is not overwritten", self._names()
+        if "recipe.json" not in names:
+            raise SettingError(f"{refusal}: it is not a run, since it has no recipe.json")
         held = read_record(self.path / "recipe.json", dict[str, Setting])
         if not {"task", "method", "seed"} <= held.keys():
-            raise SettingError(f"{self.path} is not overwritten: its recipe.json is not the recipe of a run")
-        if others := sorted(name for name in present if _plain_name(name) not in LEFT):
-            raise SettingError(
-                f"{self.path} is not overwritten: it also holds {others[0]}, which no run has left there"
-            )
+            raise SettingError(f"{refusal}: its recipe.json is not the recipe of a run")
+        # A kill can leave a file half written, as .NAME.NUMBER.
+        if others := [name for name in names if re.sub(r"^\.(.+)\.\d+$", r"\1", name) not in LEFT]:
+            raise SettingError(f"{refusal}: it also holds {others[0]}, which no run has left there")
         teacher = Path(recipe.get("teacher") or "-")
         if self.path.resolve() in (teacher.resolve(), *teacher.resolve().parents):
-            raise SettingError(f"{self.path} is not overwritten: the teacher {teacher} is in it; choose another folder")
+            raise SettingError(f"{refusal}: the teacher {teacher} is in it; choose another folder")
         try:
             # The recipe goes last: what is left if this is broken off is still seen to be a run.
-            for name in sorted(present, key=lambda name: name == "recipe.json"):
-                path = self.path / name
+            for path in sorted(self.path.iterdir(), key=lambda path: path.name == "recipe.json"):
                 if path.is_dir() and not path.is_symlink():
                     shutil.rmtree(path)
                 else:
                     path.unlink()
         except OSError as error:
             raise SettingError(f"{self.path} cannot be overwritten: {error.strerror}") from None
-
-    def _foreign(self) -> str:
-        """Return the name of something in the folder that no run has put there before its recipe, or nothing."""
-        for path in sorted(self.path.iterdir()) if self.path.is_dir() else ():
-            is_fresh = path.name == "checkpoints" and path.is_dir() and not any(path.iterdir())
-            if not is_fresh and path.name not in BEFORE and not path.name.startswith("."):
-                return path.name
-        return ""
 
     def checkpoints(self) -> list[Path]:
         """Return the stems of the checkpoints, the newest first."""
@@ -218,18 +203,18 @@ class RunFolder:
     def save(self, learner: Learner) -> None:
         """Write a checkpoint and the curves, and drop all but the last checkpoints."""
         tensors, state = learner.save_state()
-        try:
-            (self.path / "checkpoints").mkdir(exist_ok=True)
-        except OSError as error:
-            raise SettingError(f"{self.path / 'checkpoints'} cannot be written: {error.strerror}") from None
         stem = self.path / "checkpoints" / f"{len(self.curves):08d}"
-        about = {"task": learner.task.name, "interface": interface_fingerprint(learner.task.interface)}
-        about["recipe"] = recipe_digest(learner.recipe)
-        save_bundle(stem, tensors, {**about, "state": state, "curves": self.curves})
+        record = {
+            "task": learner.task.name,
+            "interface": interface_fingerprint(learner.task.interface),
+            "recipe": recipe_digest(learner.recipe),
+            "state": state,
+            "curves": self.curves,
+        }
+        save_bundle(stem, tensors, record)
         self.write_curves()
         write_atomically(self.path / "time.json", json.dumps({"seconds": round(self.seconds, 1)}).encode())
-        kept = {name for name in (found.name for found in self.checkpoints()) if name <= stem.name}
-        kept = set(sorted(kept)[-KEPT:])
+        kept = [found.name for found in self.checkpoints() if found.name <= stem.name][:KEPT]
         for path in (self.path / "checkpoints").iterdir():
             # Also what a kill left behind: tensors without their record, and files that were never finished.
             if (path.stem not in kept or path.suffix not in (".json", ".safetensors")) and not path.is_dir():

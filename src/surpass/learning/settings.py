@@ -10,6 +10,7 @@ import inspect
 import textwrap
 from dataclasses import fields
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from surpass.errors import UnknownNameError
@@ -47,20 +48,14 @@ def meanings(config: Any) -> dict[str, str]:
     """Return what stands below each field of a dataclass, or of those it builds on, in its source, by field's name."""
     said: dict[str, str] = {}
     for part in reversed(config.__mro__[:-1]):
-        said |= _meanings_in(part)
+        (declared,) = ast.parse(textwrap.dedent(inspect.getsource(part))).body
+        assert isinstance(declared, ast.ClassDef)
+        for field, below in pairwise(declared.body):
+            if not (isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)):
+                continue
+            if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
+                said[field.target.id] = " ".join(str(below.value.value).split())
     return said
-
-
-def _meanings_in(config: Any) -> dict[str, str]:
-    (body,) = ast.parse(textwrap.dedent(inspect.getsource(config))).body
-    assert isinstance(body, ast.ClassDef)
-    found = {}
-    for field, below in zip(body.body, body.body[1:], strict=False):
-        if not (isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)):
-            continue
-        if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
-            found[field.target.id] = " ".join(str(below.value.value).split())
-    return found
 
 
 def settings_of(learner: AnyLearner) -> list[SettingLine]:

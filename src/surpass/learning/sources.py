@@ -70,11 +70,6 @@ class Sources:
         """The names of the distributions among them."""
         return {source.name for source in self.all if source.learned is None}
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether there are distributions only, which all count alike."""
-        return not self.has_files and len({source.weight for source in self.all}) == 1
-
     def group(self, sizes: Ints) -> Ints:
         """Return for each size [m] the one of `self.sizes` that it counts for, or 0."""
         if not self.has_files:

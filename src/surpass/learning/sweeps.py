@@ -29,7 +29,7 @@ from surpass.learning.runs import write_json
 from surpass.printing import Printed, show_number, text_table
 from surpass.reading import Count, Setting, Share, as_path, read_record, show
 from surpass.tasks.task import Task
-from surpass.workers.runner import Ended, Job, JobRunner
+from surpass.workers.runner import Job, JobRunner
 
 MOST_ROWS = 20
 """How many runs of the ranking are printed; all of them are in ranking.json."""
@@ -160,15 +160,9 @@ class Sweep:
         """Raise an error unless every point of the grid can be learned; nothing is written."""
         from surpass.learning.methods import new_learner
 
-        recipe = self.recipe
+        recipe, teacher = self.recipe, self.recipe.teacher or None
         for variant in recipe.with_seeds(recipe.seeds[:1]).variants:
-            new_learner(
-                self.task,
-                recipe.method,
-                teacher=recipe.teacher or None,
-                seed=variant.seed,
-                settings=variant.settings,
-            )
+            new_learner(self.task, recipe.method, teacher=teacher, seed=variant.seed, settings=variant.settings)
 
     def run_folder(self, variant: Variant) -> Path:
         """Return the folder of a run."""
@@ -184,26 +178,23 @@ class Sweep:
         """Do every run that is not done yet, and return the ranking. `watch` is shown how far it has come."""
         with self._claimed():
             for variant in self.recipe.variants:
-                self._forget_passing_failure(variant)
-            ranking = self.ranking()
+                failure = self._failure(variant)
+                if failure is not None and not failure.final:  # it was ended from outside, and is tried again
+                    (self.run_folder(variant) / "failure.json").unlink()
+            ranking = self._rank()
             ended = {run.run for run in ranking.runs} | {failure.run for failure in ranking.failed}
             jobs = [self._job(variant) for variant in self.recipe.variants if variant.name not in ended]
-            running: Sequence[Job] = ()
 
-            def report(current: Sequence[Job]) -> None:
-                nonlocal running
-                running = current
+            def report(running: Sequence[Job]) -> None:
                 if watch:
                     watch(SweepState(ranking, tuple(job.folder for job in running)))
 
             with closing(runner.run(jobs, report)) as endings:
                 for ending in endings:
                     if ending.code != 0:
-                        self._note_failure(ending)
-                    ranking = self.ranking()
-                    self._write(ranking)
-            ranking = self.ranking()
-            self._write(ranking)
+                        record = {"reason": describe_ending(ending), "final": ending.code == REFUSED}
+                        write_json(ending.job.folder / "failure.json", record)
+                    ranking = self._rank()
             return ranking
 
     @contextmanager
@@ -218,7 +209,6 @@ class Sweep:
         except OSError as error:
             raise SettingError(f"{self.folder} cannot be written: {error.strerror}") from None
         with lock:
-            self._refuse_other_sweep()
             write_json(self.folder / "sweep.json", self.recipe.as_json())
             yield
 
@@ -234,19 +224,9 @@ class Sweep:
                 has, asked = show(known.get(key)), show(wanted.get(key))
                 raise SettingError(f"{self.folder} is a sweep with {key} {has}, not {asked}; choose another --out")
 
-    def _forget_passing_failure(self, variant: Variant) -> None:
-        """Let a run be tried again that was ended from outside, in place."""
-        failure = self._failure(variant)
-        if failure is not None and not failure.final:
-            (self.run_folder(variant) / "failure.json").unlink()
-
-    @staticmethod
-    def _note_failure(ending: Ended) -> None:
-        record = {"reason": describe_ending(ending), "final": ending.code == REFUSED}
-        write_json(ending.job.folder / "failure.json", record)
-
-    def _write(self, ranking: Ranking) -> None:
-        """Write the ranking and the best run's agent."""
+    def _rank(self) -> Ranking:
+        """Return the ranking, and write it with the best run's agent."""
+        ranking = self.ranking()
         write_json(self.folder / "ranking.json", ranking.as_json())
         if ranking.runs:
             best = self.folder / "runs" / ranking.runs[0].run / "agent"
@@ -255,6 +235,7 @@ class Sweep:
             if program.exists():
                 write_atomically(self.folder / program.name, program.read_bytes())
             save_bundle(self.folder / "agent", tensors or None, record)
+        return ranking
 
     # What came out
 

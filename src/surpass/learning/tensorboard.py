@@ -15,15 +15,10 @@ FOLDER = "tensorboard"
 EVENTS = "events.out.tfevents.*"
 
 
-def _writer_class() -> Any:
-    """Return the class that writes event files."""
+def writer_class() -> Any:
+    """Return the class that writes event files, or raise `MissingExtraError`."""
     load("tensorboard")
     return load("torch.utils.tensorboard").SummaryWriter
-
-
-def need_tensorboard() -> None:
-    """Raise `MissingExtraError` unless event files can be written."""
-    _writer_class()
 
 
 class EventFile:
@@ -38,7 +33,7 @@ class EventFile:
         for path in folder.glob(EVENTS) if folder.is_dir() else ():
             path.unlink(missing_ok=True)
         try:
-            self._writer = _writer_class()(str(folder))
+            self._writer = writer_class()(str(folder))
         except OSError as error:
             raise SettingError(f"{folder} cannot be written: {error.strerror}") from None
         for number, curve in enumerate(curves, 1):

@@ -37,11 +37,8 @@ class NetworkLearner:
     optimizer: Adam
     work = 0
     """How many steps it has made or looked at since it was made or restored."""
-
-    @property
-    def has_network(self) -> bool:
-        """Whether there is a network worth keeping."""
-        return True
+    has_network = True
+    """Whether there is a network worth keeping."""
 
     @property
     def recipe(self) -> dict[str, Any]:

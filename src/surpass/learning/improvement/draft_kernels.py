@@ -1,21 +1,18 @@
 """Compiled random edits of a draft, at the places where the program goes.
 
 An edit is drawn from a generator of two words, so that a draft and the generator's state give the edited draft again.
+Unlike kernels, what is `inner` is not inlined: edits are large and seldom.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+import numpy as np
 
 from surpass.arrays import Ints
 from surpass.engine.chance import draw_uniform
 from surpass.learning.improvement.drafts import BITS, Draft, EditContext
 from surpass.machine.kernel import inner, kernel
 from surpass.programs.evaluate import Digits
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 MOST_EDITS = 4
 MOST_TESTS = 4
@@ -25,21 +22,16 @@ NONE = -1
 """The kinds of edits; the last three only where the previous action is seen."""
 
 
-def compiled(function: Callable[P, R]) -> Callable[P, R]:
-    """Return a function that loops call; unlike a kernel it is not inlined, since edits are large and seldom."""
-    return inner(function)
-
-
 # Random choices
 
 
-@compiled
+@inner
 def uniform(random: Ints) -> float:
     """Return a number in [0, 1) and move the only generator of `random` [1, 2] on in place."""
     return draw_uniform(random, 0)
 
 
-@compiled
+@inner
 def below(random: Ints, count: int) -> int:
     """Return a whole number from 0 to `count - 1`."""
     return min(count - 1, int(uniform(random) * count))
@@ -77,7 +69,7 @@ def firing(draft: Draft, place: int, digits: Digits) -> int:
     return NONE
 
 
-@compiled
+@inner
 def price(draft: Draft, rule_price: float, test_price: float) -> float:
     """Return what the rules and conditions of a draft cost."""
     cost = 0.0
@@ -92,7 +84,7 @@ def price(draft: Draft, rule_price: float, test_price: float) -> float:
 # Changing a draft
 
 
-@compiled
+@inner
 def copy_rule(source: Draft, p: int, r: int, target: Draft, q: int, s: int) -> None:
     """Copy a rule of a draft to a place of another, or of the same one, in place."""
     target.actions[q, s] = source.actions[p, r]
@@ -103,7 +95,7 @@ def copy_rule(source: Draft, p: int, r: int, target: Draft, q: int, s: int) -> N
             target.sets[q, s, c, w] = source.sets[p, r, c, w]
 
 
-@compiled
+@inner
 def copy_draft(source: Draft, target: Draft) -> None:
     """Copy a draft onto another one of the same shape, in place."""
     for f in range(source.place_at.shape[0]):
@@ -117,7 +109,7 @@ def copy_draft(source: Draft, target: Draft) -> None:
                 copy_rule(source, p, r, target, p, r)
 
 
-@compiled
+@inner
 def make_room(draft: Draft, place: int, at: int) -> bool:
     """Move the rules of a place from one on down by one, in place; return False if there is no room."""
     count = draft.rule_counts[place]
@@ -130,7 +122,7 @@ def make_room(draft: Draft, place: int, at: int) -> bool:
     return True
 
 
-@compiled
+@inner
 def remove_rule(draft: Draft, place: int, at: int) -> None:
     """Remove a rule of a place, in place."""
     for r in range(at, draft.rule_counts[place] - 1):
@@ -138,7 +130,7 @@ def remove_rule(draft: Draft, place: int, at: int) -> None:
     draft.rule_counts[place] -= 1
 
 
-@compiled
+@inner
 def new_place(draft: Draft, owner: int, value: int) -> int:
     """Give a value of the previous action a new place without rules, in place; return it, or `NONE` without room."""
     for p in range(len(draft.owners)):
@@ -150,7 +142,7 @@ def new_place(draft: Draft, owner: int, value: int) -> int:
     return NONE
 
 
-@compiled
+@inner
 def split(draft: Draft, place: int, value: int) -> int:
     """Give one value of the previous action a place of its own with the same rules, in place; return it."""
     owner = draft.owners[place]
@@ -168,7 +160,7 @@ def split(draft: Draft, place: int, value: int) -> int:
     return fresh
 
 
-@compiled
+@inner
 def some_place(draft: Draft, owner: int, random: Ints) -> int:
     """Return any place of a function."""
     count = 0
@@ -183,7 +175,7 @@ def some_place(draft: Draft, owner: int, random: Ints) -> int:
     return NONE
 
 
-@compiled
+@inner
 def some_rule(draft: Draft, place: int, digits: Digits, random: Ints) -> int:
     """Return a rule of a place, or `NONE` if it has none: the one that fires, or any."""
     if draft.rule_counts[place] == 0:
@@ -192,7 +184,7 @@ def some_rule(draft: Draft, place: int, digits: Digits, random: Ints) -> int:
     return below(random, draft.rule_counts[place]) if fires == NONE or uniform(random) < 0.3 else fires
 
 
-@compiled
+@inner
 def other_action(draft: Draft, context: EditContext, old: int, random: Ints) -> int:
     """Return an action: the old one with another operand, one that the program takes, or any."""
     kind = uniform(random)
@@ -219,7 +211,7 @@ def other_action(draft: Draft, context: EditContext, old: int, random: Ints) -> 
     return int(action)
 
 
-@compiled
+@inner
 def lead_on(draft: Draft, place: int, action: int, instead: int, random: Ints) -> None:
     """Give a new action a place to lead to in place, if it has none: where the replaced one leads or comes, or any."""
     owner = draft.owners[place]
@@ -240,7 +232,7 @@ def lead_on(draft: Draft, place: int, action: int, instead: int, random: Ints) -
     draft.place_at[owner, action + 1] = goal
 
 
-@compiled
+@inner
 def write_test(
     draft: Draft, context: EditContext, place: int, rule: int, at: int, feature: int, digits: Digits, random: Ints
 ) -> None:
@@ -259,7 +251,7 @@ def write_test(
         value = below(random, radix)
 
 
-@compiled
+@inner
 def has_test(draft: Draft, place: int, rule: int, feature: int) -> int:
     """Return which test of a rule is one of a feature, or `NONE`."""
     for c in range(draft.test_counts[place, rule]):
@@ -268,7 +260,7 @@ def has_test(draft: Draft, place: int, rule: int, feature: int) -> int:
     return NONE
 
 
-@compiled
+@inner
 def write_tests(draft: Draft, context: EditContext, place: int, rule: int, digits: Digits, random: Ints) -> None:
     """Write a few tests of a rule in place, all of which hold for what is seen."""
     wanted = 1 + below(random, min(MOST_TESTS, len(context.tested)))
@@ -283,7 +275,7 @@ def write_tests(draft: Draft, context: EditContext, place: int, rule: int, digit
 # The edits
 
 
-@compiled
+@inner
 def insert(draft: Draft, context: EditContext, place: int, digits: Digits, random: Ints) -> None:
     """Insert a rule in place that fires for what is seen."""
     fires = firing(draft, place, digits)
@@ -297,7 +289,7 @@ def insert(draft: Draft, context: EditContext, place: int, digits: Digits, rando
         lead_on(draft, place, action, old, random)
 
 
-@compiled
+@inner
 def copy_one(draft: Draft, context: EditContext, place: int, digits: Digits, random: Ints) -> None:
     """Copy a rule of the program to this place, and change an operand of its action or one of its tests, in place."""
     p = below(random, len(draft.owners))
@@ -317,7 +309,7 @@ def copy_one(draft: Draft, context: EditContext, place: int, digits: Digits, ran
     lead_on(draft, place, draft.actions[place, at], NONE, random)
 
 
-@compiled
+@inner
 def copy_renamed(draft: Draft, context: EditContext, p: int, r: int, q: int, s: int, which: int) -> None:
     """Copy a rule to a place of the same draft with the names of two variables changed, in place."""
     draft.actions[q, s] = context.renamed_actions[which, draft.actions[p, r]]
@@ -333,7 +325,7 @@ def copy_renamed(draft: Draft, context: EditContext, p: int, r: int, q: int, s: 
                 draft.sets[q, s, c, new // BITS] |= 1 << (new % BITS)
 
 
-@compiled
+@inner
 def find_origin(context: EditContext, done: Ints, count: int, action: int) -> tuple[int, int]:
     """Return which of some actions another one is when two variables change their names, and which two; or `NONE`."""
     for k in range(count):
@@ -343,7 +335,7 @@ def find_origin(context: EditContext, done: Ints, count: int, action: int) -> tu
     return NONE, NONE
 
 
-@compiled
+@inner
 def spread(draft: Draft, context: EditContext, place: int, came: int) -> None:
     """Let the place after an action serve, with other names, after all actions of other names that it leads to."""
     owner = draft.owners[place]
@@ -371,7 +363,7 @@ def spread(draft: Draft, context: EditContext, place: int, came: int) -> None:
         k += 1
 
 
-@compiled
+@inner
 def rename(draft: Draft, context: EditContext, place: int, digits: Digits, random: Ints) -> None:
     """Let two variables change their names, in place.
 
@@ -414,7 +406,7 @@ def rename(draft: Draft, context: EditContext, place: int, digits: Digits, rando
             draft.rule_counts[fresh] = draft.rule_counts[source]
 
 
-@compiled
+@inner
 def add_test(draft: Draft, context: EditContext, place: int, rule: int, digits: Digits, random: Ints) -> None:
     """Add a test to a rule in place, which holds for what is seen or for all else; or replace one of its feature."""
     feature = context.tested[below(random, len(context.tested))]
@@ -430,7 +422,7 @@ def add_test(draft: Draft, context: EditContext, place: int, rule: int, digits: 
             draft.sets[place, rule, at, value // BITS] ^= 1 << (value % BITS)
 
 
-@compiled
+@inner
 def drop_test(draft: Draft, place: int, rule: int, random: Ints) -> None:
     """Drop a test of a rule, in place."""
     count = draft.test_counts[place, rule]
@@ -442,7 +434,7 @@ def drop_test(draft: Draft, place: int, rule: int, random: Ints) -> None:
         draft.test_counts[place, rule] = count - 1
 
 
-@compiled
+@inner
 def change_test(draft: Draft, context: EditContext, place: int, rule: int, digits: Digits, random: Ints) -> None:
     """Replace a test of a rule in place by another of the same feature or of any."""
     count = draft.test_counts[place, rule]
@@ -456,7 +448,7 @@ def change_test(draft: Draft, context: EditContext, place: int, rule: int, digit
             write_test(draft, context, place, rule, at, feature, digits, random)
 
 
-@compiled
+@inner
 def swap_rules(draft: Draft, place: int, random: Ints) -> None:
     """Swap two rules of a place that have conditions, in place."""
     count = draft.rule_counts[place]
@@ -472,7 +464,7 @@ def swap_rules(draft: Draft, place: int, random: Ints) -> None:
         remove_rule(draft, place, first + 1)
 
 
-@compiled
+@inner
 def detour(draft: Draft, context: EditContext, place: int, digits: Digits, random: Ints) -> None:
     """Do one or two things before an action, which then comes next, in place."""
     fires = firing(draft, place, digits)
@@ -500,7 +492,7 @@ def detour(draft: Draft, context: EditContext, place: int, digits: Digits, rando
             draft.actions[fresh, 0] = goal
 
 
-@compiled
+@inner
 def join(draft: Draft, place: int, random: Ints) -> None:
     """Make one place of two in place: the rules of one of them serve both."""
     owner = draft.owners[place]
@@ -514,20 +506,13 @@ def join(draft: Draft, place: int, random: Ints) -> None:
     draft.owners[gone] = NONE
 
 
-@compiled
+@inner
 def edit_once(draft: Draft, context: EditContext, kind: int, random: Ints) -> None:
     """Edit a draft once in place, where the program goes often or ever."""
     seen = len(context.digits)
     row = below(random, seen)
     if uniform(random) < 0.5:
-        wanted, low, high = uniform(random), 0, seen - 1
-        while low < high:
-            middle = (low + high) // 2
-            if context.often[middle] <= wanted:
-                low = middle + 1
-            else:
-                high = middle
-        row = low
+        row = min(seen - 1, int(np.searchsorted(context.often, uniform(random), side="right")))
     digits = context.digits[row]
     place = place_of(draft, context, digits)
     if place == NONE:
@@ -568,7 +553,7 @@ WEIGHTS = (5, 3, 3, 2, 2, 3, 3, 1, 1, 4, 2, 1)
 """How often each kind of edit is made; the last three only where the previous action is seen."""
 
 
-@compiled
+@inner
 def edit(draft: Draft, context: EditContext, random: Ints) -> None:
     """Edit a draft one to four times in place; a half of all are edited once."""
     total = 0

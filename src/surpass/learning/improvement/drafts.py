@@ -173,12 +173,8 @@ def _rule(draft: Draft, p: int, r: int) -> Rule:
     return Rule(tuple(tests), int(draft.actions[p, r]))
 
 
-def edit_context(program: Program, observations: Ints | None = None, counts: Ints | None = None) -> EditContext:
-    """Return the context of a program, given the observations of its runs and how often each occurs.
-
-    Runs of a draft need no observations; edits do.
-    """
-    observations, counts = (np.zeros(0, np.int64) if given is None else given for given in (observations, counts))
+def edit_context(program: Program, observations: Ints, counts: Ints) -> EditContext:
+    """Return the context of a program, given the observations of its runs and how often each occurs."""
     interface = program.task.interface
     where = place_features(interface)
     function_of = np.full(1 if where[0] is None else interface.radices[where[0]], -1, np.int64)

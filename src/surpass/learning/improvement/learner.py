@@ -16,7 +16,7 @@ result.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -33,9 +33,9 @@ from surpass.extras import is_installed, load_names
 from surpass.learning.improvement.config import ImprovementConfig
 from surpass.learning.improvement.edits import rewritten_programs, shorter_programs, size_of, without
 from surpass.learning.improvement.rounds import FINALISTS, Round
-from surpass.learning.improvement.trials import Screen, Trial
-from surpass.learning.outlook import AGREEMENT, Compared, Measure, Outlook
+from surpass.learning.improvement.trials import Trial
 from surpass.learning.sources import COMPARED, Sources
+from surpass.learning.status import AGREEMENT, Measure, Status, TeacherComparison
 from surpass.learning.updates import SOURCE
 from surpass.programs.extract import extract
 from surpass.programs.program import Program
@@ -43,8 +43,8 @@ from surpass.programs.text import parse_program, write_text
 from surpass.reading import Count, Weight, validate
 from surpass.table import Agent, Table
 from surpass.tasks.task import Instances, Request, Task, join_instances
-from surpass.workers.local import LocalReplica, LocalRunner
-from surpass.workers.runner import Replicas, Runner
+from surpass.workers.local import LocalRunner
+from surpass.workers.runner import Runner
 
 if TYPE_CHECKING:
     from surpass.agents.networks.structured import StructuredPolicy
@@ -104,7 +104,10 @@ class Improvement:
 
     def __init__(self, task: Task, config: ImprovementConfig) -> None:
         self.task = task
-        self.teacher = _agent_to_improve(task, config.teacher)
+        found = agent_of_recipe(task, config.teacher)
+        if not isinstance(found, Agent) or task.interface.is_full_view:
+            raise SettingError(f"{config.teacher} has a full view; only an agent with a table can be improved")
+        self.teacher = found
         if config.queries and config.queries not in task.inputs.queries:
             raise SettingError(f"queries is {config.queries!r}; allowed: {', '.join(task.inputs.queries) or 'none'}")
         self.queries = config.queries or task.inputs.usual_queries
@@ -115,9 +118,11 @@ class Improvement:
         self.rounds = self.tried = self.stale = 0
         """How many rounds there were, how many programs were tried, and how many rounds ago one was better."""
         self.current: Program | None = None
-        self.best: Program | None = None
+        """The program that is edited."""
+        self.program: Program | None = None
+        """The best program so far: that of the lowest relative cost on the reference instances."""
         self.best_cost = np.inf
-        """The program of the lowest relative cost on the reference instances, and that cost: about 1 at the start."""
+        """That cost: about 1 at the start."""
         self.reference: list[float] = []
         """The mean cost of the first program at each size: steps, or the reward with a minus."""
         self.first_steps = 1.0
@@ -133,18 +138,13 @@ class Improvement:
         """Who tries the candidates."""
 
     @property
-    def program(self) -> Program | None:
-        """The best program so far."""
-        return self.best
-
-    @property
     def student(self) -> Imitation:
         """The learner of the best program."""
         if self._student is None:
-            assert self.best is not None
+            assert self.program is not None
             learner, settings = load_names("surpass.learning.imitation", "Imitation", "ImitationConfig")
             config = settings(task=self.task.name, teacher=self.config.teacher, seed=self.config.seed)
-            self._student = learner(self.task, config, teacher=self.best)
+            self._student = learner(self.task, config, teacher=self.program)
         student: Imitation = self._student
         return student
 
@@ -192,25 +192,25 @@ class Improvement:
         """Return the network as an agent."""
         return NetworkAgent(name, self.task, self.network)
 
-    def outlook(self, curve: Mapping[str, float]) -> Outlook:
+    def status(self, curve: Mapping[str, float]) -> Status:
         """Return how far it has come."""
         if AGREEMENT.column in curve:
             measure = replace(AGREEMENT, words="like the program")
-            return replace(self.student.outlook(curve), measure=measure, doing="part 2, a network learns the program")
+            return replace(self.student.status(curve), measure=measure, doing="part 2, a network learns the program")
         sign = 1 if self.task.measure == "steps" else -1
-        compared = tuple(
-            Compared(size, sign * curve[f"cost_{size}"], sign * first)
+        comparisons = tuple(
+            TeacherComparison(size, sign * curve[f"cost_{size}"], sign * first)
             for size, first in zip(self.sizes, self.reference, strict=False)
             if f"cost_{size}" in curve
         )
-        return Outlook(
+        return Status(
             measure=COST if self.task.measure == "steps" else replace(COST, of="of the teacher's cost"),
             doing="edits of the program are tried",
             done=self.rounds,
             expected=self.config.rounds,
             work=self.tried,
             unit="programs",
-            compared=compared,
+            comparisons=comparisons,
         )
 
     def advance(self) -> dict[str, float]:
@@ -230,7 +230,7 @@ class Improvement:
         cost, means = self._measure(self.current)
         self.stale += 1
         if cost < self.best_cost:
-            self.best, self.best_cost, self.stale = self.current, cost, 0
+            self.program, self.best_cost, self.stale = self.current, cost, 0
         if not self.is_improving:
             if self.rounds < self.config.rounds:
                 log.info("%s", self._why_ended())
@@ -255,26 +255,20 @@ class Improvement:
             raise SettingError(f"sizes are {self.sizes}: at these {self.task.name} leaves nothing to do")
         steps = [run(self.current, part).steps.mean() for part in self._reference_instances()]
         self.first_steps = max(1.0, float(np.mean(steps)))
-        self.best, self.best_cost = self.current, self._measure(self.current)[0]
+        self.program, self.best_cost = self.current, self._measure(self.current)[0]
         self.is_sound = self._find_failure(self.current)[0] is None
-
-    def screens(self, own: Screen) -> Replicas:
-        """Return those who try candidates: one for each worker, on the same instances; here, the learner's own."""
-        if self.runner.is_local:
-            return LocalReplica(own)
-        return self.runner.replicate(Screen, self.task, own.instances)
 
     # The end
 
     def _conclude(self) -> None:
         """Make the best program as short as it can be, and search for failures once more; if there is one, go back."""
-        assert self.best is not None
+        assert self.program is not None
         assert self.current is not None
-        simple = self._simplify(self.best)
-        for program in (self._rewrite(simple), simple, self.best, self.current):
+        simple = self._simplify(self.program)
+        for program in (self._rewrite(simple), simple, self.program, self.current):
             failing, _ = self._find_failure(program, AT_END)
             if failing is None or not self.is_sound:
-                self.best, (self.best_cost, _) = program, self._measure(program)
+                self.program, (self.best_cost, _) = program, self._measure(program)
                 return
             self._keep(failing)
 
@@ -283,23 +277,18 @@ class Improvement:
 
         One goes if that costs at no size more than the margin, or if the whole, prices included, costs less.
         """
-        trial = self._reference_trial(FINALISTS)
-        groups = self.sources.group(trial.sizes)
-
-        def means(programs: Sequence[Program]) -> Reals:
-            costs = np.concatenate([trial.run(programs[k : k + FINALISTS]) for k in range(0, len(programs), FINALISTS)])
-            return np.stack([costs[:, groups == size].mean(axis=1) for size in self.sizes], axis=1)
-
-        first = means([program])[0]
+        trial = self._reference_trial()
+        measured = trial.measure(program)
+        first = self._means(trial, measured[None])[0]
         most = first + MARGIN * self.scales
         if self.task.measure == "steps":
-            trial.give_up(trial.run([program])[0], times=4, more=100)
+            trial.limit_steps(measured, times=4, more=100)
         cost = float((first / self.scales).mean()) + self.weigh(program)
         while True:
             shorter = [one for one in shorter_programs(program) if self.weigh(one) < self.weigh(program)]
             if not shorter:
                 return program
-            found = means(shorter)
+            found = self._means(trial, trial.run(shorter))
             costs = (found / self.scales).mean(axis=1) + [self.weigh(one) for one in shorter]
             pays = (found <= most).all(axis=1) | (costs < cost)
             fitting = [k for k in np.argsort(costs, kind="stable").tolist() if pays[k]]
@@ -327,18 +316,13 @@ class Improvement:
 
     def savings(self) -> list[float | None]:
         """Return what each rule of the best program saves, in the mean over the sizes; None where it fails without."""
-        assert self.best is not None
-        trial = self._reference_trial(1)
-        groups = self.sources.group(trial.sizes)
-
-        def cost(program: Program) -> float:
-            costs = trial.run([program])[0]
-            return float(np.mean([costs[groups == size].mean() for size in self.sizes]))
-
-        base, saved = cost(self.best), []
-        for k in range(len(self.best.rules)):
-            shorter = without(self.best, [k])
-            more = cost(shorter) - base
+        assert self.program is not None
+        trial = self._reference_trial()
+        base = float(self._means(trial, trial.measure(self.program)[None]).mean())
+        saved: list[float | None] = []
+        for k in range(len(self.program.rules)):
+            shorter = without(self.program, [k])
+            more = float(self._means(trial, trial.run([shorter])).mean()) - base
             saved.append(more if np.isfinite(more) and self._passes(shorter, QUICK, EACH_ROUND) else None)
         return saved
 
@@ -354,24 +338,25 @@ class Improvement:
 
         Before the editing has ended, only the last. The `agent` is the best program.
         """
-        if self.best is None:
+        if self.program is None:
             return ""
         fresh = [self._draw(REFERENCE_ROUND + 1, size, COMPARED, self.task.inputs.usual_data) for size in self.sizes]
-        held_out = self.sources.describe_held_out(self.teacher, self.best, fresh)
-        lines = []
+        held_out = self.sources.describe_held_out(self.teacher, self.program, fresh)
+        lines = held_out
         if not self.is_improving:
-            lines = [*([self._why_ended()] if self.rounds < self.config.rounds else []), *self._describe_rules()]
-        return "".join(f"{line}\n" for line in (*lines, *held_out))
+            why = [self._why_ended()] if self.rounds < self.config.rounds else []
+            lines = [*why, *self._describe_rules(), *held_out]
+        return "".join(f"{line}\n" for line in lines)
 
     def _describe_rules(self) -> list[str]:
         """Return what each rule of the best program saves, in lines; first of all if no edit has saved anything."""
-        assert self.best is not None
+        assert self.program is not None
         lines = []
-        if not any(mean < first for mean, first in zip(self._measure(self.best)[1], self.reference, strict=True)):
+        if not any(mean < first for mean, first in zip(self._measure(self.program)[1], self.reference, strict=True)):
             gained = "saved a step" if self.task.measure == "steps" else "gained anything"
             lines = [f"No edit {gained}; this is the teacher's program."]
         texts = [
-            line.strip() for line in write_text(self.best).splitlines() if ": " in line and not line.startswith("#")
+            line.strip() for line in write_text(self.program).splitlines() if ": " in line and not line.startswith("#")
         ]
         sizes = ", ".join(f"{size:,}" for size in self.sizes)
         lines.append(f"What each of the {len(texts)} rules saves, in the mean over the sizes {sizes}:")
@@ -405,26 +390,22 @@ class Improvement:
         drawn = (self.sources.draw(size, count, self._seed(REFERENCE_ROUND, size)) for size in self.sizes)
         return [join_instances(self.task, parts) for parts in drawn]
 
-    def _reference_trial(self, copies: int) -> Trial:
-        return Trial(self.task, join_instances(self.task, self._reference_instances()), copies)
+    def _reference_trial(self) -> Trial:
+        return Trial(self.task, join_instances(self.task, self._reference_instances()))
 
-    def means_of(self, agent: AnyAgent) -> dict[int, float]:
-        """Return the mean steps, or reward, of any agent at each size, on the reference instances."""
-        found = [run(agent, part) for part in self._reference_instances()]
-        by_reward = self.task.measure == "reward"
-        means = (float((results.rewards if by_reward else results.steps).mean()) for results in found)
-        return dict(zip(self.sizes, means, strict=True))
+    def _means(self, trial: Trial, costs: Reals) -> Reals:
+        """Return the mean costs [K, sizes] of programs at each size, from those on all instances [K, m] of a trial."""
+        groups = self.sources.group(trial.sizes)
+        return np.stack([costs[:, groups == size].mean(axis=1) for size in self.sizes], axis=1)
 
     def _measure(self, program: Program) -> tuple[float, list[float]]:
         """Return the relative cost of a program on the reference instances, and its mean cost at each size.
 
         The relative cost is 1 for the first program, with the price of the rules on top.
         """
-        trial = self._reference_trial(1)
-        costs = trial.run([program])[0]
-        costs = np.where(np.isfinite(costs), costs, trial.failure_costs)
-        groups = self.sources.group(trial.sizes)
-        means = np.array([float(costs[groups == size].mean()) for size in self.sizes])
+        trial = self._reference_trial()
+        costs = trial.run([program])
+        means = self._means(trial, np.where(np.isfinite(costs), costs, trial.failure_costs))[0]
         relative = 1 + float(((means - self.reference) / self.scales).mean())
         return relative + self.weigh(program), means.tolist()
 
@@ -490,7 +471,7 @@ class Improvement:
         tensors, student = self.student.save_state() if self.has_network else ({}, None)
         record: dict[str, Any] = {
             "program": _written(self.current),
-            "best": _written(self.best),
+            "best": _written(self.program),
             "best_cost": self.best_cost if np.isfinite(self.best_cost) else None,
             "student": student,
             **{name: getattr(self, name) for name in KEPT},
@@ -507,7 +488,7 @@ class Improvement:
             raise SavedFileError(f"{SOURCE} is after round {self.rounds} and lacks what belongs to it")
         for text in self.counterexamples:
             self.task.parse_instance(text)
-        self.current, self.best = (
+        self.current, self.program = (
             parse_program(record[name], SOURCE, self.task, self.teacher.name) if record[name] else None
             for name in ("program", "best")
         )
@@ -515,14 +496,6 @@ class Improvement:
         self._student = None
         if self.has_network and record["student"] is not None:
             self.student.load_state(tensors, record["student"])
-
-
-def _agent_to_improve(task: Task, name: str) -> Agent:
-    """Return the agent of a name, adapted if it is one of a smaller task; a bare name is a teacher's."""
-    found = agent_of_recipe(task, name)
-    if not isinstance(found, Agent) or task.interface.is_full_view:
-        raise SettingError(f"{name} has a full view; only an agent with a table can be improved")
-    return found
 
 
 def _written(program: Program | None) -> str:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from surpass.arrays import Reals
-from surpass.learning.improvement.trials import Screen, Trial, reference_run
+from surpass.learning.improvement.trials import Screen, Trial
 from surpass.programs.program import Program
+from surpass.workers.local import LocalReplica
+from surpass.workers.runner import Replicas
 
 if TYPE_CHECKING:
     from surpass.learning.improvement.learner import Improvement
@@ -42,15 +44,17 @@ class Round:
         self.random = np.random.default_rng([self.config.seed, 4, learner.rounds])
         most = self.config.instances
         counts = (min(most, max(SCREENED, most // 100)), min(most, max(TESTED, most // 10)), most)
-        self.screen = Screen(task, learner.draw(learner.rounds, counts[0]))
-        """Edits the programs that did well once more; all candidates are tried by screens with the workers."""
-        self.pieces = PIECES * learner.runner.count if not learner.runner.is_local else 1
-        self.screens = learner.screens(self.screen)
-        self.trials = [
-            Trial(task, self.screen.instances, 1),
-            Trial(task, learner.draw(learner.rounds, counts[1]), FINALISTS),
-            Trial(task, learner.draw(learner.rounds, counts[2]), 1),
-        ]
+        first, *more = (learner.draw(learner.rounds, count) for count in counts)
+        # The small ones first: most edited programs fail on those.
+        first = first.rows(np.argsort(first.sizes, kind="stable"))
+        self.trials = [Trial(task, instances) for instances in (first, *more)]
+        self.screen = Screen(task, first)
+        """Makes the finalists once more, of the generators that gave them."""
+        self.screens: Replicas = LocalReplica(self.screen)
+        """Those who try candidates: the learner's own screen, or one with each worker of a cluster."""
+        self.pieces = 1
+        if not learner.runner.is_local:
+            self.screens, self.pieces = learner.runner.replicate(Screen, task, first), PIECES * learner.runner.count
         self.accepted = [learner.current]
         """The program at the beginning of the round, and those that took its place, one after the other."""
         self.weights = [self._weights(trial) for trial in self.trials]
@@ -78,15 +82,15 @@ class Round:
         self.costs = []
         for trial in self.trials:
             trial.limits = trial.most_steps
-            trial.needed[:] = False
-            costs = trial.run([program])[0]
+            costs = trial.measure(program)
             self.costs.append(costs)
             if task.measure == "steps":
-                trial.give_up(costs, times=STEP_BUDGET_FACTOR, more=12)
-        reference = reference_run(program, self.trials[0], self.weights[0], self.trials[1].visits(program))
-        self.screen.prepare(program, reference)
+                trial.limit_steps(costs, times=STEP_BUDGET_FACTOR, more=12)
+        first, second = self.trials[:2]
+        given = (program, self.costs[0], first.limits, self.weights[0], second.observations, second.visits)
+        self.screens.broadcast("prepare", *given)
         if not self.learner.runner.is_local:
-            self.screens.broadcast("prepare", program, reference)
+            self.screen.prepare(*given)
 
     def _gains(self, stage: int, programs: list[Program]) -> tuple[Reals, Reals]:
         """Return what programs gain on the instances of a stage, rules included, and the standard errors of that.
@@ -116,12 +120,12 @@ class Round:
         parts = [part for part in np.array_split(states, self.pieces) if len(part)]
         given = (self.learner.prices, allowed - HOPELESS)
         gains = np.concatenate(self.screens.ask("run", [(part, *given) for part in parts]))
-        finalists: list[Program] = []
         if not is_neutral_fine:
             gains[gains == 0] = -np.inf
         merits = gains
         if heat and self.random.random() < ACCEPT_ANY:
             merits = np.where(gains < allowed, -np.inf, self.random.random(len(gains)))
+        finalists: list[Program] = []
         for k in np.argsort(-merits, kind="stable")[: 4 * FINALISTS].tolist():
             if gains[k] < allowed or len(finalists) == FINALISTS:
                 break
@@ -134,8 +138,8 @@ class Round:
             gains, errors = self._gains(stage, finalists)
             wanted = Z_THRESHOLD * errors if stage == 2 and not heat else 0.0
             passes = (gains > allowed + wanted) | ((gains == 0) & is_neutral_fine)
-            order = [k for k in np.argsort(-gains, kind="stable").tolist() if passes[k]]
-            finalists = [finalists[k] for k in order[:1]]
+            best = [k for k in np.argsort(-gains, kind="stable").tolist() if passes[k]]
+            finalists = [finalists[k] for k in best[:1]]
         if finalists:
             self.accepted.append(finalists[0])
             self._measure()

@@ -1,4 +1,4 @@
-"""The compiled loops of trials: drafts are interpreted step by step, so that a new program needs no table first.
+"""The compiled loop of a screen: drafts are interpreted step by step, so that a new program needs no table first.
 
 A template like the engine's own: `specialise` fills in the names below the line for each task.
 """
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numba
 import numpy as np
 
-from surpass.arrays import Flags, Ints, Reals
+from surpass.arrays import Ints, Reals
 from surpass.engine.batch import Batch
 from surpass.learning.improvement.draft_kernels import NONE, copy_draft, edit, firing, place_of, price
 from surpass.learning.improvement.drafts import Draft, EditContext, Prices, ScreeningSet
@@ -22,13 +22,13 @@ if TYPE_CHECKING:  # ---------------------------------------------------------- 
     from surpass.engine.declared import in_range, observe
     from surpass.engine.kernels import check_stack, perform, start_one
 
-RUNNING, SOLVED, STACK_FULL = int(Outcome.RUNNING), int(Outcome.SOLVED), int(Outcome.STACK_FULL)
+RUNNING, SOLVED = int(Outcome.RUNNING), int(Outcome.SOLVED)
 STEP_LIMIT, NO_ACTION, BAD_OBSERVATION = int(Outcome.STEP_LIMIT), int(Outcome.NO_ACTION), int(Outcome.BAD_OBSERVATION)
 
 
 @kernel
 def play_one(batch: Batch, draft: Draft, context: EditContext, digits: Digits, limit: int, b: int) -> None:
-    """Play episode `b` by a draft in place until it ends or has to wait for a larger stack."""
+    """Play episode `b` by a draft in place until it ends, or would need a larger stack."""
     state = State(batch.registers[b], batch.items[b], batch.reals[b], batch.stack[b])
     steps, outcome = batch.steps[b], RUNNING
     while outcome == RUNNING:
@@ -54,28 +54,6 @@ def play_one(batch: Batch, draft: Draft, context: EditContext, digits: Digits, l
         steps += 1
     batch.steps[b] = steps
     batch.outcomes[b] = outcome
-
-
-@numba.njit(nogil=True, cache=True)
-def play(batch: Batch, draft: Draft, context: EditContext, limits: Ints, needed: Flags, first: int, stop: Ints) -> None:
-    """Play episodes from `first` on, one for each of `limits` [m], by a draft in place.
-
-    When one is not solved that is `needed` [m], the rest are given up: they count as having used up their steps.
-    When another thread sets `stop[0]`, the loop returns at once.
-    """
-    digits = np.empty(len(context.radices), np.int16)
-    is_lost = False
-    for k in range(len(limits)):
-        b = first + k
-        if stop[0] != 0:
-            return
-        if batch.outcomes[b] > RUNNING:
-            continue
-        if is_lost:
-            batch.outcomes[b] = STEP_LIMIT
-            continue
-        play_one(batch, draft, context, digits, limits[k], b)
-        is_lost = needed[k] and batch.outcomes[b] != SOLVED and batch.outcomes[b] != STACK_FULL
 
 
 @numba.njit(nogil=True, cache=True, **UNCOUNTED)  # type: ignore[untyped-decorator]

@@ -11,21 +11,13 @@ class Tree(NamedTuple):
     """The decisions that make up each action, and the network inputs that they set.
 
     A node is a slot (the instruction, or one of its operands) with the operands chosen before it; the last node is that
-    of the instruction. I instructions, N nodes, S slots, G groups of features with V values in all, E entries.
+    of the instruction. N nodes, S slots with up to C choices, G groups of features with V values in all, E entries.
     """
 
     action_rows: Ints
     """[A, 1 + operands] as in the interface."""
-    offsets: Ints
-    """[I] the first action of each instruction."""
-    operand_counts: Ints
-    """[I]"""
-    weights: Ints
-    """[I, operands] what one step of an operand adds to an action's number."""
-    first_nodes: Ints
-    """[I] the node of each instruction's first operand."""
-    children: Ints
-    """[N] the node after each node's first choice; those after its other choices follow."""
+    following: Ints
+    """[N, C] the node after each choice, or -1 - a if the choice completes action a."""
     slots: Ints
     """[N]"""
     value_starts: Ints

@@ -47,23 +47,6 @@ def new_workspace(tree: Tree) -> Workspace:
     return Workspace(total, products, np.empty(most, np.int64), np.empty(most, np.float32), logits)
 
 
-@numba.njit(nogil=True)
-def write_tables(tree: Tree, parameters: Floats) -> None:
-    """Write the tables of sums that come after the parameters, in place."""
-    row = tree.parameter_starts[-1]
-    for slot in range(len(tree.choice_counts)):
-        for g in range(len(tree.table_starts)):
-            if tree.table_starts[g] < 0:
-                continue
-            for value in range(tree.value_starts[g], tree.value_starts[g + 1]):
-                parameters[row] = 0
-                for k in range(tree.input_starts[value], tree.input_starts[value + 1]):
-                    term = tree.parameter_starts[slot] + tree.inputs[k]
-                    for j in range(WIDTH):
-                        parameters[row, j] += tree.strengths[k] * parameters[term, j]
-                row += 1
-
-
 @kernel
 def list_inputs(work: Workspace, count: int, tree: Tree, first: int, value: int) -> int:
     """List the rows of the inputs that `value` sets, after `count` others, in place; return how many there are then."""

@@ -15,7 +15,7 @@ from surpass.arrays import Floats, Ints
 from surpass.engine.batch import Batch
 from surpass.engine.chance import choose
 from surpass.learning.policy_gradient.arrays import DecisionPlan, Pool, Record, Tree
-from surpass.learning.policy_gradient.forward import fill_row, new_workspace, write_tables
+from surpass.learning.policy_gradient.forward import WIDTH, fill_row, new_workspace
 from surpass.machine.kernel import kernel
 from surpass.machine.state import SCORE, Outcome, State
 from surpass.table import EMPTY, find
@@ -33,8 +33,19 @@ TABLE_FULL, NEEDS_INSTANCE = int(Outcome.TABLE_FULL), int(Outcome.NEEDS_INSTANCE
 
 @numba.njit(nogil=True, cache=True)
 def tabulate(tree: Tree, parameters: Floats) -> None:
-    """Write the tables that follow the parameters, in place; see `forward.write_tables`."""
-    write_tables(tree, parameters)
+    """Write the tables of sums that come after the parameters, in place; it uses nothing of a task."""
+    row = tree.parameter_starts[-1]
+    for slot in range(len(tree.choice_counts)):
+        for g in range(len(tree.table_starts)):
+            if tree.table_starts[g] < 0:
+                continue
+            for value in range(tree.value_starts[g], tree.value_starts[g + 1]):
+                parameters[row] = 0
+                for k in range(tree.input_starts[value], tree.input_starts[value + 1]):
+                    term = tree.parameter_starts[slot] + tree.inputs[k]
+                    for j in range(WIDTH):
+                        parameters[row, j] += tree.strengths[k] * parameters[term, j]
+                row += 1
 
 
 @kernel
@@ -65,7 +76,7 @@ def sample(
     and becomes a row of the plan. When an episode ends, the next instance of the pool follows.
     """
     steps_wanted, root = record.rows.shape[1], len(tree.slots) - 1
-    most_decisions = 1 + tree.weights.shape[1]
+    most_decisions = tree.action_rows.shape[1]
     work = new_workspace(tree)
     for b in range(first, last):
         state = State(batch.registers[b], batch.items[b], batch.reals[b], batch.stack[b])
@@ -105,18 +116,17 @@ def sample(
                 plan.rows[place] = add_decision(plan)
                 fill_row(tree, parameters, unpack(observation), root, work, plan.cumulative, plan.rows[place])
             row = decision = plan.rows[place]
-            instruction = choice = choose(plan.cumulative, row, random, b)
-            action = tree.offsets[instruction]
-            node = tree.first_nodes[instruction]
-            for k in range(tree.operand_counts[instruction]):
+            choice = choose(plan.cumulative, row, random, b)
+            node = tree.following[root, choice]
+            while node >= 0:
                 following = plan.links[decision, choice]
                 if following < 0:
                     following = plan.links[decision, choice] = add_decision(plan)
                     fill_row(tree, parameters, unpack(observation), node, work, plan.cumulative, following)
                 decision = following
                 choice = choose(plan.cumulative, decision, random, b)
-                action += choice * tree.weights[instruction, k]
-                node = tree.children[node] + choice
+                node = tree.following[node, choice]
+            action = -1 - node
             score = state.reals[SCORE]
             ended = perform(state, action, tree.action_rows, action)
             batch.steps[b] += 1

@@ -36,12 +36,11 @@ from surpass.bundles import Tensors
 from surpass.engine.run import AnyAgent, Results, run
 from surpass.errors import DivergedError, SavedFileError, UnknownNameError
 from surpass.learning.adam import Adam
-from surpass.learning.curriculum import Curriculum, read_ranges
-from surpass.learning.derived import usual_sizes
-from surpass.learning.outlook import REWARD, STEPS, Outlook, Yardstick
+from surpass.learning.curriculum import Curriculum, read_ranges, usual_sizes
 from surpass.learning.policy_gradient.losses import decision_losses, merge_steps, parameter_rows
 from surpass.learning.policy_gradient.sampler import COUNTERS, Sampled, Sampler
 from surpass.learning.sources import Sources
+from surpass.learning.status import REWARD, STEPS, Status, TeacherReference
 from surpass.learning.updates import SOURCE, UpdateLearner
 from surpass.machine.state import Outcome
 from surpass.reading import Batch, Count, Fraction, Many, OneOf, Range, Rate, Seed, Weight, check_fields, validate
@@ -178,22 +177,22 @@ class GradientLearner(UpdateLearner):
         """Return further columns of the curves, given the results on the fresh instances."""
         return {}
 
-    def outlook(self, curve: Mapping[str, float]) -> Outlook:
+    def status(self, curve: Mapping[str, float]) -> Status:
         """Return how far it has come."""
         measure = REWARD if self.task.measure == "reward" else STEPS
         done, expected = self.rounds_of_updates()
-        return Outlook(
+        return Status(
             measure=measure,
             done=done,
             expected=expected,
             work=self.updates * self.config.unroll * self.config.episodes,
-            compared=self.yardstick.compare(curve, measure.column),
+            comparisons=self.teacher_reference.compare(curve, measure.column),
         )
 
     @cached_property
-    def yardstick(self) -> Yardstick:
+    def teacher_reference(self) -> TeacherReference:
         """The teacher's results on the instances of `measured_on`."""
-        return Yardstick(self.task, self.teacher, self.measured_on, self.limit)
+        return TeacherReference(self.task, self.teacher, self.measured_on, self.limit)
 
     def measure(self, size: int, count: int | None = None) -> Results:
         """Return the results of the greedy policy on `count` fresh instances of a size, by default `checked`."""

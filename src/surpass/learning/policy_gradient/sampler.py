@@ -28,7 +28,7 @@ from surpass.table import EMPTY, put
 from surpass.tasks.task import Limit, Task
 
 _RECORDS = {
-    "tree": record_of(Tree, "i2 i1 i1 i2 i1 i1 i1 i1 i1 i i1 i1 s1 i1 i1 i1 i1"),
+    "tree": record_of(Tree, "i2 i2 i1 i1 i1 i i1 i1 s1 i1 i1 i1 i1"),
     "plan": record_of(DecisionPlan, "i1 i1 i1 i2 f2"),
     "pool": record_of(Pool, "i1 i2 f2 i1"),
     "record": record_of(Record, "i2 i2 f2 i2 i2 i2 i1 i1 i1 i1 i1 i1"),

@@ -20,7 +20,7 @@ Node = tuple[int, tuple[int, ...]]
 
 def grow_tree(interface: Interface) -> Tree:
     """Return the tree of an interface."""
-    nodes, children, first_nodes = _list_nodes(interface)
+    nodes, following = _list_nodes(interface)
     groups = _encode_groups(interface)
     values = [encoding for group in groups for encoding in group]
     tabulated = [len(group) if len(group) <= MOST_VALUES else 0 for group in groups]
@@ -31,11 +31,7 @@ def grow_tree(interface: Interface) -> Tree:
     rows = input_counts + 1 + (HIDDEN_LAYERS - 1) * (WIDTH + 1) + output_counts + -(-output_counts // WIDTH)
     return Tree(
         action_rows=interface.action_rows,
-        offsets=np.array(interface.offsets, np.int64),
-        operand_counts=np.array([len(i.operands) for i in interface.instructions], np.int64),
-        weights=interface.operand_weights,
-        first_nodes=np.array(first_nodes, np.int64),
-        children=np.array(children, np.int64),
+        following=following,
         slots=np.array([slot for slot, _ in nodes], np.int64),
         value_starts=_starts([len(group) for group in groups]),
         table_starts=np.where(np.array(tabulated) > 0, _starts(tabulated)[:-1], -1),
@@ -50,21 +46,21 @@ def grow_tree(interface: Interface) -> Tree:
     )
 
 
-def _list_nodes(interface: Interface) -> tuple[list[Node], list[int], list[int]]:
-    """Return all nodes, the node after each one's first choice, and each instruction's first node."""
+def _list_nodes(interface: Interface) -> tuple[list[Node], Ints]:
+    """Return all nodes, and for each [N, C] the node after each choice, or -1 - a if the choice completes action a."""
     slot_of = {(slot.instruction, slot.operand): k for k, slot in enumerate(interface.slots)}
-    nodes: list[Node] = []
-    children: list[int] = []
-    first_nodes: list[int] = []
-    for number, instruction in enumerate(interface.instructions):
-        first_nodes.append(len(nodes))
-        level: list[tuple[int, ...]] = [()] if instruction.operands else []
-        for k, operand in enumerate(instruction.operands):
-            after, choices = len(nodes) + len(level), range(len(operand.values))
-            children += [after + at * len(choices) for at in range(len(level))]
-            nodes += [(slot_of[number, k], prefix) for prefix in level]
-            level = [(*prefix, choice) for prefix in level for choice in choices]
-    return [*nodes, (0, ())], [*children, 0], first_nodes
+    paths: list[list[Node]] = []
+    for instruction, *choices in interface.action_rows.tolist():
+        count = len(interface.instructions[instruction].operands)
+        paths.append([(0, ()), *((slot_of[instruction, k], tuple(choices[:k])) for k in range(count))])
+    nodes = [*sorted({node for _, *operands in paths for node in operands}), (0, ())]
+    numbers = {node: k for k, node in enumerate(nodes)}
+    following = np.zeros((len(nodes), max(slot.choices for slot in interface.slots)), np.int64)
+    for action, path in enumerate(paths):
+        targets = [*(numbers[node] for node in path[1:]), -1 - action]
+        for node, choice, target in zip(path, interface.action_rows[action].tolist(), targets, strict=False):
+            following[numbers[node], choice] = target
+    return nodes, following
 
 
 def _starts(lengths: list[int]) -> Ints:

@@ -31,11 +31,10 @@ from surpass.bundles import Tensors
 from surpass.checks import QUICK, THOROUGH, find_failures
 from surpass.engine.run import AnyAgent, run
 from surpass.errors import DivergedError, SavedFileError, SettingError
-from surpass.learning.curriculum import read_ranges
-from surpass.learning.derived import smallest_size
+from surpass.learning.curriculum import read_ranges, smallest_size
 from surpass.learning.imitation import Imitation, ImitationConfig
-from surpass.learning.outlook import AGREEMENT, REWARD, STEPS, Outlook, Yardstick
 from surpass.learning.sources import Sources
+from surpass.learning.status import AGREEMENT, REWARD, STEPS, Status, TeacherReference
 from surpass.learning.table.critic import ActorCritic
 from surpass.learning.table.deviations import Deviations
 from surpass.learning.table.episodes import Costs, play_all
@@ -279,26 +278,26 @@ class TableLearner:
             self.phase
         ]()
 
-    def outlook(self, curve: Mapping[str, float]) -> Outlook:
+    def status(self, curve: Mapping[str, float]) -> Status:
         """Return how far the run has come."""
         measure = REWARD if self.task.measure == "reward" else STEPS
-        compared = self.yardstick.compare(curve, measure.column)
+        comparisons = self.teacher_reference.compare(curve, measure.column)
         if AGREEMENT.column in curve:
             like = replace(AGREEMENT, words="like the table")
-            status = self.student.outlook(curve)
-            return replace(status, measure=like, doing="distil: a network learns the table", compared=compared)
-        doing, done, expected = self.phase, self.updates // ROUND, None
+            status = self.student.status(curve)
+            return replace(status, measure=like, doing="distil: a network learns the table", comparisons=comparisons)
+        doing, done = self.phase, self.updates // ROUND
         if self.phase == "solve":
             stage = min(self.stage, len(self.tops) - 1)
             doing = f"solve: start {self.start + 1} of {self._from_nothing}, sizes up to {self.tops[stage]}"
         elif self.phase == "improve":
             doing = f"improve: policy {self.turn + 1} of {len(self.starts)}"
-        return Outlook(measure=measure, doing=doing, done=done, expected=expected, work=self.work, compared=compared)
+        return Status(measure=measure, doing=doing, done=done, work=self.work, comparisons=comparisons)
 
     @cached_property
-    def yardstick(self) -> Yardstick:
+    def teacher_reference(self) -> TeacherReference:
         """What the teacher does on the instances of `measured_on`."""
-        return Yardstick(self.task, self.teacher, self.measured_on)
+        return TeacherReference(self.task, self.teacher, self.measured_on)
 
     def measured_on(self, size: int) -> Request:
         """Return the fresh instances of a size that the most likely actions are measured on."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from surpass.agents.teachers import known_teachers
 from surpass.engine.run import AnyAgent, run
 from surpass.tasks.task import Limit, Request, Task
+
+if TYPE_CHECKING:
+    from surpass.learning.runs import Learner
 
 
 @dataclass(frozen=True)
@@ -34,16 +37,16 @@ SOLVED = Measure("solved", "solved", is_share=True)
 """What counts instead of steps until everything is solved: few steps mean nothing in a wrong answer."""
 
 
-class Compared(NamedTuple):
+class TeacherComparison(NamedTuple):
     """A mean of the learner's beside that of the agent that it is compared with, on the same instances."""
 
     size: int
     ours: float
-    teachers: float | None
+    reference: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outlook:
+class Status:
     """How far a learner has come, as it sees it."""
 
     measure: Measure
@@ -60,30 +63,15 @@ class Outlook:
     """How much it has done since it was made or restored."""
     unit: str = "steps"
     """What that is counted in."""
-    compared: tuple[Compared, ...] = ()
+    comparisons: tuple[TeacherComparison, ...] = ()
     """What the last round showed, beside the teacher."""
-
-
-class WatchedLearner(Protocol):
-    """A learner, as those who watch see it."""
-
-    @property
-    def task(self) -> Task:
-        """What it learns."""
-
-    @property
-    def recipe(self) -> dict[str, Any]:
-        """Everything that it needs to be made again."""
-
-    def outlook(self, curve: Mapping[str, float]) -> Outlook:
-        """Return how far it has come, given the last line of its curves, which is empty before the first round."""
 
 
 @dataclass(frozen=True)
 class RunState:
     """How far a run has come, for those who watch it."""
 
-    learner: WatchedLearner
+    learner: Learner
     folder: Path
     curves: Sequence[Mapping[str, float]]
     began_with: int
@@ -97,30 +85,33 @@ class RunState:
     """How much of that is done."""
 
 
-def rival_of(task: Task, teacher: AnyAgent | None) -> AnyAgent | None:
-    """Return whom a learner is compared with: its teacher, or the last one of its task."""
+def reference_agent(task: Task, teacher: AnyAgent | None) -> AnyAgent | None:
+    """Return the agent that a learner is compared with: its teacher, or the last one of its task."""
     return teacher or next(iter(known_teachers(task)[::-1]), None)
 
 
-class Yardstick:
+class TeacherReference:
     """The means of a teacher on the instances that a learner is measured on, each found once."""
 
     def __init__(
         self, task: Task, teacher: AnyAgent | None, measured_on: Callable[[int], Request], limit: Limit | None = None
     ) -> None:
-        self._task, self._teacher, self._measured_on, self._limit = task, rival_of(task, teacher), measured_on, limit
+        self._task, self._teacher, self._measured_on, self._limit = (
+            task,
+            reference_agent(task, teacher),
+            measured_on,
+            limit,
+        )
         self._means: dict[int, float | None] = {}
 
-    def compare(self, curve: Mapping[str, float], column: str) -> tuple[Compared, ...]:
+    def compare(self, curve: Mapping[str, float], column: str) -> tuple[TeacherComparison, ...]:
         """Return a line of the curves that has its size, beside the teacher at that size."""
         if "size" not in curve or column not in curve:
             return ()
         size = int(curve["size"])
         if size not in self._means:
-            self._means[size] = None if self._teacher is None else self.mean_of(self._teacher, size)
-        return (Compared(size, curve[column], self._means[size]),)
-
-    def mean_of(self, agent: AnyAgent, size: int) -> float:
-        """Return the mean of any agent on the instances of a size that the learner is measured on."""
-        results = run(agent, self._task.draw(self._measured_on(size)), limit=self._limit)
-        return float((results.rewards if self._task.measure == "reward" else results.steps).mean())
+            self._means[size] = None
+            if self._teacher is not None:
+                results = run(self._teacher, self._task.draw(self._measured_on(size)), limit=self._limit)
+                self._means[size] = float((results.rewards if self._task.measure == "reward" else results.steps).mean())
+        return (TeacherComparison(size, curve[column], self._means[size]),)
