@@ -273,7 +273,7 @@ class _CWriter:
     def _declare_before(self, line: ast.stmt, rest: Sequence[ast.stmt]) -> Lines:
         """Yield the declarations of variables that are first set inside a statement and read behind it."""
         counters = {syntax.names_in(s.target).pop() for s in syntax.statements([line]) if isinstance(s, ast.For)}
-        inner = set(syntax.assigned([line])) - counters if any(syntax.blocks(line)) else set()
+        inner = set(syntax.assigned([line])) - counters if hasattr(line, "body") else set()
         for own in sorted((inner & self.scope.keys() & syntax.names_in(*rest)) - self.declared):
             self.declared.add(own)
             yield f"{self.type_of(self.scope[own])} {own} = 0;"

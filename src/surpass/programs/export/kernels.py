@@ -11,7 +11,6 @@ import keyword
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -43,16 +42,9 @@ class StateArray(str):
     """One of the arrays of the state, by its name."""
 
 
-@dataclass(frozen=True, eq=False)
-class PyObject:
-    """A Python object that is not a number: the state, a module, a class, a tuple with names or a kernel."""
-
-    what: Any
-
-
-STATE = PyObject(tuple(StateArray(array) for array in State._fields))
-AbstractValue = ast.expr | StateArray | PyObject | tuple[Any, ...] | None
-"""The value of an expression of a kernel: code, or something known beforehand."""
+STATE: Any = State(*map(StateArray, State._fields))  # type: ignore[arg-type]  # names stand for the arrays
+AbstractValue = Any
+"""The value of an expression of a kernel: code for a number, else what it is: an array, a tuple, a module, a kernel."""
 
 
 class _DependsOnRunError(ExportError):
@@ -240,10 +232,9 @@ class Translator:
             raise scope.source.refuse(line, "sets several things to one value; write one line for each")
         if not isinstance(target, ast.Tuple):
             return [(target, value)]
-        parts = value.what if isinstance(value, PyObject) else value
-        if not isinstance(parts, tuple) or len(parts) != len(target.elts):
+        if not isinstance(value, tuple) or len(value) != len(target.elts):
             raise scope.source.refuse(line, ALLOWED)
-        return list(zip(target.elts, parts, strict=True))
+        return [(own, _lift(part)) for own, part in zip(target.elts, value, strict=True)]
 
     def _set_name(self, own: str, value: AbstractValue, scope: _Scope) -> None:
         is_kept = _is_fixed(value) or (isinstance(value, ast.Name) and value.id in self._names[2])
@@ -257,10 +248,10 @@ class Translator:
 
     def _keep(self, like: str, value: Any, scope: _Scope) -> Any:
         """Return a value that nothing changes: a constant, or a variable that is set once."""
+        if _is_fixed(value):
+            return value
         if isinstance(value, tuple):
             return tuple(self._keep(like, part, scope) for part in value)
-        if not isinstance(value, ast.expr) or _is_fixed(value):
-            return value
         variable = syntax.name(self._fresh(like))
         self._names[2].add(variable.id)
         scope.code.append(syntax.assign(variable, value))
@@ -308,11 +299,8 @@ class Translator:
                 return tuple(self._meaning(element, scope) for element in node.elts)
             case ast.Attribute(attr=own):
                 owner = self._meaning(node.value, scope)
-                if owner is STATE and own in State._fields:
-                    return StateArray(own)
-                thing = owner.what if isinstance(owner, PyObject) else None
-                if own in (dir(thing) if isinstance(thing, ModuleType | type) else getattr(thing, "_fields", ())):
-                    return _lift(getattr(thing, own), own)
+                if not isinstance(owner, ast.expr) and hasattr(owner, own):
+                    return _lift(getattr(owner, own), own)
             case ast.Subscript():
                 return self._element(node, scope)
             case ast.BinOp() if isinstance(node.op, syntax.ARITHMETIC):
@@ -366,10 +354,9 @@ class Translator:
             raise _DependsOnRunError(str(source.refuse(node, "is a real whose number depends on the run")))
         if isinstance(owner, StateArray):
             return syntax.place(owner, index)
-        parts = owner.what if isinstance(owner, PyObject) else owner
-        if is_set or not isinstance(parts, tuple) or not isinstance(known, int) or not 0 <= known < len(parts):
+        if is_set or not isinstance(owner, tuple) or not isinstance(known, int) or not 0 <= known < len(owner):
             raise source.refuse(node, ALLOWED)
-        return _lift(parts[known], "")
+        return _lift(owner[known])
 
     # Calls
 
@@ -379,12 +366,11 @@ class Translator:
         return [self._meaning(argument, scope) for argument in node.args]
 
     def _call(self, node: ast.Call, scope: _Scope) -> AbstractValue:
-        called = self._meaning(node.func, scope)
-        thing = called.what if isinstance(called, PyObject) else None
+        thing = self._meaning(node.func, scope)
         arguments = self._arguments(node, scope)
         if thing in (enter, leave):
             return self._enter_or_leave(thing, arguments, node, scope)
-        if thing is not None and is_kernel(thing):
+        if is_kernel(thing):
             return self._run(read_source(thing), arguments, scope, node)
         numbers = [self._need(argument, node, scope) for argument in arguments]
         if thing in (min, max) and len(numbers) > 1:
@@ -394,7 +380,7 @@ class Translator:
             return found
         if thing is bool and len(numbers) == 1:
             return syntax.truth(numbers[0])
-        if thing is None or thing not in _FUNCTIONS or len(numbers) != 1:
+        if not callable(thing) or thing not in _FUNCTIONS or len(numbers) != 1:
             raise scope.source.refuse(node, ALLOWED)
         is_whole = _FUNCTIONS[thing] == "int" and syntax.is_truth(numbers[0])
         return numbers[0] if is_whole else syntax.call(_FUNCTIONS[thing], numbers[0])
@@ -510,18 +496,16 @@ def _is_fixed(value: AbstractValue) -> bool:
 
 def _identify(value: AbstractValue) -> object:
     if isinstance(value, tuple):
-        return tuple(map(_identify, value))
-    return ast.dump(value) if isinstance(value, ast.expr) else id(value.what) if isinstance(value, PyObject) else value
+        return tuple(_identify(_lift(part)) for part in value)
+    return ast.dump(value) if isinstance(value, ast.expr) else id(value)
 
 
-def _lift(thing: Any, label: str) -> AbstractValue:
-    """Return what a thing of Python means in a kernel."""
+def _lift(thing: Any, label: str = "") -> AbstractValue:
+    """Return what a thing of Python means in a kernel: a number as code, all else as it is."""
     if isinstance(thing, bool | np.bool_ | float | np.floating):
         return syntax.constant(thing.item() if isinstance(thing, np.generic) else thing)
     if isinstance(thing, int | np.integer):
         label = "WRONG_ANSWER" if label == "WRONG" else label
         is_outcome = label in OUTCOMES and OUTCOMES.index(label) == thing
         return syntax.whole(label) if is_outcome else syntax.constant(int(thing))
-    if isinstance(thing, tuple) and not hasattr(thing, "_fields"):
-        return tuple(_lift(element, "") for element in thing)
-    return thing if isinstance(thing, ast.expr | StateArray | PyObject) else PyObject(thing)
+    return thing

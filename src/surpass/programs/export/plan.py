@@ -281,7 +281,7 @@ class _Planner:
                 return syntax.name(self._real_name(index))
             return part
 
-        return syntax.change_block(block, lambda expr: syntax.deepest_first(expr, change))
+        return tuple(syntax.rebuild(line, change) for line in block)
 
     # Code
 

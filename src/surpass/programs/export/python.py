@@ -199,7 +199,7 @@ class _PythonWriter:
 
     def text(self, expr: ast.expr, *, is_number: bool = False) -> str:
         """Return an expression as text; a truth value that is to be a number is 0 or 1."""
-        expr = syntax.deepest_first(expr, self._in_python)
+        expr = syntax.rebuild(expr, self._in_python)
         return ast.unparse(_as_number(expr) if is_number else expr)
 
     def _in_python(self, part: ast.expr) -> ast.expr:

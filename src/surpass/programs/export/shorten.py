@@ -34,7 +34,7 @@ def shorten(block: syntax.Block, memory: Set[str], changes: Changes) -> syntax.B
 def _shorten(block: Sequence[ast.stmt], once: set[str], reads: Counter[str], changes: Changes) -> syntax.Block:
     found: list[ast.stmt] = []
     for line in reversed(block):
-        line = syntax.change_statement(line, change_inner=lambda inner: _shorten(inner, once, reads, changes))
+        line = syntax.change_blocks(line, lambda inner: _shorten(inner, once, reads, changes))
         if isinstance(line, ast.If) and _alike(line.body, line.orelse):
             found = [*line.body, *found]
             continue
@@ -58,7 +58,7 @@ def _move(own: str, value: ast.expr, rest: list[ast.stmt], changes: Changes) -> 
             if isinstance(line, ast.While) or (isinstance(line, ast.Assign) and _called(line.value, changes)):
                 return None
             return [*rest[:at], *syntax.put([line], {own: value}), *rest[at + 1 :]]
-        if any(syntax.blocks(line)) or _change([line], changes) & syntax.names_in(value):
+        if getattr(line, "body", ()) or _change([line], changes) & syntax.names_in(value):
             return None
     return None
 
@@ -103,7 +103,7 @@ def drop_unneeded(
                 if isinstance(line, syntax.CloseCall) and not receivers & needed:
                     line = syntax.CloseCall(syntax.constant(0))
                 inside = in_loop or isinstance(line, ast.While | ast.For)
-                found.append(syntax.change_statement(line, change_inner=partial(sweep, in_loop=inside)))
+                found.append(syntax.change_blocks(line, partial(sweep, in_loop=inside)))
         return tuple(found)
 
     return [sweep(block) for block in codes], {
@@ -121,7 +121,7 @@ def _is_needed(line: ast.stmt, needed: set[str], subroutines: Mapping[str, synta
             or bool(syntax.names_in(line.value) & subroutines.keys())
         )
     if isinstance(line, ast.If | ast.While | ast.For):
-        return any(_is_needed(inner, needed, subroutines) for block in syntax.blocks(line) for inner in block)
+        return any(_is_needed(inner, needed, subroutines) for inner in (*line.body, *line.orelse))
     return not isinstance(line, ast.Break | ast.Continue | ast.Pass | syntax.Remark)
 
 
@@ -134,8 +134,7 @@ def _mark(
             isinstance(line, syntax.CloseCall) and not receivers & needed
         ):
             needed |= syntax.names_in(*syntax.expressions(line))
-            for inner in syntax.blocks(line):
-                _mark(inner, needed, subroutines, receivers)
+            _mark((*getattr(line, "body", ()), *getattr(line, "orelse", ())), needed, subroutines, receivers)
             if isinstance(line, ast.While | ast.For):
                 # Whether a loop continues depends on the conditions for leaving it.
                 needed |= syntax.names_in(
@@ -189,7 +188,7 @@ def drop_needless_limits(
                 return left
         return part
 
-    return [syntax.change_block(block, lambda expr: syntax.deepest_first(expr, drop)) for block in codes]
+    return [tuple(syntax.rebuild(line, drop) for line in block) for block in codes]
 
 
 def _is_position(expr: ast.expr, positions: Set[str], values: Mapping[str, ast.expr]) -> bool:
