@@ -19,7 +19,7 @@ from surpass.errors import ExportError
 from surpass.machine.calls import enter, leave
 from surpass.machine.state import FIRST, SIZE, Outcome, State
 from surpass.programs.export import syntax
-from surpass.programs.export.source import KernelSource, is_kernel, opens_calls, read_source
+from surpass.programs.export.source import KernelSource, is_kernel, read_source
 
 HAD_FRAME = "was open"
 """Stands for what `leave` returns; no name that a kernel could use itself."""
@@ -91,9 +91,8 @@ class Translator:
     def expression(self, kernel: Any, *arguments: int | ast.expr, state: AbstractValue = STATE) -> ast.expr:
         """Return a kernel as an expression, given the state, if it takes it, and numbers."""
         scope = _Scope(read_source(kernel), {}, conditional=1)
-        given = [syntax.constant(a) if isinstance(a, int) else a for a in arguments]
-        found = self._run(scope.source, [*([] if state is None else [state]), *given], scope, scope.source.tree)
-        return self._need(found, scope.source.tree, scope)
+        given = [*([] if state is None else [state]), *map(_lift, arguments)]
+        return self._need(self._run(scope.source, given, scope, scope.source.tree), scope.source.tree, scope)
 
     def action(self, kernel: Any, numbers: Sequence[int] = (), *, is_start: bool = False) -> syntax.Block:
         """Return the code of a kernel that acts, given the state and numbers; it ends with the outcomes returned.
@@ -104,7 +103,7 @@ class Translator:
         source = read_source(kernel)
         arguments: list[AbstractValue] = [STATE, *map(syntax.constant, numbers)]
         scope = _Scope(source, {}, is_action=True)
-        if source.is_small or opens_calls(kernel) or (is_start and not source.returns_from_loop):
+        if source.is_small or source.opens_calls or (is_start and not source.returns_from_loop):
             self._write_out(source, arguments, scope)
         else:
             outcome = self._run(source, arguments, scope, source.tree)
@@ -134,13 +133,13 @@ class Translator:
                 scope.code.append(ast.Return(None if line.value is None else self._code(line.value, scope)))
                 return True
             case ast.If():
-                test = self._test(line.test, scope)
+                test = syntax.truth(self._code(line.test, scope))
                 known = syntax.is_true(test)
                 if known is not None:
                     return self._statements(line.body if known else line.orelse, scope)
                 scope.code.append(ast.If(test, self._block(line.body, scope), self._block(line.orelse, scope)))
             case ast.While(orelse=[]):
-                test = self._test(line.test, scope, 1)
+                test = syntax.truth(self._code(line.test, scope, 1))
                 scope.code.append(ast.While(test, self._block(line.body, scope, 1), []))
                 return syntax.is_true(test) is True and not any(isinstance(n, ast.Break) for n in ast.walk(line))
             case ast.For(orelse=[], target=ast.Name(id=own)) if scope.source.assignments[own] == 1:
@@ -164,7 +163,7 @@ class Translator:
         if not scope.is_action or scope.loops or not is_kernel(kernel) or kernel in (enter, leave):
             return False
         source = read_source(kernel)
-        return not source.is_expression and (source.is_small or opens_calls(kernel))
+        return not source.is_expression and (source.is_small or source.opens_calls)
 
     def _write_out(self, source: KernelSource, arguments: Sequence[AbstractValue], scope: _Scope) -> None:
         """Write the statements of a kernel in the place of its call, which is the last thing that a scope does."""
@@ -276,9 +275,6 @@ class Translator:
         scope.conditional -= conditional
         return found
 
-    def _test(self, node: ast.expr, scope: _Scope, conditional: int = 0) -> ast.expr:
-        return syntax.truth(self._code(node, scope, conditional))
-
     def _need(self, meaning: AbstractValue, node: ast.AST, scope: _Scope) -> ast.expr:
         if not isinstance(meaning, ast.expr):
             raise scope.source.refuse(node, "must be a number")
@@ -306,7 +302,7 @@ class Translator:
             case ast.BinOp() if isinstance(node.op, syntax.ARITHMETIC):
                 return syntax.fold(ast.BinOp(self._code(node.left, scope), node.op, self._code(node.right, scope)))
             case ast.UnaryOp(op=ast.Not()):
-                return syntax.negate(self._test(node.operand, scope))
+                return syntax.negate(syntax.truth(self._code(node.operand, scope)))
             case ast.UnaryOp(op=ast.USub()):
                 return syntax.fold(ast.BinOp(syntax.constant(-1), ast.Mult(), self._code(node.operand, scope)))
             case ast.BoolOp():
@@ -320,7 +316,7 @@ class Translator:
                 pairs = zip(sides, node.ops, sides[1:], strict=False)
                 return syntax.all_of(*(syntax.fold(ast.Compare(a, [op], [b])) for a, op, b in pairs))
             case ast.IfExp():
-                test = self._test(node.test, scope)
+                test = syntax.truth(self._code(node.test, scope))
                 known = syntax.is_true(test)
                 if known is not None:
                     return self._meaning(node.body if known else node.orelse, scope)
@@ -431,7 +427,7 @@ class Translator:
                 case ast.Return():
                     return None if line.value is None else self._meaning(line.value, scope)
                 case ast.If():
-                    test, rest, ways = self._test(line.test, scope), lines[at + 1 :], (line.body, line.orelse)
+                    test, rest, ways = syntax.truth(self._code(line.test, scope)), lines[at + 1 :], (line.body, line.orelse)
                     known = syntax.is_true(test)
                     if known is not None:
                         return self._follow([*ways[not known], *rest], scope)
