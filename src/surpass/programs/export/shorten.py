@@ -6,7 +6,6 @@ import ast
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
-from functools import partial
 
 from surpass.programs.export import syntax
 
@@ -90,60 +89,36 @@ def drop_unneeded(
 ) -> tuple[list[syntax.Block], dict[str, syntax.Subroutine]]:
     """Return code without statements that no effect depends on; `kept` names count as read at the end."""
     needed, count = set(kept), -1
-    everything = [*codes, *(found.body for found in subroutines.values())]
+    bodies = [*codes, *(found.body for found in subroutines.values())]
+    lines = [line for body in bodies for line in syntax.statements(body)]
     while len(needed) != count:
         count = len(needed)
-        for block in everything:
-            _mark(block, needed, subroutines, receivers)
+        for line in lines:
+            if _has_effect(line, needed, subroutines.keys()) and (receivers & needed or not isinstance(line, syntax.CloseCall)):
+                needed |= syntax.names_in(*syntax.expressions(line))
 
-    def sweep(block: Sequence[ast.stmt], in_loop: bool = False) -> syntax.Block:
-        found: list[ast.stmt] = []
-        for line in block:
-            if isinstance(line, syntax.Remark) or _is_needed(line, needed, subroutines) or (in_loop and _leaves(line)):
-                if isinstance(line, syntax.CloseCall) and not receivers & needed:
-                    line = syntax.CloseCall(syntax.constant(0))
-                inside = in_loop or isinstance(line, ast.While | ast.For)
-                found.append(syntax.change_blocks(line, partial(sweep, in_loop=inside)))
-        return tuple(found)
+    def sweep(block: Sequence[ast.stmt]) -> syntax.Block:
+        kept = [line for line in block if isinstance(line, syntax.Remark) or _has_effect(line, needed, subroutines.keys())]
+        return tuple(
+            syntax.CloseCall(syntax.constant(0))
+            if isinstance(line, syntax.CloseCall) and not receivers & needed
+            else syntax.change_blocks(line, sweep)
+            for line in kept
+        )
 
     return [sweep(block) for block in codes], {
         title: replace(found, body=sweep(found.body)) for title, found in subroutines.items()
     }
 
 
-def _is_needed(line: ast.stmt, needed: set[str], subroutines: Mapping[str, syntax.Subroutine]) -> bool:
-    """Tell whether a statement has an effect, or sets what is needed; kernels end, so a loop alone has none."""
+def _has_effect(line: ast.stmt, needed: Set[str], subroutines: Set[str]) -> bool:
+    """Tell whether a statement does more than set what nobody needs; kernels end, so a loop alone has no effect."""
     if isinstance(line, ast.Assign):
-        target = line.targets[0]
-        return (
-            not isinstance(target, ast.Name)
-            or target.id in needed
-            or bool(syntax.names_in(line.value) & subroutines.keys())
-        )
+        is_kept = not isinstance(line.targets[0], ast.Name) or line.targets[0].id in needed
+        return is_kept or bool(syntax.names_in(line.value) & subroutines)
     if isinstance(line, ast.If | ast.While | ast.For):
-        return any(_is_needed(inner, needed, subroutines) for inner in (*line.body, *line.orelse))
-    return not isinstance(line, ast.Break | ast.Continue | ast.Pass | syntax.Remark)
-
-
-def _mark(
-    block: Iterable[ast.stmt], needed: set[str], subroutines: Mapping[str, syntax.Subroutine], receivers: Set[str]
-) -> None:
-    """Add what the needed statements of a block read to `needed` in place."""
-    for line in block:
-        if _is_needed(line, needed, subroutines) and not (
-            isinstance(line, syntax.CloseCall) and not receivers & needed
-        ):
-            needed |= syntax.names_in(*syntax.expressions(line))
-            _mark((*getattr(line, "body", ()), *getattr(line, "orelse", ())), needed, subroutines, receivers)
-            if isinstance(line, ast.While | ast.For):
-                # Whether a loop continues depends on the conditions for leaving it.
-                needed |= syntax.names_in(
-                    *(s.test for s in syntax.statements(line.body) if isinstance(s, ast.If) and _leaves(s))
-                )
-
-
-def _leaves(line: ast.stmt) -> bool:
-    return any(isinstance(inner, ast.Break | ast.Continue) for inner in syntax.statements([line]))
+        return any(_has_effect(inner, needed, subroutines) for inner in (*line.body, *line.orelse))
+    return not isinstance(line, ast.Pass | syntax.Remark)
 
 
 # Limits that are never reached: a register is a position, 0 to n - 1, throughout if its first value is one and all that
