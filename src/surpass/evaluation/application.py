@@ -21,7 +21,7 @@ from surpass.engine.run import AnyAgent, core_count, run_by
 from surpass.errors import DataFileError, InstanceError
 from surpass.machine.state import FIRST, SCORE, Outcome
 from surpass.printing import Printed, Progress, count, text_table
-from surpass.programs.export.plan import list_signature, memory_signature
+from surpass.programs.export.plan import signature_of
 from surpass.table import Agent, Table
 from surpass.tasks.files import Written, read_written
 from surpass.tasks.signature import Signature
@@ -233,7 +233,7 @@ class _Results:
 
     def __init__(self, task: Task, written: list[Written], instances: list[Instances], ends: dict[int, _End]) -> None:
         self.task, self.written, self.instances, self.ends = task, written, instances, ends
-        self.signature: Signature = task.signature or list_signature(task) or memory_signature(task)
+        self.signature: Signature = signature_of(task)
         gives_more = self.signature.everything or self.signature.answer is not None or self.signature.chosen
         self.gives_list = self.signature.items in ("list", "memory") and (not gives_more or self._changes_lists())
 

@@ -60,9 +60,7 @@ def _has_sites(plan: Plan) -> bool:
 
 
 def _changes_items(plan: Plan) -> bool:
-    return any("items" in changed for changed in plan.changes.values()) or any(
-        "items" in syntax.assigned(block) for block in plan.blocks
-    )
+    return any("items" in changed for changed in plan.changes.values()) or "items" in syntax.assigned(plan.lines)
 
 
 def comment_lines(text: str) -> list[str]:
@@ -187,7 +185,7 @@ class _CWriter:
         body = list(self._places())
         text = "\n".join(body)
         given = {"n": "int64_t n", "items": f"{'' if _changes_items(plan) else 'const '}{self.item_type} *items"}
-        given |= {"reals": "double *reals"} if plan.reals is None else {}
+        given |= {"reals": "double *reals"} if plan.has_real_array else {}
         given |= {query: f"{self.item_type} {query}"} if query else {}
         outputs = [("double", plan.score)] if plan.score else []
         outputs += [("int64_t", own) for own in plan.outputs]
@@ -198,7 +196,7 @@ class _CWriter:
         yield f"{INDENT}int64_t left = limit, outcome;"
         if plan.registers:
             yield f"{INDENT}int64_t {', '.join(f'{own} = 0' for own in plan.registers)};"
-        for own in plan.reals or ():
+        for own in plan.reals:
             yield f"{INDENT}{self.type_of(self.kinds.memory[own])} {own} = 0;"
         if plan.stack_limit is not None:
             yield f"{INDENT}Frame *frames = NULL;"
@@ -220,10 +218,10 @@ class _CWriter:
     def _places(self) -> Lines:
         self.scope, self.declared = self.kinds.blocks[0], {"outcome"}
         yield from indent(self._block(self.plan.start))
-        for (number, place), scope in zip(self.plan.places.items(), self.kinds.blocks[1:], strict=True):
+        for (number, code), scope in zip(self.plan.places.items(), self.kinds.blocks[1:], strict=True):
             self.scope, self.declared = scope, {"outcome"}
-            inside = list(indent(self._block(place.code)))
-            yield from ("", f"place_{number}:", *indent(comment_lines(place.title)))
+            inside = list(indent(self._block(code)))
+            yield from ("", f"place_{number}:", *indent(comment_lines(self.plan.title(number))))
             if self.declared != {"outcome"}:
                 inside = [f"{INDENT}{{", *indent(inside), f"{INDENT}}}"]
             yield from inside
@@ -320,7 +318,7 @@ class _CWriter:
             case syntax.OpenCall():
                 assert self.plan.stack_limit is not None
                 saved = [f".{own} = {own}" for own in self.plan.saved]
-                saved += [f".site = {line.site}"] if _has_sites(self.plan) else []
+                saved += [f".site = {self.plan.sites.index(line.site)}"] if _has_sites(self.plan) else []
                 yield "if (depth == capacity && !grow(&frames, &capacity)) goto out_of_memory;"
                 yield f"frames[depth++] = (Frame){{{', '.join(saved)}}};"
                 yield f"if (depth > {self.text(self.plan.stack_limit)}) goto too_deep;"

@@ -73,7 +73,7 @@ static int in_range(double number) {{ return number >= 0 && number <= {largest!r
 
 def write_file(plan: Plan, written: WrittenFile) -> str:
     """Return the text of a C file, given the functions that run the program."""
-    signature, limit = plan.signature, Limit.parse(plan.program.task.limit)
+    signature, limit = plan.signature, Limit.parse(plan.task.limit)
     code = "\n".join(line for lines in written.code.values() for line in lines)
     heading = describe(
         plan,
@@ -113,7 +113,7 @@ def _parameters(plan: Plan, written: WrittenFile, suffix: str) -> dict[str, str]
     found = {}
     if signature.items == "memory":
         found = {"size": "size_t size", "items": f"{const}int64_t *items"}
-        found |= {"reals": "double *reals"} if plan.reals is None else {}
+        found |= {"reals": "double *reals"} if plan.has_real_array else {}
     elif signature.items != "own":
         found = {"items": f"{const}{item_type} *items", "count": "size_t count"}
     found |= {given.name: f"const double *{given.name}" for given in signature.reals if given.each}
@@ -153,7 +153,7 @@ def _describe_calls(plan: Plan, written: WrittenFile) -> str:
     else:
         words.append("What comes back is the number of steps, or one of the negative codes below.")
     if signature.budget:
-        limit = Limit.parse(plan.program.task.limit)
+        limit = Limit.parse(plan.task.limit)
         words.append(f"It works for at most `{signature.budget}` steps ({limit} is usual).")
     if signature.chosen:
         words.append(f"{signature.chosen}[k] becomes 1 for each position k that is chosen and 0 for the others.")
@@ -174,7 +174,7 @@ def _codes(plan: Plan, limit: Limit) -> str:
     signature = plan.signature
     bad = "the array is too large, or holds NaN, which cannot be ordered"
     if signature.items == "memory":
-        bad = "the array is too large" + (", or there are no reals" if plan.reals is None else "")
+        bad = "the array is too large" + (", or there are no reals" if plan.has_real_array else "")
     if signature.reals:
         bad = f"a number that is not from 0 to {signature.largest:g}, or a {signature.budget or 'size'} out of range"
     words = {"limit": "the" if signature.budget else str(limit), "input": bad}
@@ -193,7 +193,7 @@ def _result_type(plan: Plan) -> str:
 
 def _body(plan: Plan, suffix: str) -> Lines:
     """Yield the lines of a function that the caller sees."""
-    signature, task = plan.signature, plan.program.task
+    signature, task = plan.signature, plan.task
     is_own, size = signature.items == "own", "size" if signature.items == "memory" else "count"
     arrays = [given.name for given in signature.reals if given.each]
     tests = [f"{signature.budget} < 1"] if signature.budget else []
@@ -204,7 +204,7 @@ def _body(plan: Plan, suffix: str) -> Lines:
         if signature.reals
         else f"{size} > PTRDIFF_MAX / sizeof *items"
     ]
-    tests += ["reals == NULL"] if signature.items == "memory" and plan.reals is None else []
+    tests += ["reals == NULL"] if signature.items == "memory" and plan.has_real_array else []
     tests += [f"!in_range({given.name})" for given in signature.reals if not given.each]
     tests += [f"{signature.query} != {signature.query}"] if signature.query and suffix == "f64" else []
     yield f"if ({' || '.join(tests)}) return SURPASS_BAD_INPUT;"
@@ -256,5 +256,4 @@ def _body(plan: Plan, suffix: str) -> Lines:
 
 def _outcomes(plan: Plan) -> set[str]:
     """Return the names in all code of a plan, among them those of the outcomes that it can end with."""
-    bodies = [*plan.blocks, *(found.body for found in plan.subroutines.values())]
-    return syntax.names_in(*(line for body in bodies for line in body))
+    return syntax.names_in(*plan.lines, *(line for found in plan.subroutines.values() for line in found.body))

@@ -427,7 +427,8 @@ class Translator:
                 case ast.Return():
                     return None if line.value is None else self._meaning(line.value, scope)
                 case ast.If():
-                    test, rest, ways = syntax.truth(self._code(line.test, scope)), lines[at + 1 :], (line.body, line.orelse)
+                    test = syntax.truth(self._code(line.test, scope))
+                    rest, ways = lines[at + 1 :], (line.body, line.orelse)
                     known = syntax.is_true(test)
                     if known is not None:
                         return self._follow([*ways[not known], *rest], scope)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import replace
 
 from surpass.programs.export import syntax
 
+Bodies = dict[int | str, syntax.Block]
+"""Code by the number of its place, or by the name of its subroutine."""
 Changes = Mapping[str, Set[str]]
 """For each subroutine, the registers, reals and arrays that it changes."""
 
@@ -81,24 +82,18 @@ def _change(block: Sequence[ast.stmt], changes: Changes) -> set[str]:
 # What nobody reads
 
 
-def drop_unneeded(
-    codes: Sequence[syntax.Block],
-    subroutines: Mapping[str, syntax.Subroutine],
-    kept: Iterable[str],
-    receivers: Set[str],
-) -> tuple[list[syntax.Block], dict[str, syntax.Subroutine]]:
+def drop_unneeded(bodies: Bodies, kept: Iterable[str], receivers: Set[str]) -> Bodies:
     """Return code without statements that no effect depends on; `kept` names count as read at the end."""
     needed, count = set(kept), -1
-    bodies = [*codes, *(found.body for found in subroutines.values())]
-    lines = [line for body in bodies for line in syntax.statements(body)]
+    lines = [line for body in bodies.values() for line in syntax.statements(body)]
     while len(needed) != count:
         count = len(needed)
         for line in lines:
-            if _has_effect(line, needed, subroutines.keys()) and (receivers & needed or not isinstance(line, syntax.CloseCall)):
+            if _has_effect(line, needed, bodies) and (receivers & needed or not isinstance(line, syntax.CloseCall)):
                 needed |= syntax.names_in(*syntax.expressions(line))
 
-    def sweep(block: Sequence[ast.stmt]) -> syntax.Block:
-        kept = [line for line in block if isinstance(line, syntax.Remark) or _has_effect(line, needed, subroutines.keys())]
+    def sweep(block: Iterable[ast.stmt]) -> syntax.Block:
+        kept = [line for line in block if isinstance(line, syntax.Remark) or _has_effect(line, needed, bodies)]
         return tuple(
             syntax.CloseCall(syntax.constant(0))
             if isinstance(line, syntax.CloseCall) and not receivers & needed
@@ -106,18 +101,16 @@ def drop_unneeded(
             for line in kept
         )
 
-    return [sweep(block) for block in codes], {
-        title: replace(found, body=sweep(found.body)) for title, found in subroutines.items()
-    }
+    return {key: sweep(body) for key, body in bodies.items()}
 
 
-def _has_effect(line: ast.stmt, needed: Set[str], subroutines: Set[str]) -> bool:
+def _has_effect(line: ast.stmt, needed: Set[str], bodies: Bodies) -> bool:
     """Tell whether a statement does more than set what nobody needs; kernels end, so a loop alone has no effect."""
     if isinstance(line, ast.Assign):
         is_kept = not isinstance(line.targets[0], ast.Name) or line.targets[0].id in needed
-        return is_kept or bool(syntax.names_in(line.value) & subroutines)
+        return is_kept or bool(syntax.names_in(line.value) & bodies.keys())
     if isinstance(line, ast.If | ast.While | ast.For):
-        return any(_has_effect(inner, needed, subroutines) for inner in (*line.body, *line.orelse))
+        return any(_has_effect(inner, needed, bodies) for inner in (*line.body, *line.orelse))
     return not isinstance(line, ast.Pass | syntax.Remark)
 
 
@@ -128,22 +121,19 @@ Bounds = tuple[int | None, int | None]
 """What is known of a number: at least the first, and at most n - 1 + the second."""
 
 
-def drop_needless_limits(
-    codes: Sequence[syntax.Block],
-    subroutines: Mapping[str, syntax.Subroutine],
-    registers: Set[str],
-    receivers: Set[str],
-) -> list[syntax.Block]:
-    """Return code without the `min` and `max` that keep positions where they are anyway."""
-    positions = set(registers) - {own for found in subroutines.values() for own in syntax.assigned(found.body)}
-    lines = [line for block in codes for line in syntax.statements(block)]
+def drop_needless_limits(bodies: Bodies, registers: Set[str], receivers: Set[str]) -> Bodies:
+    """Return code in which places are without the `min` and `max` that keep positions where they are anyway."""
+    blocks = [body for key, body in bodies.items() if isinstance(key, int)]
+    set_inside = {own for key, body in bodies.items() if isinstance(key, str) for own in syntax.assigned(body)}
+    positions = set(registers) - set_inside
+    lines = [line for block in blocks for line in syntax.statements(block)]
     settings: list[tuple[str, ast.expr]] = []
     for line in lines:
         if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name):
             settings.append((line.targets[0].id, line.value))
         elif isinstance(line, syntax.CloseCall):
             settings += [(own, line.result) for own in receivers]
-    writes = Counter(own for block in codes for own in syntax.assigned(block))
+    writes = Counter(own for block in blocks for own in syntax.assigned(block))
     values = {own: value for own, value in settings if writes[own] == 1 and own not in registers}
     while True:
         wrong = {own for own, value in settings if own in positions and not _is_position(value, positions, values)}
@@ -163,7 +153,10 @@ def drop_needless_limits(
                 return left
         return part
 
-    return [tuple(syntax.rebuild(line, drop) for line in block) for block in codes]
+    return {
+        key: tuple(syntax.rebuild(line, drop) for line in body) if isinstance(key, int) else body
+        for key, body in bodies.items()
+    }
 
 
 def _is_position(expr: ast.expr, positions: Set[str], values: Mapping[str, ast.expr]) -> bool:

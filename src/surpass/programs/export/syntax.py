@@ -45,14 +45,25 @@ class Finish(ast.stmt):
     _fields = ("outcome",)
 
 
+@dataclass(frozen=True)
+class Site:
+    """Where a call returns to."""
+
+    place: int | None
+    receiver: str
+    """The register that receives the result, if one does."""
+    previous: int
+    """The value of the previous action that a return restores."""
+
+
 @dataclass(eq=False)
 class OpenCall(ast.stmt):
     """Opens a call of a function: saves the locals and where to continue; ends the run if too many calls are open."""
 
     function: int
     receiver: int
-    site: int = -1
-    """The number of the place in the code that the call returns to, once known."""
+    site: Site = Site(None, "", 0)
+    """Where the call returns to, once known."""
     _fields = ("function", "receiver", "site")
 
 
@@ -294,7 +305,9 @@ def rebuild(code: Code, change: Callable[[ast.expr], ast.expr]) -> Code:
     found: Any = code
     if not isinstance(code, ast.Name | ast.Constant):
         found = type(code)(**{key: build(value) for key, value in ast.iter_fields(code)})
-    return change(found) if isinstance(found, ast.expr) else found
+    if isinstance(found, ast.expr):
+        found = change(found)
+    return found  # type: ignore[no-any-return]  # of the kind that was given
 
 
 def put(block: Iterable[ast.stmt], values: dict[str, ast.expr]) -> Block:
