@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Sequence
 
 from surpass.programs.export import syntax
-from surpass.programs.export.c_entry import WrittenFile, write_file
+from surpass.programs.export.c_entry import TYPES, write_file
 from surpass.programs.export.heading import INDENT, WIDTH, Lines, indent, plain_text
 from surpass.programs.export.kinds import Kind, Kinds, VariableKinds
 from surpass.programs.export.plan import Plan
@@ -32,35 +32,12 @@ _COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Eq: "==", ast.NotEq: "!=", ast.G
 
 def write_c(plan: Plan, kinds: Kinds) -> str:
     """Return a program as the text of a C file, given the kinds of its variables."""
-    types = {"i64": "int64_t"}
-    if kinds.items == "item" and "list" in plan.signature.items:
-        types["f64"] = "double"
     code = {}
-    for suffix, item_type in types.items():
-        writer = _CWriter(plan, kinds, suffix, item_type)
+    for suffix in ("i64", "f64") if kinds.items == "item" and "list" in plan.signature.items else ("i64",):
+        writer = _CWriter(plan, kinds, suffix)
         subroutines = [line for found in plan.subroutines.values() for line in (*writer.subroutine(found), "")]
         code[suffix] = [*subroutines, *writer.run()]
-    return write_file(plan, WrittenFile(code, types, list(_frame(plan)), _changes_items(plan)))
-
-
-def _frame(plan: Plan) -> Lines:
-    """Yield the declaration of what a call saves."""
-    if plan.stack_limit is not None:
-        yield "typedef struct {"
-        if plan.saved:
-            yield f"{INDENT}int64_t {', '.join(plan.saved)};"
-        if _has_sites(plan):
-            yield f"{INDENT}int site;"
-        yield "} Frame;"
-
-
-def _has_sites(plan: Plan) -> bool:
-    """Tell whether a frame holds its return place; C has no empty frames."""
-    return len(plan.sites) > 1 or not plan.saved
-
-
-def _changes_items(plan: Plan) -> bool:
-    return any("items" in changed for changed in plan.changes.values()) or "items" in syntax.assigned(plan.lines)
+    return write_file(plan, code)
 
 
 def comment_lines(text: str) -> list[str]:
@@ -75,8 +52,8 @@ def comment_lines(text: str) -> list[str]:
 class _CWriter:
     """Writes the functions of a file for one type of items."""
 
-    def __init__(self, plan: Plan, kinds: Kinds, suffix: str, item_type: str) -> None:
-        self.plan, self.kinds, self.suffix, self.item_type = plan, kinds, suffix, item_type
+    def __init__(self, plan: Plan, kinds: Kinds, suffix: str) -> None:
+        self.plan, self.kinds, self.suffix, self.item_type = plan, kinds, suffix, TYPES[suffix]
         self.scope: VariableKinds = {}
         self.pointers: set[str] = set()
         """The registers and reals that are given by address in the subroutine that is written."""
@@ -184,7 +161,7 @@ class _CWriter:
         plan, query = self.plan, self.plan.signature.query
         body = list(self._places())
         text = "\n".join(body)
-        given = {"n": "int64_t n", "items": f"{'' if _changes_items(plan) else 'const '}{self.item_type} *items"}
+        given = {"n": "int64_t n", "items": f"{'' if plan.changes_items else 'const '}{self.item_type} *items"}
         given |= {"reals": "double *reals"} if plan.has_real_array else {}
         given |= {query: f"{self.item_type} {query}"} if query else {}
         outputs = [("double", plan.score)] if plan.score else []
@@ -318,7 +295,7 @@ class _CWriter:
             case syntax.OpenCall():
                 assert self.plan.stack_limit is not None
                 saved = [f".{own} = {own}" for own in self.plan.saved]
-                saved += [f".site = {self.plan.sites.index(line.site)}"] if _has_sites(self.plan) else []
+                saved += [f".site = {self.plan.sites.index(line.site)}"] if self.plan.keeps_sites else []
                 yield "if (depth == capacity && !grow(&frames, &capacity)) goto out_of_memory;"
                 yield f"frames[depth++] = (Frame){{{', '.join(saved)}}};"
                 yield f"if (depth > {self.text(self.plan.stack_limit)}) goto too_deep;"

@@ -186,6 +186,16 @@ class Plan:
         return any(site.receiver in self.registers for site in self.sites)
 
     @property
+    def changes_items(self) -> bool:
+        """Whether the items are changed, here or in a subroutine."""
+        return "items" in {*syntax.assigned(self.lines)}.union(*self.changes.values())
+
+    @property
+    def keeps_sites(self) -> bool:
+        """Whether an open call holds its return place in C, which has no empty structures."""
+        return len(self.sites) > 1 or not self.saved
+
+    @property
     def memory(self) -> list[str]:
         """What subroutines may use: the size, registers and reals, in order."""
         return ["n", *self.registers, *self.reals]

@@ -145,4 +145,3 @@ def read_source(kernel: Any) -> KernelSource:
         )
     cells = inspect.getclosurevars(function)
     return KernelSource(function, tree, {**vars(builtins), **function.__globals__, **cells.nonlocals})
-

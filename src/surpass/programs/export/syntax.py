@@ -355,4 +355,3 @@ def assigned(block: Iterable[ast.stmt]) -> Iterator[str]:
                 target = target.value
             assert isinstance(target, ast.Name)
             yield target.id
-
