@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from surpass.programs.export import syntax
 
@@ -117,7 +118,7 @@ def _has_effect(line: ast.stmt, needed: Set[str], bodies: Bodies) -> bool:
 # Limits that are never reached: a register is a position, 0 to n - 1, throughout if its first value is one and all that
 # is ever written to it is one, provided that the others are. That holds where n is 1 or more.
 
-Bounds = tuple[int | None, int | None]
+Bounds = tuple[float, float]
 """What is known of a number: at least the first, and at most n - 1 + the second."""
 
 
@@ -147,9 +148,9 @@ def drop_needless_limits(bodies: Bodies, registers: Set[str], receivers: Set[str
             left, right = part.args
             low, high = _range(left, positions, values)
             limit = syntax.number(right)
-            if part.func.id == "max" and low is not None and limit is not None and low >= limit:
+            if part.func.id == "max" and limit is not None and low >= limit:
                 return left
-            if part.func.id == "min" and syntax.same(right, last) and high is not None and high <= 0:
+            if part.func.id == "min" and syntax.same(right, last) and high <= 0:
                 return left
         return part
 
@@ -161,42 +162,34 @@ def drop_needless_limits(bodies: Bodies, registers: Set[str], receivers: Set[str
 
 def _is_position(expr: ast.expr, positions: Set[str], values: Mapping[str, ast.expr]) -> bool:
     low, high = _range(expr, positions, values)
-    return low is not None and low >= 0 and high is not None and high <= 0
+    return low >= 0 and high <= 0
 
 
 def _range(expr: ast.expr, positions: Set[str], values: Mapping[str, ast.expr]) -> Bounds:
-    def of(part: ast.expr) -> Bounds:
-        return _range(part, positions, values)
+    def of(*parts: ast.expr) -> Iterator[tuple[float, ...]]:
+        return zip(*(_range(part, positions, values) for part in parts), strict=True)
 
     match expr:
         case ast.Constant(value=int() as value):
             return value, value
         case ast.Name(id="n"):
             return 1, 1
-        case ast.Name(id=own):
-            return (0, 0) if own in positions else of(values[own]) if own in values else (None, None)
+        case ast.Name(id=own) if own in positions:
+            return 0, 0
+        case ast.Name(id=own) if own in values:
+            return _range(values[own], positions, values)
         case ast.IfExp():
-            (a, b), (c, d) = of(expr.body), of(expr.orelse)
-            return _both(min, a, c), _both(max, b, d)
+            lows, highs = of(expr.body, expr.orelse)
+            return min(lows), max(highs)
         case ast.BinOp(op=ast.Add() | ast.Sub(), right=ast.Constant(value=int() as more)):
             by = more if isinstance(expr.op, ast.Add) else -more
-            low, high = of(expr.left)
-            return None if low is None else low + by, None if high is None else high + by
+            low, high = _range(expr.left, positions, values)
+            return low + by, high + by
         case ast.BinOp(op=ast.FloorDiv(), left=ast.BinOp(op=ast.Add()) as total, right=ast.Constant(value=2)):
             if all(_is_position(side, positions, values) for side in (total.left, total.right)):
                 return 0, 0
-        case ast.Call(func=ast.Name(id="min"), args=[left, right]):
-            (a, b), (c, d) = of(left), of(right)
-            return _both(min, a, c), _either(min, b, d)
-        case ast.Call(func=ast.Name(id="max"), args=[left, right]):
-            (a, b), (c, d) = of(left), of(right)
-            return _either(max, a, c), _both(max, b, d)
-    return None, None
-
-
-def _both(choose: Callable[[int, int], int], a: int | None, b: int | None) -> int | None:
-    return None if a is None or b is None else choose(a, b)
-
-
-def _either(choose: Callable[[int, int], int], a: int | None, b: int | None) -> int | None:
-    return b if a is None else a if b is None else choose(a, b)
+        case ast.Call(func=ast.Name(id="min" | "max" as name)):
+            choose = min if name == "min" else max
+            lows, highs = of(*expr.args)
+            return choose(lows), choose(highs)
+    return -math.inf, math.inf
