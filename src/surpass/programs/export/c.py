@@ -218,7 +218,6 @@ class _CWriter:
             yield "switch (frames[depth].site) {"
         for number, site in enumerate(plan.sites):
             code = [f"{site.receiver} = result;"] if site.receiver in plan.registers else []
-            code += [f"previous = {site.previous};"] if "previous" in plan.registers else []
             code += [_jump(site.place)]
             if many:
                 yield f"case {number}:" if number + 1 < len(plan.sites) else "default:"

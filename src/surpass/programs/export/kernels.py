@@ -335,7 +335,7 @@ class Translator:
         if owner == "registers":
             if not isinstance(known, int) or known < 0:
                 raise _DependsOnRunError(str(source.refuse(node, "is a register whose number depends on the run")))
-            if is_set and known < FIRST:
+            if known not in {*self.registers, *self.assumed} or (is_set and known < FIRST):
                 raise source.refuse(node, "belongs to the machine")
             return (
                 syntax.constant(self.assumed[known]) if known in self.assumed else syntax.whole(self.registers[known])

@@ -18,7 +18,7 @@ from surpass.engine.batch import allocate
 from surpass.engine.specialise import specialise
 from surpass.errors import ExportError
 from surpass.machine.calls import stack_limit
-from surpass.machine.state import DEPTH, FIRST, FUNCTION, LOCALS, PREVIOUS, SCORE, SIZE, Outcome
+from surpass.machine.state import DEPTH, FIRST, FUNCTION, LOCALS, SCORE, SIZE, Outcome
 from surpass.programs.export import syntax
 from surpass.programs.export.conditions import write_condition
 from surpass.programs.export.kernels import HAD_FRAME, OUTCOMES, Translator
@@ -73,7 +73,7 @@ class Plan:
     def __init__(self, program: Program, signature: Signature) -> None:
         self.program, self.task, self.signature = program, program.task, signature
         self.interface, memory = program.task.interface, program.task.memory
-        self._registers = {SIZE: "n", PREVIOUS: "previous", FUNCTION: "function", DEPTH: "depth"}
+        self._registers = {SIZE: "n", FUNCTION: "function", DEPTH: "depth"}
         """The names of all registers."""
         self._real_names: list[str] = []
         self._reals: dict[int, str] = {}
@@ -250,9 +250,8 @@ class Plan:
         instruction = self.interface.instructions[kind]
         codes = [operand.codes[choice] for operand, choice in zip(instruction.operands, choices, strict=False)]
         code = self._translator.action(instruction.does, codes)
-        previous = syntax.assign(syntax.name("previous"), syntax.constant(action + 1))
         remark = syntax.Remark(show_action(self.interface, action))
-        return (remark, previous, *self._end_with_outcomes(code, action, function, action + 1))
+        return (remark, *self._end_with_outcomes(code, action, function, action + 1))
 
     def _end_with_outcomes(
         self, code: syntax.Block, action: int | None, function: int | None, previous: int | None
@@ -269,11 +268,7 @@ class Plan:
             if isinstance(line, syntax.OpenCall):
                 opened = syntax.OpenCall(line.function, line.receiver, self._site(function, action, line.receiver))
                 function, previous = self._function_of(line.function), START
-                found += [
-                    opened,
-                    syntax.assign(syntax.name("function"), syntax.constant(line.function)),
-                    syntax.assign(syntax.name("previous"), syntax.constant(0)),
-                ]
+                found += [opened, syntax.assign(syntax.name("function"), syntax.constant(line.function))]
             elif isinstance(line, syntax.CloseCall):
                 after, stays = (syntax.put(rest, {HAD_FRAME: syntax.constant(known)}) for known in (True, False))
                 if self._end_with_outcomes(after, action, None, None):
@@ -335,7 +330,7 @@ class Plan:
     def _site(self, function: int | None, action: int | None, receiver: int) -> syntax.Site:
         if action is None:
             raise ExportError(f"task {self.task.name!r} cannot be exported: its start opens a call")
-        site = syntax.Site(self._number(function, action + 1), self._registers.get(receiver, ""), action + 1)
+        site = syntax.Site(self._number(function, action + 1), self._registers.get(receiver, ""))
         if site not in self.sites:
             self.sites.append(site)
         return site

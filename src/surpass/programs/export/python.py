@@ -302,7 +302,6 @@ class _PythonWriter:
         yield f"{', '.join(targets)}{',' if len(targets) == 1 else ''} = stack.pop()" if targets else "stack.pop()"
         for number, site in enumerate(plan.sites):
             code = [f"{site.receiver} = result"] if site.receiver in plan.registers else []
-            code += [f"previous = {site.previous}"] if "previous" in plan.registers else []
             code += self._jump(site.place)
             if many:
                 word = "if" if number == 0 else "elif"

@@ -52,8 +52,6 @@ class Site:
     place: int | None
     receiver: str
     """The register that receives the result, if one does."""
-    previous: int
-    """The value of the previous action that a return restores."""
 
 
 @dataclass(eq=False)
@@ -62,7 +60,7 @@ class OpenCall(ast.stmt):
 
     function: int
     receiver: int
-    site: Site = Site(None, "", 0)
+    site: Site = Site(None, "")
     """Where the call returns to, once known."""
     _fields = ("function", "receiver", "site")
 
