@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from tests.programs.exported import (
     COMPILERS,
     Numbers,
     agent_of,
+    c_function,
     c_knapsack,
     c_search,
     c_sort,
@@ -208,8 +208,6 @@ def test_no_memory_is_told(name: str, function: str, tmp_path: Path) -> None:
 
 
 def test_null_may_be_given_for_the_steps(tmp_path: Path) -> None:
-    function = compile_c(export_program(taught("bracket_search"), "c"), tmp_path).surpass_search_i64
-    function.restype = ctypes.c_int64
-    function.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64, ctypes.c_void_p]
+    function = c_function(compile_c(export_program(taught("bracket_search"), "c"), tmp_path), "search_i64", "pnip")
     items = np.array([1, 3, 5])
     assert [function(items.ctypes.data, 3, query, None) for query in (1, 3, 5, 4)] == [0, 1, 2, -1]
