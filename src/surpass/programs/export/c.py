@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Sequence
 
 from surpass.programs.export import syntax
-from surpass.programs.export.c_entry import TYPES, write_file
+from surpass.programs.export.c_entry import TYPES, as_comment, write_file
 from surpass.programs.export.heading import INDENT, WIDTH, Lines, indent, plain_text
 from surpass.programs.export.kinds import Kind, Kinds, VariableKinds
 from surpass.programs.export.plan import Plan
@@ -42,11 +42,7 @@ def write_c(plan: Plan, kinds: Kinds) -> str:
 
 def comment_lines(text: str) -> list[str]:
     """Return a text as a comment of C."""
-    plain = plain_text(text).replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")
-    lines = textwrap.wrap(plain, WIDTH - 10)
-    return [
-        ("/* " if k == 0 else "   ") + line + (" */" if k + 1 == len(lines) else "") for k, line in enumerate(lines)
-    ]
+    return as_comment(textwrap.wrap(plain_text(text), WIDTH - 10))
 
 
 class _CWriter:

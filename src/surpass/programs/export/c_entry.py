@@ -71,12 +71,11 @@ def write_file(plan: Plan, code: dict[str, list[str]]) -> str:
         [_describe_calls(plan, list(code)), "It takes a compiler for C11 and the standard library, nothing else."],
         "it stops with SURPASS_NO_RULE",
     )
-    heading = [line.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?") for line in heading]
     prototypes = {suffix: _prototype(plan, suffix) for suffix in code}
     result = ["int64_t steps;", "double score;", *(f"int64_t {own};" for own in plan.outputs)]
     size = ("1.0 + 0 * (double)n", "(double)n", "(double)n * (double)n")[limit.power]
     sections = [
-        "\n".join(["/* " + heading[0], *(f"   {line}" if line else "" for line in heading[1:])]) + " */",
+        "\n".join(as_comment(heading)),
         ("#include <math.h>\n" if needs_math else "") + "#include <stddef.h>\n#include <stdint.h>\n#include <stdlib.h>",
         _codes(plan, limit),
         *([_structure(f"surpass_{signature.name}_result", result)] if signature.everything else []),
@@ -95,6 +94,12 @@ def write_file(plan: Plan, code: dict[str, list[str]]) -> str:
         body = "\n".join(f"    {line}" for line in _body(plan, suffix))
         sections += ["\n".join(code[suffix]), f"{prototype}\n{{\n{body}\n}}"]
     return "\n\n".join(section.rstrip() for section in sections) + "\n"
+
+
+def as_comment(lines: list[str]) -> list[str]:
+    """Return lines as a comment of C, with nothing in it that could end it or mean something else."""
+    text = "\n   ".join(lines).replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")
+    return [line.rstrip() for line in f"/* {text} */".split("\n")] if lines else []
 
 
 def _function(plan: Plan, suffix: str) -> str:
