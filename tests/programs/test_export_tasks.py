@@ -451,7 +451,15 @@ def powers(state: surpass.State) -> int:
     return SOLVED if state.registers[SIZE] ** 2 >= 0 else WRONG
 
 
-@pytest.mark.parametrize("does", [reads_any_register, makes_an_array, powers])
+@surpass.kernel
+def calls_itself(state: surpass.State) -> int:
+    """Call itself without end."""
+    if state.registers[SIZE] > 3:
+        return SOLVED
+    return calls_itself(state)
+
+
+@pytest.mark.parametrize("does", [reads_any_register, makes_an_array, powers, calls_itself])
 def test_a_kernel_that_cannot_be_exported_is_named(does: Callable[..., int]) -> None:
     program = doing(does)
     for language in ("python", "c"):

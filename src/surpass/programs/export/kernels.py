@@ -332,24 +332,24 @@ class Translator:
             raise source.refuse(node, ALLOWED)
         index = self._code(node.slice, scope)
         known = syntax.number(index)
-        if owner == "registers":
+        array = owner if isinstance(owner, StateArray) else None
+        if array == "registers":
             if not isinstance(known, int) or known < 0:
                 raise _DependsOnRunError(str(source.refuse(node, "is a register whose number depends on the run")))
             if known not in {*self.registers, *self.assumed} or (is_set and known < FIRST):
                 raise source.refuse(node, "belongs to the machine")
-            return (
-                syntax.constant(self.assumed[known]) if known in self.assumed else syntax.whole(self.registers[known])
-            )
-        if owner == "stack":
+            known_value = self.assumed.get(known)
+            return syntax.whole(self.registers[known]) if known_value is None else syntax.constant(known_value)
+        if array == "stack":
             raise source.refuse(node, "is on the call stack; only the machine's enter and leave are exported")
-        if self.query and owner == "items" and syntax.same(index, syntax.name(self.registers[SIZE])):
+        if self.query and array == "items" and syntax.same(index, syntax.name(self.registers[SIZE])):
             if is_set:
                 raise source.refuse(node, f"is the {self.query}, which cannot be changed")
             return syntax.whole(self.query)
-        if owner == "reals" and not self.has_real_array and known is None:
+        if array == "reals" and not self.has_real_array and known is None:
             raise _DependsOnRunError(str(source.refuse(node, "is a real whose number depends on the run")))
-        if isinstance(owner, StateArray):
-            return syntax.place(owner, index)
+        if array is not None:
+            return syntax.place(array, index)
         if is_set or not isinstance(owner, tuple) or not isinstance(known, int) or not 0 <= known < len(owner):
             raise source.refuse(node, ALLOWED)
         return _lift(owner[known])
@@ -363,6 +363,8 @@ class Translator:
 
     def _call(self, node: ast.Call, scope: _Scope) -> AbstractValue:
         thing = self._meaning(node.func, scope)
+        if not callable(thing):
+            raise scope.source.refuse(node, ALLOWED)
         arguments = self._arguments(node, scope)
         if thing in (enter, leave):
             return self._enter_or_leave(thing, arguments, node, scope)
@@ -376,7 +378,7 @@ class Translator:
             return found
         if thing is bool and len(numbers) == 1:
             return syntax.truth(numbers[0])
-        if not callable(thing) or thing not in _FUNCTIONS or len(numbers) != 1:
+        if thing not in _FUNCTIONS or len(numbers) != 1:
             raise scope.source.refuse(node, ALLOWED)
         is_whole = _FUNCTIONS[thing] == "int" and syntax.is_truth(numbers[0])
         return numbers[0] if is_whole else syntax.call(_FUNCTIONS[thing], numbers[0])

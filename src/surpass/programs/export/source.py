@@ -74,9 +74,9 @@ class KernelSource:
 
     @cached_property
     def is_small(self) -> bool:
-        """Whether it can be written out where it is called: it is short, and no loop returns."""
+        """Whether it can be written out where it is called: it is short, no loop returns, and it calls others only."""
         count = sum(isinstance(node, ast.stmt) for node in self.nodes) - 1
-        return count <= LARGE and not self.returns_from_loop
+        return count <= LARGE and not self.returns_from_loop and not self.calls_itself
 
     @cached_property
     def is_expression(self) -> bool:
@@ -89,7 +89,6 @@ class KernelSource:
         return (
             self.is_small
             and not has_effects
-            and not self.calls_itself
             and all(thing not in (enter, leave) and read_source(thing).is_expression for thing in self.kernels)
         )
 
