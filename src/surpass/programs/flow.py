@@ -94,16 +94,16 @@ class _Graph:
 
     def __init__(self, function: Function, first: int) -> None:
         self.codes: list[Node] = []
-        for place in function.places:
-            self.codes.append(as_tree(place.rules, first))
-            first += len(place.rules)
+        for one in function.places:
+            self.codes.append(as_tree(one.rules, first))
+            first += len(one.rules)
         self._is_single = not function.places or not function.places[0].after
         self._after = {value: k for k, place in enumerate(function.places) for value in place.after}
         self.ways = [
             [after for leaf in leaves(code) if (after := self.next_of(leaf)) is not None] for code in self.codes
         ]
         """For each place, where each of its leaves leads that leads on."""
-        self.before = [[k for k, ways in enumerate(self.ways) if place in ways] for place in range(len(self.codes))]
+        self.before = [[k for k, ways in enumerate(self.ways) if at in ways] for at in range(len(self.codes))]
         """For each place, those that lead to it."""
         self.order: list[int] = []
         """Every place, each before those that it leads to but for ways back."""
