@@ -108,7 +108,7 @@ class Plan:
         """Write everything, and find out what of the memory is needed."""
         memory, signature, kernels = self.task.memory, self.signature, self._translator.subroutines
         start = self._translator.action(self.task.start, is_start=True)
-        bodies: Bodies = {START_BLOCK: self._end_with_outcomes(start, None, 0, 0)}
+        bodies: Bodies = {START_BLOCK: self._end_with_outcomes(start, None, self._function_of(0), 0)}
         for k, ((f, _), tree) in enumerate(zip(self._placed, self._trees, strict=True)):
             bodies[k] = (syntax.CountStep(), *self._tree(f, tree))
         bodies |= {title: found.body for title, found in kernels.items()}
