@@ -36,10 +36,6 @@ def run_lists(name: str, lists: np.ndarray) -> Results:
     return run(find_teacher(name), from_lists(lists))
 
 
-def test_there_are_as_many_different_lists_as_the_fubini_numbers_say() -> None:
-    assert [len(np.unique(every_list(size), axis=0)) for size in range(1, 8)] == list(FUBINI[1:])
-
-
 @pytest.mark.parametrize("name", TEACHERS)
 @pytest.mark.parametrize("size", range(1, 8))
 def test_a_teacher_sorts_every_list_of_up_to_7_values_with_ties(name: str, size: int) -> None:

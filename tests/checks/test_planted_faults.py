@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -148,41 +149,34 @@ def fail(agent: Agent, **settings: object) -> CounterExample:
 
 
 FAULTS = [
-    (SORT_BUBBLE, swapped_comparison, "1,0", "loop"),
-    (SORT_BUBBLE, dropped_rule, "1,1,0", "no action"),
-    (SORT_BUBBLE, right_without_ties, "1,1,0", "loop"),
-    (SORT_QUICK, endless_calls, "1,0", "stack limit"),
-    (SORT_QUICK, partition_off_by_one, "1,0", "loop"),
-    (SEARCH, misses_the_last, "1:1", "wrong answer"),
-    (SEARCH, denies_the_second_of_three, "1,3,5:3", "wrong answer"),
-    (SEARCH, finds_in_one_gap, "1:0", "wrong answer"),
-    (SEARCH, loops_in_the_last_gap, "1:2", "loop"),
-    (KNAPSACK, forgets_what_to_do, "0.0:0.0:0.0", "no action"),
+    (SORT_BUBBLE, swapped_comparison, "1,0", "loop", "the whole state recurs"),
+    (SORT_BUBBLE, dropped_rule, "1,1,0", "no action", "it has no action for an observation: v1 > v2"),
+    (SORT_BUBBLE, right_without_ties, "1,1,0", "loop", "the whole state recurs"),
+    (SORT_QUICK, endless_calls, "1,0", "stack limit", "it opens more calls"),
+    (SORT_QUICK, partition_off_by_one, "1,0", "loop", "the whole state recurs"),
+    (SEARCH, misses_the_last, "1:1", "wrong answer", "the answer is wrong"),
+    (SEARCH, denies_the_second_of_three, "1,3,5:3", "wrong answer", ""),
+    (SEARCH, finds_in_one_gap, "1:0", "wrong answer", ""),
+    (SEARCH, loops_in_the_last_gap, "1:2", "loop", "the whole state recurs"),
+    (KNAPSACK, forgets_what_to_do, "0.0:0.0:0.0", "no action", "it has no action for an observation: "),
 ]
 
 
 @pytest.mark.parametrize(
-    ("task", "choose", "instance", "outcome"), FAULTS, ids=[choose.__name__ for _, choose, _, _ in FAULTS]
+    ("task", "choose", "instance", "outcome", "why"), FAULTS, ids=[choose.__name__ for _, choose, *_ in FAULTS]
 )
-def test_a_fault_is_caught_with_the_smallest_instance(task: Task, choose: Choose, instance: str, outcome: str) -> None:
+def test_a_fault_is_caught_with_the_smallest_instance(
+    task: Task, choose: Choose, instance: str, outcome: str, why: str
+) -> None:
     agent = planted(task, choose)
     failure = fail(agent)
     assert (failure.instance, failure.outcome) == (instance, outcome)
     assert failure.instance == smallest_by_running_each(agent, 3)
+    assert failure.why.startswith(why)
     assert failure.shrunk_from is None
     assert failure.trace is not None
-
-
-def test_a_missing_observation_is_described() -> None:
-    failure = fail(planted(SORT_BUBBLE, dropped_rule))
-    assert "no action for an observation: v1 > v2" in failure.why
-
-
-def test_a_growing_stack_is_told_from_a_loop_and_replays_with_its_own_limit() -> None:
-    failure = fail(planted(SORT_QUICK, endless_calls))
-    assert failure.limit is not None
-    assert failure.steps == 1005
-    assert "more calls" in failure.why
+    if outcome == "stack limit":
+        assert (failure.steps, failure.limit is None) == (1005, False)
 
 
 def test_too_many_steps_are_told_from_a_loop() -> None:
@@ -202,15 +196,12 @@ def test_a_sound_agent_passes_beside_them() -> None:
     assert check(noted("sound"), up_to=7, sizes=[21, 30], instances=5, effort=500).passed
 
 
-def test_a_loop_on_one_permutation_of_seven_is_found() -> None:
-    failure = fail(noted("stuck_on_one_of_seven"))
-    assert (failure.instance, failure.outcome, failure.steps) == ("3,0,6,1,5,2,4", "loop", 2)
-    assert failure.size == 7
-
-
-def test_a_fault_on_two_elements_only_is_found() -> None:
-    failure = fail(noted("stuck_on_two"))
-    assert (failure.instance, failure.outcome) == ("1,0", "loop")
+@pytest.mark.parametrize(
+    ("name", "instance", "steps"), [("stuck_on_one_of_seven", "3,0,6,1,5,2,4", 2), ("stuck_on_two", "1,0", 3)]
+)
+def test_a_loop_on_few_lists_is_found(name: str, instance: str, steps: int) -> None:
+    failure = fail(noted(name))
+    assert (failure.instance, failure.outcome, failure.steps) == (instance, "loop", steps)
 
 
 def test_a_fault_on_large_lists_only_is_drawn_and_shrunk_to_the_smallest() -> None:
@@ -297,25 +288,21 @@ def pop_and_forget(state: State) -> int:
     return outcome
 
 
-def test_a_claim_that_the_final_list_belies_is_caught() -> None:
-    liar = with_kernels(SORT_BUBBLE, "liar", SwapWithNext=claim_of_one, MoveVar=claim, AssignVar=claim)
-    failure = fail(Teacher("teacher:liar", liar, choice_of("insertion_sort"), ""))
-    assert (failure.instance, failure.outcome) == ("1,0", "wrong answer")
-    assert "the final state is wrong" in failure.why
-
-
-def test_a_packing_that_exceeds_the_capacity_is_caught() -> None:
-    heavy = with_kernels(KNAPSACK, "heavy", Put=put_anything)
-    failure = fail(Teacher("teacher:heavy", heavy, choice_of("depth_first"), ""))
-    assert (failure.instance, failure.outcome) == ("1.0:1.0:0.0", "wrong answer")
-
-
-def test_a_best_packing_that_is_not_kept_is_caught_at_the_budget_that_shows_it() -> None:
-    forgetful = with_kernels(KNAPSACK, "forgetful", Put=put_and_forget, Pop=pop_and_forget)
-    failure = fail(Teacher("teacher:forgetful", forgetful, choice_of("depth_first"), ""))
+@pytest.mark.parametrize(
+    ("task", "teacher", "kernels", "instance"),
+    [
+        (SORT_BUBBLE, "insertion_sort", {"SwapWithNext": claim_of_one, "MoveVar": claim, "AssignVar": claim}, "1,0"),
+        (KNAPSACK, "depth_first", {"Put": put_anything}, "1.0:1.0:0.0"),
+        (KNAPSACK, "depth_first", {"Put": put_and_forget, "Pop": pop_and_forget}, ""),
+    ],
+    ids=["a claim that the list belies", "a packing that is too heavy", "a packing that is not kept"],
+)
+def test_a_wrong_kernel_is_caught(task: Task, teacher: str, kernels: dict[str, Any], instance: str) -> None:
+    failure = fail(Teacher("teacher:wrong", with_kernels(task, "wrong", **kernels), choice_of(teacher), ""))
     assert failure.outcome == "wrong answer"
-    assert failure.size == 2
-    assert failure.limit is not None
+    assert failure.size == 2 if not instance else failure.instance == instance
+    assert (failure.limit is not None) == (not instance), "what is not kept shows at its own budget"
+    assert task is KNAPSACK or "the final state is wrong" in failure.why
 
 
 # A full view

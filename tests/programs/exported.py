@@ -194,7 +194,19 @@ class Result(ctypes.Structure):
     _fields_ = [("steps", ctypes.c_int64), ("score", ctypes.c_double), ("registers", ctypes.c_int64 * 3)]
 
 
-_TYPES: dict[str, Any] = {"i64": ctypes.c_int64, "f64": ctypes.c_double}
+_LETTERS: dict[str, Any] = {
+    "p": ctypes.c_void_p,
+    "n": ctypes.c_size_t,
+    "i": ctypes.c_int64,
+    "d": ctypes.c_double,
+}
+
+
+def c_function(library: ctypes.CDLL, name: str, given: str) -> Any:
+    """Return an exported function; `given` has a letter for each argument: p(ointer), n (a size), i(nt64), d(ouble)."""
+    function = getattr(library, f"surpass_{name}")
+    function.restype, function.argtypes = ctypes.c_int64, [_LETTERS[letter] for letter in given]
+    return function
 
 
 class Sorted(NamedTuple):
@@ -204,9 +216,7 @@ class Sorted(NamedTuple):
 
 def c_sort(library: ctypes.CDLL, kind: str) -> Callable[[Numbers], Sorted]:
     """Return the sort of a library as a function of lists."""
-    function = getattr(library, f"surpass_sort_{kind}")
-    function.restype = ctypes.c_int64
-    function.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    function = c_function(library, f"sort_{kind}", "pn")
 
     def sort(items: Numbers) -> Sorted:
         array = np.array(items, np.int64 if kind == "i64" else np.float64)
@@ -218,9 +228,7 @@ def c_sort(library: ctypes.CDLL, kind: str) -> Callable[[Numbers], Sorted]:
 
 def c_search(library: ctypes.CDLL, kind: str) -> Callable[[Numbers, float], tuple[int, int]]:
     """Return the search of a library as a function of a list and a query."""
-    function = getattr(library, f"surpass_search_{kind}")
-    function.restype = ctypes.c_int64
-    function.argtypes = [ctypes.c_void_p, ctypes.c_size_t, _TYPES[kind], ctypes.c_void_p]
+    function = c_function(library, f"search_{kind}", "pnip" if kind == "i64" else "pndp")
 
     def search(items: Numbers, query: float) -> tuple[int, int]:
         array, steps = np.array(items, np.int64 if kind == "i64" else np.float64), ctypes.c_int64(-1)
@@ -232,12 +240,7 @@ def c_search(library: ctypes.CDLL, kind: str) -> Callable[[Numbers, float], tupl
 
 def c_knapsack(library: ctypes.CDLL) -> Callable[..., tuple[list[int], float, int]]:
     """Return the packing of a library as a function of weights, values, budget and capacity."""
-    function = library.surpass_knapsack_f64
-    function.restype = ctypes.c_int64
-    function.argtypes = [
-        *(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_double, ctypes.c_int64),
-        *(ctypes.c_void_p, ctypes.c_void_p),
-    ]
+    function = c_function(library, "knapsack_f64", "ppndipp")
 
     def knapsack(weights: Numbers, values: Numbers, budget: int, capacity: float) -> tuple[list[int], float, int]:
         heavy, worth = np.array(weights, np.float64), np.array(values, np.float64)

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from surpass.agents.teachers import known_teachers
 from surpass.agents.zoo import zoo_entries
@@ -19,12 +21,14 @@ from surpass.programs.extract import extract
 from surpass.programs.program import Program
 from surpass.table import Agent
 from surpass.tasks.enumeration import ordered_lists, weak_orders
+from surpass.tasks.knapsack import KNAPSACK
 from surpass.tasks.search import SEARCH, R
 from surpass.tasks.sort_bubble import SORT_BUBBLE
 from surpass.tasks.sort_quick import SORT_QUICK
 from surpass.tasks.task import Task
 from surpass.tasks.teacher import Teacher
 from tests.long import LONG, long_test
+from tests.programs.drawn import programs
 from tests.programs.exported import (
     COMPILER,
     Numbers,
@@ -62,10 +66,10 @@ CODES = {-2: "no rule", -3: "step limit", -4: "stack limit", -7: "wrong answer"}
 class Exported:
     """The files of a program in both languages, ready to run."""
 
-    def __init__(self, program: Program, folder: Path) -> None:
+    def __init__(self, program: Program, folder: Path | None) -> None:
         self.task = program.task
         self.python = load_python(export_program(program, "python"))
-        self.library = compile_c(export_program(program, "c"), folder) if COMPILER else None
+        self.library = compile_c(export_program(program, "c"), folder) if COMPILER and folder else None
 
     def check(self, parts: Parts, ends: Batch, kind: str, *, with_python: bool = True) -> None:
         """Raise AssertionError unless both files give the engine's results and steps, or its reason for none."""
@@ -200,6 +204,17 @@ def test_what_was_never_met_goes_by_the_rules(name: str, tmp_path: Path) -> None
     has_stops = bool((ends.outcomes == Outcome.NO_ACTION).any())
     assert has_stops == (agent.task.name != "search"), "only a task with functions has places that may be missing"
     Exported(program, tmp_path).check(parts, ends, "i64")
+
+
+@pytest.mark.parametrize("task", [SORT_BUBBLE, SORT_QUICK, SEARCH, KNAPSACK], ids=lambda task: task.name)
+@settings(deadline=None, max_examples=15)
+@given(data=st.data())
+def test_any_program_does_in_python_what_it_does_in_the_engine(task: Task, data: st.DataObject) -> None:
+    """Programs that are drawn have places that nothing leads to, calls that never return and rules that do nothing."""
+    program = data.draw(programs(task))
+    parts = draw(program, 20, "i64", 8, 0)
+    ends = run_to_the_end(program, as_instances(task, parts))
+    Exported(program, None).check(parts, ends, "i64")
 
 
 # The limits

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +12,14 @@ import pytest
 from surpass.programs.export import export_program
 from surpass.programs.program import Program
 from surpass.tasks.lists import from_lists
-from surpass.tasks.search import R
 from surpass.tasks.sort_quick import SORT_QUICK
+from surpass.tasks.task import Task
 from tests.programs.exported import (
     CLEAN,
     COMPILERS,
+    Numbers,
     agent_of,
-    as_instances,
+    c_function,
     c_knapsack,
     c_search,
     c_sort,
@@ -28,7 +29,6 @@ from tests.programs.exported import (
     draw_queries,
     forever,
     needs_compiler,
-    program_from,
     run_to_the_end,
     taught,
 )
@@ -105,16 +105,19 @@ USES = {
 }
 
 
-def run_sanitized(
-    program: Program, shape: str, kind: str, inputs: bytes, folder: Path, more: str = ""
+SANITIZED = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1")
+
+
+def run_driver(
+    program: Program, kind: str, inputs: bytes, folder: Path, flags: Sequence[str] = SANITIZED, more: str = ""
 ) -> subprocess.CompletedProcess[bytes]:
-    """Return the end of a driver under the sanitizers; `more` is added to the lengths that it passes on."""
-    use = USES[shape].replace("KIND", kind).replace("TYPE", "int64_t" if kind == "i64" else "double")
+    """Return the end of a driver that calls an exported file; `more` is added to the lengths that it passes on."""
+    use = next(use for name, use in USES.items() if program.task.name.startswith(name))
+    use = use.replace("KIND", kind).replace("TYPE", "int64_t" if kind == "i64" else "double")
     use = use.replace("(items, (size_t)n", f"(items, (size_t)n{more}")
     (folder / "driver.c").write_text(export_program(program, "c") + DRIVER.replace("@", use))
-    flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1"]
     built = subprocess.run(
-        [COMPILERS[0], "-std=c11", *flags, "-o", folder / "driver", folder / "driver.c"],
+        [COMPILERS[0], "-std=c11", *flags, "-o", folder / "driver", folder / "driver.c", "-lm"],
         capture_output=True,
         text=True,
         check=False,
@@ -125,71 +128,45 @@ def run_sanitized(
     return subprocess.run([folder / "driver"], input=inputs, capture_output=True, check=False)
 
 
-def sanitized_words(program: Program, shape: str, kind: str, inputs: bytes, folder: Path) -> np.ndarray:
-    """Return the words that a driver writes; any finding of the sanitizers is an error."""
-    ran = run_sanitized(program, shape, kind, inputs, folder)
-    assert ran.returncode == 0, ran.stderr.decode()[:2000]
-    return np.frombuffer(ran.stdout, np.int64)
+def draw_inputs(task: Task, kind: str) -> list[list[Numbers]]:
+    """Return instances of a task, the smallest first."""
+    random = np.random.default_rng(2)
+    if task.name == "knapsack":
+        return [[[], [], [0.0]], *draw_packings(random, 60, 20)]
+    if task.name == "search":
+        return [[[], [1]], [[1], [1]], [[1], [0]], *draw_queries(random, draw_lists(random, 100, 60, kind), kind)]
+    return [[items] for items in ([], [1], [2, 1], [1, 1], *draw_lists(random, 100, 60, kind))]
 
 
-@pytest.mark.parametrize("kind", ["i64", "f64"])
-@pytest.mark.parametrize("name", ["quick_sort", "insertion_sort"])
-def test_sanitizers_find_nothing_in_sorts(name: str, kind: str, tmp_path: Path) -> None:
-    agent, dtype = agent_of(f"teacher:{name}"), np.int64 if kind == "i64" else np.float64
-    lists = [[], [1], [2, 1], [1, 1], *draw_lists(np.random.default_rng(2), 100, 60, kind)]
-    ends = run_to_the_end(agent, as_instances(agent.task, [[items] for items in lists]))
-    inputs = b"".join(np.int64(len(items)).tobytes() + np.array(items, dtype).tobytes() for items in lists)
-    found = sanitized_words(taught(name), "sort", kind, inputs, tmp_path)
-    want = [
-        word
-        for k, items in enumerate(lists)
-        for word in (int(ends.steps[k]), *np.array(sorted(items), dtype).view(np.int64).tolist())
-    ]
-    if kind == "f64":
-        # The two zeros are equal, and their order is not ours to choose.
-        zero = np.array([-0.0]).view(np.int64)[0]
-        found, want = np.where(found == zero, 0, found), [0 if word == zero else word for word in want]
-    assert found.tolist() == want
-
-
-@pytest.mark.parametrize("kind", ["i64", "f64"])
-def test_sanitizers_find_nothing_in_searches(kind: str, tmp_path: Path) -> None:
-    random, dtype = np.random.default_rng(3), np.int64 if kind == "i64" else np.float64
-    agent = agent_of("teacher:bracket_search")
-    parts = [[[], [1]], [[1], [1]], [[1], [0]], *draw_queries(random, draw_lists(random, 100, 60, kind), kind)]
-    ends = run_to_the_end(agent, as_instances(agent.task, parts))
-    inputs = b"".join(
-        np.int64(len(items)).tobytes() + np.array(items, dtype).tobytes() + np.array(query, dtype).tobytes()
-        for items, query in parts
-    )
-    found = sanitized_words(program_from(agent, as_instances(agent.task, parts)), "search", kind, inputs, tmp_path)
-    assert found.reshape(-1, 2).tolist() == np.stack([ends.registers[:, R.answer], ends.steps], axis=1).tolist()
-
-
-def test_sanitizers_find_nothing_in_packings(tmp_path: Path) -> None:
-    agent = agent_of("teacher:depth_first")
-    parts = [[[], [], [0.0]], *draw_packings(np.random.default_rng(4), 60, 20)]
-    instances = as_instances(agent.task, parts)
-    ends = run_to_the_end(agent, instances, limits=20 * instances.sizes + 1)
-    inputs = b"".join(
-        np.int64(len(part[0])).tobytes() + b"".join(np.array(one, np.float64).tobytes() for one in part)
-        for part in parts
-    )
-    found = sanitized_words(taught("depth_first"), "knapsack", "f64", inputs, tmp_path).reshape(-1, 2)
-    assert found[:, 0].tolist() == ends.steps.tolist()
-    assert found[:, 1].view(np.float64).tolist() == ends.reals[:, 0].tolist()
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [(name, kind) for name in ("quick_sort", "insertion_sort", "bracket_search") for kind in ("i64", "f64")]
+    + [("depth_first", "f64")],
+)
+def test_sanitizers_find_nothing_and_results_stay_the_same(name: str, kind: str, tmp_path: Path) -> None:
+    """What files compiled without sanitizers do is compared with the engine elsewhere."""
+    program = taught(name)
+    inputs = b""
+    for part in draw_inputs(program.task, kind):
+        numbers = [np.array(one, np.int64 if kind == "i64" else np.float64).tobytes() for one in part]
+        inputs += b"".join([np.int64(len(part[0])).tobytes(), *numbers])
+    plain, sanitized = (run_driver(program, kind, inputs, tmp_path, flags) for flags in (["-O2"], SANITIZED))
+    assert sanitized.returncode == 0, sanitized.stderr.decode()[:2000]
+    assert len(plain.stdout) >= 8 * 64
+    assert sanitized.stdout == plain.stdout
 
 
 def test_sanitizers_find_nothing_where_calls_never_return(tmp_path: Path) -> None:
     short, long = [2, 3, 1], list(range(2000, 0, -1))
     inputs = np.array([len(short), *short, len(long), *long], np.int64).tobytes()
-    found = sanitized_words(forever(SORT_QUICK, "FunctionCall(1, 2, 3, 3, 2, 1)"), "sort", "i64", inputs, tmp_path)
-    assert found.tolist() == [-3, *short, -4, *long]
+    ran = run_driver(forever(SORT_QUICK, "FunctionCall(1, 2, 3, 3, 2, 1)"), "i64", inputs, tmp_path)
+    assert ran.returncode == 0, ran.stderr.decode()[:2000]
+    assert np.frombuffer(ran.stdout, np.int64).tolist() == [-3, *short, -4, *long]
 
 
 def test_the_sanitizers_are_at_work(tmp_path: Path) -> None:
     inputs = np.array([2, 2, 1], np.int64).tobytes()
-    ran = run_sanitized(taught("insertion_sort"), "sort", "i64", inputs, tmp_path, more=" + 1")
+    ran = run_driver(taught("insertion_sort"), "i64", inputs, tmp_path, more=" + 1")
     assert ran.returncode != 0
     assert b"heap-buffer-overflow" in ran.stderr
 
@@ -231,8 +208,6 @@ def test_no_memory_is_told(name: str, function: str, tmp_path: Path) -> None:
 
 
 def test_null_may_be_given_for_the_steps(tmp_path: Path) -> None:
-    function = compile_c(export_program(taught("bracket_search"), "c"), tmp_path).surpass_search_i64
-    function.restype = ctypes.c_int64
-    function.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64, ctypes.c_void_p]
+    function = c_function(compile_c(export_program(taught("bracket_search"), "c"), tmp_path), "search_i64", "pnip")
     items = np.array([1, 3, 5])
     assert [function(items.ctypes.data, 3, query, None) for query in (1, 3, 5, 4)] == [0, 1, 2, -1]

@@ -32,6 +32,7 @@ from tests.programs.exported import (
     COMPILER,
     Result,
     as_instances,
+    c_function,
     compile_c,
     draw_lists,
     forever,
@@ -64,8 +65,7 @@ def check_list_task(program: Program, folder: Path, lists: list[Any], kind: str)
         assert found == (outcome.reason, steps, ends.reals[k, SCORE], *registers), f"Python on {items}"
         assert copied == want
         if library is not None:
-            function = getattr(library, f"surpass_{task.name}_{kind}")
-            function.restype, function.argtypes = ctypes.c_int64, [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
+            function = c_function(library, f"{task.name}_{kind}", "pnp")
             array, result = np.array(items, np.int64 if kind == "i64" else np.float64), Result()
             code = function(array.ctypes.data, len(array), ctypes.byref(result))
             codes = {Outcome.SOLVED: steps, Outcome.WRONG_ANSWER: -7, Outcome.STEP_LIMIT: -3}
@@ -100,9 +100,8 @@ def test_a_task_says_how_its_programs_are_called(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="item 1 is nan"):
         names["least"]([1.0, math.nan])
     if COMPILER:
-        function = compile_c(export_program(program, "c"), tmp_path).surpass_least_f64
-        function.restype, items, steps = ctypes.c_int64, np.array([3.5, 0.5, 2.5]), ctypes.c_int64(0)
-        function.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
+        function = c_function(compile_c(export_program(program, "c"), tmp_path), "least_f64", "pnp")
+        items, steps = np.array([3.5, 0.5, 2.5]), ctypes.c_int64(0)
         assert (function(items.ctypes.data, 3, ctypes.byref(steps)), steps.value) == (1, 4)
         assert function(items.ctypes.data, 0, None) == -1
 
@@ -349,13 +348,11 @@ def test_calls_and_reals_are_exported_to_the_bit(tmp_path: Path) -> None:
         assert items == ends.items[k].tolist()
         assert reals == ends.reals[k].tolist()
         if library is not None:
-            check_memory(library.surpass_walk_2, instances, ends, k)
+            check_memory(c_function(library, "walk_2", "nppp"), instances, ends, k)
 
 
 def check_memory(function: Any, instances: Instances, ends: Batch, k: int) -> None:
     """Raise AssertionError unless a C function leaves the memory of an instance as the engine does."""
-    function.restype = ctypes.c_int64
-    function.argtypes = [ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
     items, reals, result = instances.items[k].copy(), instances.reals[k].copy(), Result()
     code = function(int(instances.sizes[k]), items.ctypes.data, reals.ctypes.data, ctypes.byref(result))
     assert code == result.steps == ends.steps[k]
@@ -454,7 +451,15 @@ def powers(state: surpass.State) -> int:
     return SOLVED if state.registers[SIZE] ** 2 >= 0 else WRONG
 
 
-@pytest.mark.parametrize("does", [reads_any_register, makes_an_array, powers])
+@surpass.kernel
+def calls_itself(state: surpass.State) -> int:
+    """Call itself without end."""
+    if state.registers[SIZE] > 3:
+        return SOLVED
+    return calls_itself(state)
+
+
+@pytest.mark.parametrize("does", [reads_any_register, makes_an_array, powers, calls_itself])
 def test_a_kernel_that_cannot_be_exported_is_named(does: Callable[..., int]) -> None:
     program = doing(does)
     for language in ("python", "c"):

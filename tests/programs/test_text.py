@@ -150,7 +150,7 @@ def test_any_text_is_read_or_refused_in_one_sentence(words):
             assert parse_program(program.text, "any.rules") == program
 
 
-def test_files_that_are_no_text_are_refused(tmp_path):
+def test_files_that_are_no_text_or_of_another_task_are_refused(tmp_path):
     path = tmp_path / "binary.rules"
     for content in (np.random.default_rng(0).bytes(5000), b"#" * 10_000_001):
         path.write_bytes(content)
@@ -159,10 +159,6 @@ def test_files_that_are_no_text_are_refused(tmp_path):
     for unreadable in (tmp_path / "missing.rules", tmp_path):
         with pytest.raises(ProgramError):
             read_program(unreadable)
-
-
-def test_a_file_of_another_task_is_refused(tmp_path):
-    path = tmp_path / "sort.rules"
     path.write_text(INSERTION)
     with pytest.raises(ProgramError):
         read_program(path, task=find_task("search"))

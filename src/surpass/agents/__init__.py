@@ -6,11 +6,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
+from surpass.agents.adapted import AdaptedAgent
 from surpass.agents.run_task import RECORD, recorded_file, warn_of_change
+from surpass.agents.storage import load_saved, read_about
 from surpass.agents.teachers import find_teacher, known_teachers
+from surpass.agents.zoo import load_entry
+from surpass.bundles import load_bundle
 from surpass.engine.check_task import check_once
 from surpass.engine.run import AnyAgent
 from surpass.errors import ProgramError, SavedFileError, SettingError, UnknownNameError
+from surpass.programs.text import read_program, read_text
 from surpass.reading import as_path, show
 from surpass.table import Agent
 from surpass.tasks.registry import find_task
@@ -94,8 +99,6 @@ def agent_of_recipe(task: Task, name: str) -> AnyAgent:
 
     One of a smaller task is carried over.
     """
-    from surpass.agents.adapted import AdaptedAgent
-
     found = find_agent(name if ":" in name or "/" in name or "." in name else f"teacher:{name}")
     if found.task is task:
         return found
@@ -114,12 +117,8 @@ def find_agent(text: str) -> AnyAgent:
             error.args = (f"{error}; for a teacher of your own, give the file of its task with --task FILE.py",)
             raise
     if colon and kind == "zoo":
-        from surpass.agents.zoo import load_entry
-
         return load_entry(name)
     if text.endswith(".rules"):
-        from surpass.programs.text import read_program
-
         _load_task_of_rules(as_path(text))
         return read_program(text)
     if text.endswith(".safetensors"):
@@ -128,8 +127,6 @@ def find_agent(text: str) -> AnyAgent:
         stem = as_path(text).with_suffix("")
         return load_agent(stem, text, _task_of_bundle(stem))[0]
     if (path := as_path(text)).exists() or text.endswith(".json"):
-        from surpass.agents.storage import load_saved
-
         stem = _bundle_of(path)
         _task_of_bundle(stem)
         return load_saved(stem, text)
@@ -142,8 +139,6 @@ def find_agent(text: str) -> AnyAgent:
 
 def _load_task_of_rules(path: Path) -> None:
     """Load the task that a program file in a run's folder names in its first line."""
-    from surpass.programs.text import read_text
-
     with suppress(ProgramError):
         for line in read_text(path).splitlines():
             if line.startswith("task "):
@@ -155,8 +150,6 @@ def _load_task_of_rules(path: Path) -> None:
 
 def _task_of_bundle(stem: Path) -> Task:
     """Return the task of a saved agent, which may lie in the folder of a run."""
-    from surpass.agents.storage import read_about
-
     folder = stem.parent.parent if stem.parent.name == "checkpoints" else stem.parent
     return task_of_run(read_about(stem)["task"], folder)
 
@@ -171,13 +164,8 @@ def _bundle_of(path: Path) -> Path:
         return path.with_suffix("")
     if (path / "agent.json").exists():
         return path / "agent"
-    from surpass.bundles import load_bundle
-
-    newest = sorted((path / "checkpoints").glob("[0-9]*.json"), reverse=True)
-    for candidate in newest:
-        try:
+    for candidate in sorted((path / "checkpoints").glob("[0-9]*.json"), reverse=True):
+        with suppress(SavedFileError):
             load_bundle(candidate.with_suffix(""))
-        except SavedFileError:
-            continue
-        return candidate.with_suffix("")
+            return candidate.with_suffix("")
     raise SavedFileError(f"{path} is not the folder of a run: it holds no agent and no whole checkpoint")

@@ -35,9 +35,16 @@ def save_program(stem: Path, program: Program, about: dict[str, Any], network: T
     save_bundle(stem, network, record)
 
 
-def load_program(stem: Path, name: str) -> Program:
-    """Return the program of a saved agent, once its file is known to be the one that was saved."""
+def load_saved(stem: Path, name: str) -> AnyAgent:
+    """Return a saved agent: its program if it has one, once its file is known to be the one that was saved.
+
+    Else it is its network.
+    """
     path, record = _rules_of(stem), read_about(stem)
+    if not path.exists() and "rules_sha256" not in record:
+        from surpass.agents.networks.files import load_agent
+
+        return load_agent(stem, name)[0]
     if record.get("rules_sha256") != digest(read_bytes(path)):
         raise SavedFileError(
             f"{path} is not the program that {stem.name}.json is about: its checksum does not match; to use a changed"
@@ -46,15 +53,6 @@ def load_program(stem: Path, name: str) -> Program:
     task = find_task(record["task"])
     check_interface(stem, record["interface"], task.interface, task.name)
     return read_program(path, name, task)
-
-
-def load_saved(stem: Path, name: str) -> AnyAgent:
-    """Return a saved agent: its program if it has one, else its network."""
-    if _rules_of(stem).exists() or "rules_sha256" in read_about(stem):
-        return load_program(stem, name)
-    from surpass.agents.networks.files import load_agent
-
-    return load_agent(stem, name)[0]
 
 
 def read_about(stem: Path) -> Any:

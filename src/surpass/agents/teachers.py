@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from surpass.errors import SettingError, UnknownNameError
 from surpass.full_view.agent import FullViewTeacher
+from surpass.programs.text import read_program
 from surpass.table import Agent
 from surpass.tasks import registry  # noqa: F401 - makes the package's own teachers known
 from surpass.tasks.task import Task
@@ -47,8 +48,6 @@ def usual_teacher(task: Task) -> AnyTeacher | None:
 def teacher_of(task: Task, name: str) -> Agent:
     """Return the teacher of a name, or the program of a file, which must teach `task` by its table."""
     if name.endswith(".rules"):
-        from surpass.programs.text import read_program
-
         return read_program(name, task=task)
     return teacher_of_kind(task, name, Teacher)
 

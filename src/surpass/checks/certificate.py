@@ -6,6 +6,7 @@ import datetime
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Any
 
 from surpass.engine.probes import SEARCH
@@ -183,9 +184,8 @@ class Certificate(Printed):
     @property
     def instances(self) -> int:
         """How many instances were checked and solved."""
-        return sum(row.instances for row in (*self.small, *self.drawn)) + (
-            self.explored.instances if self.explored else 0
-        )
+        explored = self.explored.instances if self.explored else 0
+        return explored + sum(row.instances for row in (*self.small, *self.drawn))
 
     @property
     def worst(self) -> CheckedSize | None:
@@ -257,34 +257,32 @@ class Certificate(Printed):
         steps; null above size 100), `data` (what that was drawn from, or null), `new_observations`, and `observations`
         that occurred up to this row.
         """
-        occurred = 0
-        parts: list[list[dict[str, Any]]] = [[], []]
-        for part, rows in zip(parts, (self.small, self.drawn), strict=True):
-            for row in rows:
-                occurred += row.new_observations
-                part.append(_row_as_json(row, None if self.observations is None else occurred))
+        rows = (*self.small, *self.drawn)
+        occurred = accumulate(row.new_observations for row in rows)
+        sizes = [
+            {
+                **vars(row),
+                "worst": row.worst if row.size <= LONGEST_WRITTEN else None,
+                "data": row.data or None,
+                "observations": None if self.observations is None else so_far,
+            }
+            for row, so_far in zip(rows, occurred, strict=True)
+        ]
+        small, drawn = sizes[: len(self.small)], sizes[len(self.small) :]
+
+        def part(rows: list[dict[str, Any]], **about: object) -> dict[str, Any]:
+            return {**about, "instances": sum(row["instances"] for row in rows), "sizes": rows}
+
         plain = ("agent", "task", "fingerprint", "date", "passed", "limit", "seed")
         return {
             "format": FORMAT,
             **{name: getattr(self, name) for name in plain},
-            "small": {
-                "what": self.what,
-                "exhaustive": self.exhaustive,
-                "up_to": self.up_to,
-                "instances": sum(row.instances for row in self.small),
-                "sizes": parts[0],
-            },
-            "drawn": {
-                "data": list(self.data),
-                "instances": sum(row.instances for row in self.drawn),
-                "sizes": parts[1],
-            },
+            "small": part(small, what=self.what, exhaustive=self.exhaustive, up_to=self.up_to),
+            "drawn": part(drawn, data=list(self.data)),
             "explored": vars(self.explored) if self.explored else None,
             "slowest": [vars(one) for one in self.slowest],
-            "worst": {**parts[0][-1], "worst": self.worst.worst} if self.worst else None,
-            "observations": self.observations,
-            "closed_after": self.closed_after,
-            "narrow_choices": self.narrow_choices,
+            "worst": {**small[-1], "worst": self.worst.worst} if self.worst else None,
+            **{name: getattr(self, name) for name in ("observations", "closed_after", "narrow_choices")},
             "unending": vars(self.unending) if self.unending else None,
             "failure": self.counter_example.as_json() if self.counter_example else None,
         }
@@ -292,7 +290,8 @@ class Certificate(Printed):
 
 def _table(title: str, rows: Sequence[CheckedSize]) -> str:
     """Return a table of some sizes; of many, the small and the round ones and the last."""
-    shown = [row for row in rows if len(rows) <= 20 or row.size <= 12 or _is_round(row.size) or row is rows[-1]]
+    round_sizes = {digit * 10**k for digit in (1, 2, 5) for k in range(8)}
+    shown = [row for row in rows if len(rows) <= 20 or row.size <= 12 or row.size in round_sizes or row is rows[-1]]
     columns = ["size", "instances", "mean steps", "most steps", "new observations", "worst case"]
     cells = [
         [
@@ -303,19 +302,6 @@ def _table(title: str, rows: Sequence[CheckedSize]) -> str:
         for row in shown
     ]
     return text_table(title, columns, cells)
-
-
-def _is_round(size: int) -> bool:
-    return str(size).rstrip("0") in ("1", "2", "5")
-
-
-def _row_as_json(row: CheckedSize, observations: int | None) -> dict[str, Any]:
-    return {
-        **vars(row),
-        "worst": row.worst if row.size <= LONGEST_WRITTEN else None,
-        "data": row.data or None,
-        "observations": observations,
-    }
 
 
 def fingerprint_of(table: Table) -> str:

@@ -97,9 +97,8 @@ def check(
     for size in sizes or ():
         task.draw(Request(size=size, count=1, data=task.inputs.usual_data, queries=task.inputs.usual_queries))
     total = _count(enumeration, largest)
-    checker = _Checker(
-        agent, Limit.parse(limit or task.limit), must_end, threads, workers, progress or (lambda *_: None)
-    )
+    show = progress or (lambda *_: None)
+    checker = _Checker(agent, Limit.parse(limit or task.limit), must_end, threads, workers, show)
     small = checker.check_enumerated(largest, total)
     # The time goes into large instances and changed ones; sizes that are named get what is asked for and no more.
     plan = Effort(
@@ -162,11 +161,7 @@ class _Checker:
         workers: Runner | None,
         progress: Progress,
     ) -> None:
-        self.agent = agent
-        self.task = agent.task
-        self.limit = limit
-        self.must_end = must_end
-        self.progress = progress
+        self.agent, self.task, self.limit, self.must_end, self.progress = agent, agent.task, limit, must_end, progress
         # Its own, also for an agent that is a table: it shall hold what the checks ask and nothing else.
         self.table = Table(agent.task, agent) if isinstance(agent, Agent) else None
         self.failure: CounterExample | None = None
@@ -182,11 +177,12 @@ class _Checker:
     def check_enumerated(self, largest: int, total: int) -> list[CheckedSize]:
         """Return a row for each size up to `largest`, or for those before the first failure."""
         what, done = f"checking every instance up to n = {largest:,}", 0
+        run_all = self._run_budgets if self._is_budget else partial(self._run, limit=self.limit, find_loops=True)
 
         def tried() -> Iterator[Probe]:
             nonlocal done
             for instances in small_instances(self.task, largest):
-                yield Probe(instances, self._run_enumerated(instances, partial(self._report, what, total, done)))
+                yield Probe(instances, run_all(instances, report=partial(self._report, what, total, done)))
                 done += instances.count
 
         rows, failing = self._summarise(tried())
@@ -277,18 +273,12 @@ class _Checker:
             self._usual_steps = rows[-1].mean_steps
         return rows, None
 
-    def _run_enumerated(self, part: Instances, report: Report) -> Results:
-        """Run instances; where steps are a budget, what is claimed must hold at every budget."""
-        if not self._is_budget:
-            return self._run(part, self.limit, True, report)
-        report(0)
-        return self._run_budgets(part)
-
-    def _run_budgets(self, part: Instances) -> Results:
+    def _run_budgets(self, part: Instances, report: Report) -> Results:
         """Run instances at every budget; return the results without one, or of the first instance that fails.
 
         The steps are those after which a run ends by itself, or the limit if it does not.
         """
+        report(0)
         limits = self.limit.steps(part.sizes)
         failing: int | None = None
         for budget in range(1, int(limits[0]) + 1):

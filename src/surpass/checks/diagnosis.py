@@ -87,16 +87,11 @@ def _explain(task: Task, instance: Instances, outcome: Outcome, trace: Trace | N
         most = stack_limit(int(instance.sizes[0]))
         return f"it opens more calls than the {most:,} that may be open at once"
     if outcome == Outcome.NO_ACTION:
-        seen = f": {_describe_last(task, trace)}" if trace else ""
+        seen = f": {task.interface.describe(_replayed(task, trace).observe())}" if trace else ""
         return f"it has no action for an observation{seen}"
     if trace and _replayed(task, trace).outcome == Outcome.SOLVED:
         return "the task's kernel calls it solved, but the final state is wrong"
     return "the answer is wrong"
-
-
-def _describe_last(task: Task, trace: Trace) -> str:
-    """Return the observation after the last step of a trace, in words."""
-    return task.interface.describe(_replayed(task, trace).observe())
 
 
 def _replayed(task: Task, trace: Trace) -> Episode:

@@ -21,7 +21,7 @@ from surpass.engine.run import AnyAgent, core_count, run_by
 from surpass.errors import DataFileError, InstanceError
 from surpass.machine.state import FIRST, SCORE, Outcome
 from surpass.printing import Printed, Progress, count, text_table
-from surpass.programs.export.plan import list_signature, memory_signature
+from surpass.programs.export.plan import signature_of
 from surpass.table import Agent, Table
 from surpass.tasks.files import Written, read_written
 from surpass.tasks.signature import Signature
@@ -197,7 +197,7 @@ def _run(
     """Yield what came of each instance."""
     ends = _ends_of(agent, instances, limit, progress)
     task = agent.task
-    signature = task.signature or list_signature(task) or memory_signature(task)
+    signature = signature_of(task)
     # Where programs give something beside the list, the list is told only if they change it.
     gives_more = signature.everything or signature.answer is not None or signature.chosen
     changes = any(

@@ -7,7 +7,7 @@ such code is a loop. (N. Ramsey, "Beyond Relooper", 2022, puts this for general 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from surpass.machine.interface import NO_ACTION
@@ -85,7 +85,7 @@ def structure(function: Function, first: int = 0) -> tuple[Statement, ...]:
         writer = _FlowWriter(_Graph(function, first))
         written: list[Statement] = []
         while writer.waiting:
-            written += writer.write(writer.waiting.pop(0), None, ())
+            written += writer.write(writer.waiting.pop(0), None, _Around())
         return _keep_marks(_shorten(_keep_marks(tuple(written)), ()))
 
 
@@ -94,29 +94,36 @@ class _Graph:
 
     def __init__(self, function: Function, first: int) -> None:
         self.codes: list[Node] = []
-        for place in function.places:
-            self.codes.append(as_tree(place.rules, first))
-            first += len(place.rules)
+        for one in function.places:
+            self.codes.append(as_tree(one.rules, first))
+            first += len(one.rules)
         self._is_single = not function.places or not function.places[0].after
         self._after = {value: k for k, place in enumerate(function.places) for value in place.after}
         self.ways = [
             [after for leaf in leaves(code) if (after := self.next_of(leaf)) is not None] for code in self.codes
         ]
         """For each place, where each of its leaves leads that leads on."""
+        self.before = [[k for k, ways in enumerate(self.ways) if at in ways] for at in range(len(self.codes))]
+        """For each place, those that lead to it."""
         self.order: list[int] = []
         """Every place, each before those that it leads to but for ways back."""
         self.entries: list[int] = []
         """The first place, and those that have no single one before them: they stand on their own."""
         for k in range(len(self.codes)):
             if k not in self.order:
-                self.order += self._visit(k)
+                self.order += self._visit(k, {*self.order})[::-1]
                 self.entries.append(k)
         self.rank = {place: number for number, place in enumerate(self.order)}
         self.dominators = self._find_dominators()
+        """For each place, those that every way to it comes through, itself among them."""
         self.entries += [k for k in self.order if len(self.dominators[k]) == 1 and k not in self.entries]
-        self.loops = self._find_loops()
+        self.loops: dict[int, set[int]] = {}
+        """The places that begin a loop, each with the places from which the loop comes back to it."""
+        for place in self.order:
+            for after in self.dominators[place].intersection(self.ways[place]):
+                self.loops[after] = self.loops.get(after, {after}) | self._between(after, place)
         forward = [after for place in self.order for after in self.ways[place] if self.rank[after] > self.rank[place]]
-        self.joins = {place for place in self.order if forward.count(place) > 1}
+        self.joins = [place for place in self.order if forward.count(place) > 1]
         """The places that are reached in several ways, ways back left out."""
 
     def next_of(self, leaf: Leaf) -> int | None:
@@ -125,72 +132,44 @@ class _Graph:
             return None
         return 0 if self._is_single else self._after.get(leaf.action + 1)
 
-    def _visit(self, entry: int) -> list[int]:
-        """Return what is reached from a place and was not before, in reverse postorder."""
-        seen, postorder = {entry, *self.order}, []
-        stack = [(entry, iter(self.ways[entry][::-1]))]
-        while stack:
-            place, rest = stack[-1]
-            after = next((k for k in rest if k not in seen), None)
-            if after is None:
-                postorder.append(place)
-                stack.pop()
-            else:
-                seen.add(after)
-                stack.append((after, iter(self.ways[after][::-1])))
-        return postorder[::-1]
+    def _visit(self, place: int, seen: set[int]) -> list[int]:
+        """Return what is reached from a place and was not seen, in postorder."""
+        seen.add(place)
+        found = [k for after in self.ways[place][::-1] if after not in seen for k in self._visit(after, seen)]
+        return [*found, place]
 
     def _find_dominators(self) -> dict[int, set[int]]:
-        """Return for each place those that every way to it comes through, itself among them."""
-        before: dict[int, list[int]] = {place: [] for place in self.order}
-        for place in self.order:
-            for after in self.ways[place]:
-                before[after].append(place)
-        found = {place: set(self.order) for place in self.order}
-        for entry in self.entries:
-            found[entry] = {entry}
-        changed = True
-        while changed:
-            changed = False
+        found = {place: {place} if place in self.entries else {*self.order} for place in self.order}
+        before: dict[int, set[int]] = {}
+        while before != found:
+            before = dict(found)
             for place in self.order:
-                if place in self.entries:
-                    continue
-                common = set.intersection(*(found[k] for k in before[place])) | {place}
-                if common != found[place]:
-                    found[place], changed = common, True
+                if place not in self.entries:
+                    found[place] = set.intersection(*(found[k] for k in self.before[place])) | {place}
         return found
-
-    def _find_loops(self) -> dict[int, set[int]]:
-        """Return the places that begin a loop, each with the places that jump back to it."""
-        loops: dict[int, set[int]] = {}
-        for place in self.order:
-            for after in self.ways[place]:
-                if after in self.dominators[place]:
-                    loops.setdefault(after, {after}).update(self._between(after, place))
-        return loops
 
     def _between(self, first: int, last: int) -> set[int]:
         """Return the places from which `last` is reached without coming through `first`."""
-        found, waiting = {first, last}, [last] if last != first else []
+        found, waiting = {first}, [last]
         while waiting:
             here = waiting.pop()
-            before = [place for place in self.order if here in self.ways[place] and place not in found]
-            found.update(before)
-            waiting += before
+            if here not in found:
+                found.add(here)
+                waiting += self.before[here]
         return found
 
     def follow_ups(self, place: int) -> list[int]:
         """Return the joins that stand behind a place: it is the last that all ways to them come through."""
-        above = {join: self.dominators[join] - {join} for join in sorted(self.joins, key=self.rank.__getitem__)}
+        above = {join: self.dominators[join] - {join} for join in self.joins}
         return [join for join, others in above.items() if max(others, key=self.rank.__getitem__, default=None) == place]
 
 
 @dataclass(frozen=True)
 class _Around:
-    """A loop around the code being written."""
+    """The loop around the code being written; none at first."""
 
-    place: int
-    behind: int | None
+    place: int | None = None
+    behind: int | None = None
     """The place whose code stands behind it, if a jump there is to be written as leaving the loop."""
 
 
@@ -203,7 +182,7 @@ class _FlowWriter:
         """The places whose code stands on its own and is not yet written."""
         self._depth = 0
 
-    def write(self, place: int, after: int | None, around: tuple[_Around, ...]) -> list[Statement]:
+    def write(self, place: int, after: int | None, around: _Around) -> list[Statement]:
         """Return the code that begins at a place; `after` is the one whose code stands behind it."""
         follow_ups, code = self.graph.follow_ups(place), self.graph.codes[place]
         if place not in self.graph.loops:
@@ -213,43 +192,37 @@ class _FlowWriter:
         behind = outside[0] if outside else after
         found = self._write_while(place, inside, outside, behind, around)
         if found is None:
-            body = self._write_row(code, place, inside, place, (*around, _Around(place, behind)))
-            found = [Loop(place, tuple(body))]
+            found = [Loop(place, tuple(self._write_row(code, place, inside, place, _Around(place, behind))))]
         return [Mark(place), *found, *self._write_each(outside, after, around)]
 
     def _write_row(
-        self, code: Node, place: int, follow_ups: Sequence[int], after: int | None, around: tuple[_Around, ...]
+        self, code: Node, place: int, follow_ups: Sequence[int], after: int | None, around: _Around
     ) -> list[Statement]:
         """Return the code of a place, or a part of it, and then that of its follow-ups."""
         first = self._write_node(code, place, follow_ups[0] if follow_ups else after, around)
         return first + self._write_each(follow_ups, after, around)
 
-    def _write_each(self, places: Sequence[int], after: int | None, around: tuple[_Around, ...]) -> list[Statement]:
+    def _write_each(self, places: Sequence[int], after: int | None, around: _Around) -> list[Statement]:
         """Return the code of some places, one behind the other."""
         behind = [*places[1:], after][: len(places)]
         return [s for place, then in zip(places, behind, strict=True) for s in self.write(place, then, around)]
 
     def _write_while(
-        self,
-        place: int,
-        inside: Sequence[int],
-        outside: Sequence[int],
-        behind: int | None,
-        around: tuple[_Around, ...],
+        self, place: int, inside: Sequence[int], outside: Sequence[int], behind: int | None, around: _Around
     ) -> list[Statement] | None:
         """Return a loop with its condition, if just one side of its first branch leaves it, and nothing else does."""
-        code = self.graph.codes[place]
+        code, loop = self.graph.codes[place], self.graph.loops[place]
         if isinstance(code, Leaf):
             return None
-        stays = [self._comes_back(side, place) for side in (code.then, code.otherwise)]
+        stays = [any(self.graph.next_of(leaf) in loop for leaf in leaves(side)) for side in (code.then, code.otherwise)]
         if stays[0] == stays[1]:
             return None
         staying, leaving = (code.then, code.otherwise) if stays[0] else (code.otherwise, code.then)
         if behind is not None and self._reaches(staying, place, behind, outside):
             return None
-        body = self._write_row(staying, place, inside, place, (*around, _Around(place, None)))
-        loop = Loop(place, tuple(body), Condition(code.tests, stays[0]))
-        return [loop, *self._write_node(leaving, place, behind, around)]
+        body = self._write_row(staying, place, inside, place, _Around(place))
+        condition = Condition(code.tests, stays[0])
+        return [Loop(place, tuple(body), condition), *self._write_node(leaving, place, behind, around)]
 
     def _reaches(self, node: Node, place: int, target: int, outside: Sequence[int]) -> bool:
         """Tell whether code in the loop that begins at a place leads to a target behind it."""
@@ -263,51 +236,23 @@ class _FlowWriter:
                 waiting += self.graph.ways[here]
         return False
 
-    def _comes_back(self, node: Node, place: int) -> bool:
-        """Tell whether some leaf leads into the loop that begins at a place."""
-        return any(self.graph.next_of(leaf) in self.graph.loops[place] for leaf in leaves(node))
-
-    def _write_node(self, node: Node, place: int, after: int | None, around: tuple[_Around, ...]) -> list[Statement]:
+    def _write_node(self, node: Node, place: int, after: int | None, around: _Around) -> list[Statement]:
         if isinstance(node, Branch):
             self._depth += 1
-            then = self._write_node(node.then, place, after, around)
-            otherwise = self._write_node(node.otherwise, place, after, around)
+            then, otherwise = (self._write_node(way, place, after, around) for way in (node.then, node.otherwise))
             self._depth -= 1
             return [If(Condition(node.tests), tuple(then), tuple(otherwise))]
-        target = self.graph.next_of(node)
+        target, graph = self.graph.next_of(node), self.graph
         do = Act(node.action, [] if node.rule == NO_RULE else [node.rule], target is None)
         if target is None:
             return [do]
-        is_ahead = self.graph.rank[target] > self.graph.rank[place]
-        if not is_ahead or target in self.graph.joins or target in self.graph.entries:
-            return [do, *_go_to(target, after, around)]
+        if graph.rank[target] <= graph.rank[place] or target in graph.joins or target in graph.entries:
+            kind = {around.behind: "leave", around.place: "again"}.get(target, "go to")
+            return [do] if target == after else [do, Jump(kind, target)]
         if self._depth > DEEPEST:
             self.waiting.append(target)
             return [do, Jump("go to", target)]
         return [do, *self.write(target, after, around)]
-
-
-def _go_to(target: int, after: int | None, around: tuple[_Around, ...]) -> list[Statement]:
-    """Return the jump to a place, or nothing where its code comes next anyway."""
-    if target == after:
-        return []
-    if around and around[-1].place == target:
-        return [Jump("again", target)]
-    if around and around[-1].behind == target:
-        return [Jump("leave", target)]
-    return [Jump("go to", target)]
-
-
-def _all(statements: Sequence[Statement]) -> list[Statement]:
-    """Return statements and those inside them."""
-    found: list[Statement] = []
-    for statement in statements:
-        found.append(statement)
-        if isinstance(statement, If):
-            found += _all((*statement.then, *statement.otherwise))
-        elif isinstance(statement, Loop):
-            found += _all(statement.body)
-    return found
 
 
 # Shortening: what two ways have in common at their ends is written once, behind them.
@@ -366,14 +311,22 @@ def _keep_marks(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
     """Return statements with marks only where a jump goes to."""
     wanted = {s.place for s in _all(statements) if isinstance(s, Jump) and s.kind == "go to"}
 
-    def walk(part: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    def keep(part: tuple[Statement, ...]) -> tuple[Statement, ...]:
         return tuple(rewrite(s) for s in part if not isinstance(s, Mark) or s.place in wanted)
 
     def rewrite(statement: Statement) -> Statement:
         if isinstance(statement, If):
-            return replace(statement, then=walk(statement.then), otherwise=walk(statement.otherwise))
-        if isinstance(statement, Loop):
-            return replace(statement, body=walk(statement.body))
-        return statement
+            return replace(statement, then=keep(statement.then), otherwise=keep(statement.otherwise))
+        return replace(statement, body=keep(statement.body)) if isinstance(statement, Loop) else statement
 
-    return walk(statements)
+    return keep(statements)
+
+
+def _all(statements: tuple[Statement, ...]) -> Iterator[Statement]:
+    """Yield statements and those inside them."""
+    for statement in statements:
+        yield statement
+        if isinstance(statement, If):
+            yield from _all(statement.then + statement.otherwise)
+        elif isinstance(statement, Loop):
+            yield from _all(statement.body)

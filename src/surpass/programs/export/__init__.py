@@ -5,7 +5,7 @@ from __future__ import annotations
 from surpass.errors import UnknownNameError
 from surpass.programs.export.c import write_c
 from surpass.programs.export.kinds import Kinds
-from surpass.programs.export.plan import list_signature, memory_signature, plan_program
+from surpass.programs.export.plan import Plan, memory_signature, signature_of
 from surpass.programs.export.python import write_python
 from surpass.programs.program import Program
 from surpass.programs.tree import deep_recursion
@@ -18,12 +18,11 @@ def export_program(program: Program, language: str) -> str:
     if language not in LANGUAGES:
         raise UnknownNameError("language", language, LANGUAGES)
     task = program.task
-    declared = task.signature or list_signature(task) or memory_signature(task)
     with deep_recursion():
-        plan = plan_program(program, declared)
+        plan = Plan(program, signature_of(task))
         kinds = Kinds(plan)
-        if "list" in declared.items and kinds.items != "item":
+        if "list" in plan.signature.items and kinds.items != "item":
             # The task reckons with ranks, which the values of a list are not.
-            plan = plan_program(program, memory_signature(task))
+            plan = Plan(program, memory_signature(task))
             kinds = Kinds(plan)
         return write_python(plan) if language == "python" else write_c(plan, kinds)

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Sequence
 
 from surpass.programs.export import syntax
-from surpass.programs.export.c_entry import WrittenFile, write_file
+from surpass.programs.export.c_entry import TYPES, as_comment, write_file
 from surpass.programs.export.heading import INDENT, WIDTH, Lines, indent, plain_text
 from surpass.programs.export.kinds import Kind, Kinds, VariableKinds
 from surpass.programs.export.plan import Plan
@@ -32,53 +32,24 @@ _COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Eq: "==", ast.NotEq: "!=", ast.G
 
 def write_c(plan: Plan, kinds: Kinds) -> str:
     """Return a program as the text of a C file, given the kinds of its variables."""
-    types = {"i64": "int64_t"}
-    if kinds.items == "item" and "list" in plan.signature.items:
-        types["f64"] = "double"
     code = {}
-    for suffix, item_type in types.items():
-        writer = _CWriter(plan, kinds, suffix, item_type)
+    for suffix in ("i64", "f64") if kinds.items == "item" and "list" in plan.signature.items else ("i64",):
+        writer = _CWriter(plan, kinds, suffix)
         subroutines = [line for found in plan.subroutines.values() for line in (*writer.subroutine(found), "")]
         code[suffix] = [*subroutines, *writer.run()]
-    return write_file(plan, WrittenFile(code, types, list(_frame(plan)), _changes_items(plan)))
-
-
-def _frame(plan: Plan) -> Lines:
-    """Yield the declaration of what a call saves."""
-    if plan.stack_limit is not None:
-        yield "typedef struct {"
-        if plan.saved:
-            yield f"{INDENT}int64_t {', '.join(plan.saved)};"
-        if _has_sites(plan):
-            yield f"{INDENT}int site;"
-        yield "} Frame;"
-
-
-def _has_sites(plan: Plan) -> bool:
-    """Tell whether a frame holds its return place; C has no empty frames."""
-    return len(plan.sites) > 1 or not plan.saved
-
-
-def _changes_items(plan: Plan) -> bool:
-    return any("items" in changed for changed in plan.changes.values()) or any(
-        "items" in syntax.assigned(block) for block in plan.blocks
-    )
+    return write_file(plan, code)
 
 
 def comment_lines(text: str) -> list[str]:
     """Return a text as a comment of C."""
-    plain = plain_text(text).replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")
-    lines = textwrap.wrap(plain, WIDTH - 10)
-    return [
-        ("/* " if k == 0 else "   ") + line + (" */" if k + 1 == len(lines) else "") for k, line in enumerate(lines)
-    ]
+    return as_comment(textwrap.wrap(plain_text(text), WIDTH - 10))
 
 
 class _CWriter:
     """Writes the functions of a file for one type of items."""
 
-    def __init__(self, plan: Plan, kinds: Kinds, suffix: str, item_type: str) -> None:
-        self.plan, self.kinds, self.suffix, self.item_type = plan, kinds, suffix, item_type
+    def __init__(self, plan: Plan, kinds: Kinds, suffix: str) -> None:
+        self.plan, self.kinds, self.suffix, self.item_type = plan, kinds, suffix, TYPES[suffix]
         self.scope: VariableKinds = {}
         self.pointers: set[str] = set()
         """The registers and reals that are given by address in the subroutine that is written."""
@@ -186,8 +157,8 @@ class _CWriter:
         plan, query = self.plan, self.plan.signature.query
         body = list(self._places())
         text = "\n".join(body)
-        given = {"n": "int64_t n", "items": f"{'' if _changes_items(plan) else 'const '}{self.item_type} *items"}
-        given |= {"reals": "double *reals"} if plan.reals is None else {}
+        given = {"n": "int64_t n", "items": f"{'' if plan.changes_items else 'const '}{self.item_type} *items"}
+        given |= {"reals": "double *reals"} if plan.has_real_array else {}
         given |= {query: f"{self.item_type} {query}"} if query else {}
         outputs = [("double", plan.score)] if plan.score else []
         outputs += [("int64_t", own) for own in plan.outputs]
@@ -198,7 +169,7 @@ class _CWriter:
         yield f"{INDENT}int64_t left = limit, outcome;"
         if plan.registers:
             yield f"{INDENT}int64_t {', '.join(f'{own} = 0' for own in plan.registers)};"
-        for own in plan.reals or ():
+        for own in plan.reals:
             yield f"{INDENT}{self.type_of(self.kinds.memory[own])} {own} = 0;"
         if plan.stack_limit is not None:
             yield f"{INDENT}Frame *frames = NULL;"
@@ -220,10 +191,10 @@ class _CWriter:
     def _places(self) -> Lines:
         self.scope, self.declared = self.kinds.blocks[0], {"outcome"}
         yield from indent(self._block(self.plan.start))
-        for (number, place), scope in zip(self.plan.places.items(), self.kinds.blocks[1:], strict=True):
+        for (number, code), scope in zip(self.plan.places.items(), self.kinds.blocks[1:], strict=True):
             self.scope, self.declared = scope, {"outcome"}
-            inside = list(indent(self._block(place.code)))
-            yield from ("", f"place_{number}:", *indent(comment_lines(place.title)))
+            inside = list(indent(self._block(code)))
+            yield from ("", f"place_{number}:", *indent(comment_lines(self.plan.title(number))))
             if self.declared != {"outcome"}:
                 inside = [f"{INDENT}{{", *indent(inside), f"{INDENT}}}"]
             yield from inside
@@ -243,7 +214,6 @@ class _CWriter:
             yield "switch (frames[depth].site) {"
         for number, site in enumerate(plan.sites):
             code = [f"{site.receiver} = result;"] if site.receiver in plan.registers else []
-            code += [f"previous = {site.previous};"] if "previous" in plan.registers else []
             code += [_jump(site.place)]
             if many:
                 yield f"case {number}:" if number + 1 < len(plan.sites) else "default:"
@@ -273,7 +243,7 @@ class _CWriter:
     def _declare_before(self, line: ast.stmt, rest: Sequence[ast.stmt]) -> Lines:
         """Yield the declarations of variables that are first set inside a statement and read behind it."""
         counters = {syntax.names_in(s.target).pop() for s in syntax.statements([line]) if isinstance(s, ast.For)}
-        inner = set(syntax.assigned([line])) - counters if any(syntax.blocks(line)) else set()
+        inner = set(syntax.assigned([line])) - counters if hasattr(line, "body") else set()
         for own in sorted((inner & self.scope.keys() & syntax.names_in(*rest)) - self.declared):
             self.declared.add(own)
             yield f"{self.type_of(self.scope[own])} {own} = 0;"
@@ -320,7 +290,7 @@ class _CWriter:
             case syntax.OpenCall():
                 assert self.plan.stack_limit is not None
                 saved = [f".{own} = {own}" for own in self.plan.saved]
-                saved += [f".site = {line.site}"] if _has_sites(self.plan) else []
+                saved += [f".site = {self.plan.sites.index(line.site)}"] if self.plan.keeps_sites else []
                 yield "if (depth == capacity && !grow(&frames, &capacity)) goto out_of_memory;"
                 yield f"frames[depth++] = (Frame){{{', '.join(saved)}}};"
                 yield f"if (depth > {self.text(self.plan.stack_limit)}) goto too_deep;"

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+import textwrap
 
 from surpass.programs.export import syntax
-from surpass.programs.export.heading import Lines, describe, describe_memory, scaled, show_widths
+from surpass.programs.export.heading import Lines, describe, describe_memory, indent, scaled, show_widths
 from surpass.programs.export.plan import Plan
 from surpass.tasks.task import Limit
 
-
-@dataclass(frozen=True)
-class WrittenFile:
-    """What has been written of a file."""
-
-    code: dict[str, list[str]]
-    """For each type of items, by its suffix, the functions that run the program."""
-    types: dict[str, str]
-    """The types by their suffixes."""
-    frame: list[str]
-    """The declaration of what a call saves, if there are calls."""
-    changes_items: bool
-
+TYPES = {"i64": "int64_t", "f64": "double"}
+"""The types of items, by the suffixes of the functions that work on them."""
 
 _CODES = (
     ("SURPASS_NO_RULE", -2, "the program has no rule for what it sees"),
@@ -71,33 +60,46 @@ _IN_RANGE = """/* Tells whether a number is one that is allowed; NaN is not. */
 static int in_range(double number) {{ return number >= 0 && number <= {largest!r}; }}"""
 
 
-def write_file(plan: Plan, written: WrittenFile) -> str:
-    """Return the text of a C file, given the functions that run the program."""
-    signature, limit = plan.signature, Limit.parse(plan.program.task.limit)
-    code = "\n".join(line for lines in written.code.values() for line in lines)
+def write_file(plan: Plan, code: dict[str, list[str]]) -> str:
+    """Return the text of a C file, given the functions that run the program: for each type of items, by its suffix."""
+    signature, limit = plan.signature, Limit.parse(plan.task.limit)
+    whole = "\n".join(line for lines in code.values() for line in lines)
+    helpers = [text for name, text in _HELPERS.items() if f"{name}(" in whole]
+    needs_math = re.search(r"\b(INFINITY|sqrt|floor|ceil|exp|log|fabs)\b", whole + "".join(helpers))
     heading = describe(
         plan,
-        [_describe_calls(plan, written), "It takes a compiler for C11 and the standard library, nothing else."],
+        [_describe_calls(plan, list(code)), "It takes a compiler for C11 and the standard library, nothing else."],
         "it stops with SURPASS_NO_RULE",
     )
-    heading = [line.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?") for line in heading]
-    prototypes = {suffix: _prototype(plan, written, suffix) for suffix in written.types}
+    prototypes = {suffix: _prototype(plan, suffix) for suffix in code}
+    result = ["int64_t steps;", "double score;", *(f"int64_t {own};" for own in plan.outputs)]
     size = ("1.0 + 0 * (double)n", "(double)n", "(double)n * (double)n")[limit.power]
     sections = [
-        "\n".join(["/* " + heading[0], *(f"   {line}" if line else "" for line in heading[1:])]) + " */",
-        _includes(code + "".join(text for name, text in _HELPERS.items() if f"{name}(" in code)),
+        "\n".join(as_comment(heading)),
+        ("#include <math.h>\n" if needs_math else "") + "#include <stddef.h>\n#include <stdint.h>\n#include <stdlib.h>",
         _codes(plan, limit),
-        _result_type(plan) + "\n".join(f"{prototype};" for prototype in prototypes.values()),
+        *([_structure(f"surpass_{signature.name}_result", result)] if signature.everything else []),
+        "\n".join(f"{prototype};" for prototype in prototypes.values()),
         "enum { RUNNING, SOLVED, WRONG_ANSWER };",
-        *(text for name, text in _HELPERS.items() if f"{name}(" in code),
-        *(["\n".join(written.frame), _GROW] if written.frame else []),
-        *([] if signature.budget else [_LIMIT.format(limit=limit, formula=f"{limit.factor!r} * ({size})")]),
-        *([_IN_RANGE.format(largest=signature.largest)] if signature.reals else []),
+        *helpers,
     ]
+    if plan.stack_limit is not None:
+        fields = [f"int64_t {', '.join(plan.saved)};"] if plan.saved else []
+        sections += [_structure("Frame", fields + (["int site;"] if plan.keeps_sites else [])), _GROW]
+    if not signature.budget:
+        sections.append(_LIMIT.format(limit=limit, formula=f"{limit.factor!r} * ({size})"))
+    if signature.reals:
+        sections.append(_IN_RANGE.format(largest=signature.largest))
     for suffix, prototype in prototypes.items():
         body = "\n".join(f"    {line}" for line in _body(plan, suffix))
-        sections += ["\n".join(written.code[suffix]), f"{prototype}\n{{\n{body}\n}}"]
+        sections += ["\n".join(code[suffix]), f"{prototype}\n{{\n{body}\n}}"]
     return "\n\n".join(section.rstrip() for section in sections) + "\n"
+
+
+def as_comment(lines: list[str]) -> list[str]:
+    """Return lines as a comment of C, with nothing in it that could end it or mean something else."""
+    text = "\n   ".join(lines).replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")
+    return [line.rstrip() for line in f"/* {text} */".split("\n")] if lines else []
 
 
 def _function(plan: Plan, suffix: str) -> str:
@@ -106,18 +108,16 @@ def _function(plan: Plan, suffix: str) -> str:
     return f"surpass_{signature.name}{kind}"
 
 
-def _parameters(plan: Plan, written: WrittenFile, suffix: str) -> dict[str, str]:
+def _parameters(plan: Plan, suffix: str) -> dict[str, str]:
     """Return what a function is given: how each is declared, by how it is given in a call."""
-    signature, item_type = plan.signature, written.types[suffix]
-    const = "" if written.changes_items else "const "
-    found = {}
+    signature, item_type = plan.signature, TYPES[suffix]
+    items = {"items": f"{'' if plan.changes_items else 'const '}{item_type} *items"}
+    count = {"count": "size_t count"}
+    found = {} if signature.items == "own" else items | count
     if signature.items == "memory":
-        found = {"size": "size_t size", "items": f"{const}int64_t *items"}
-        found |= {"reals": "double *reals"} if plan.reals is None else {}
-    elif signature.items != "own":
-        found = {"items": f"{const}{item_type} *items", "count": "size_t count"}
+        found = {"size": "size_t size"} | items | ({"reals": "double *reals"} if plan.has_real_array else {})
     found |= {given.name: f"const double *{given.name}" for given in signature.reals if given.each}
-    found |= {"count": "size_t count"} if signature.items == "own" else {}
+    found |= count if signature.items == "own" else {}
     found |= {signature.query: f"{item_type} {signature.query}"} if signature.query else {}
     found |= {given.name: f"double {given.name}" for given in signature.reals if not given.each}
     found |= {signature.budget: f"int64_t {signature.budget}"} if signature.budget else {}
@@ -127,23 +127,18 @@ def _parameters(plan: Plan, written: WrittenFile, suffix: str) -> dict[str, str]
     return found | ({"&steps": "int64_t *steps"} if signature.answer is not None else {})
 
 
-def _prototype(plan: Plan, written: WrittenFile, suffix: str) -> str:
-    lines = [f"int64_t {_function(plan, suffix)}("]
-    indent = " " * len(lines[0])
-    parts = list(_parameters(plan, written, suffix).values())
-    for k, part in enumerate(parts):
-        if len(lines[-1]) + len(part) > 100 and not lines[-1].endswith("("):
-            lines[-1] = lines[-1].rstrip()
-            lines.append(indent)
-        lines[-1] += part + (")" if k + 1 == len(parts) else ", ")
-    return "\n".join(lines)
+def _prototype(plan: Plan, suffix: str) -> str:
+    head = f"int64_t {_function(plan, suffix)}("
+    parts = ", ".join(part.replace(" ", "\0") for part in _parameters(plan, suffix).values())
+    lines = textwrap.wrap(f"{head.replace(' ', chr(0))}{parts})", 101, subsequent_indent=" " * len(head))
+    return "\n".join(lines).replace("\0", " ")
 
 
-def _describe_calls(plan: Plan, written: WrittenFile) -> str:
+def _describe_calls(plan: Plan, suffixes: list[str]) -> str:
     signature = plan.signature
-    first, *others = (_function(plan, suffix) for suffix in written.types)
+    first, *others = (_function(plan, suffix) for suffix in suffixes)
     also = "".join(f" and {other}" for other in others)
-    given = ", ".join(_parameters(plan, written, "i64"))
+    given = ", ".join(_parameters(plan, "i64"))
     words = [f"{first}({given}){also}: {signature.summary}.{describe_memory(plan)}"]
     if signature.answer is not None:
         words.append(
@@ -153,7 +148,7 @@ def _describe_calls(plan: Plan, written: WrittenFile) -> str:
     else:
         words.append("What comes back is the number of steps, or one of the negative codes below.")
     if signature.budget:
-        limit = Limit.parse(plan.program.task.limit)
+        limit = Limit.parse(plan.task.limit)
         words.append(f"It works for at most `{signature.budget}` steps ({limit} is usual).")
     if signature.chosen:
         words.append(f"{signature.chosen}[k] becomes 1 for each position k that is chosen and 0 for the others.")
@@ -164,17 +159,11 @@ def _describe_calls(plan: Plan, written: WrittenFile) -> str:
     return " ".join(words)
 
 
-def _includes(code: str) -> str:
-    needs_math = re.search(r"\b(INFINITY|sqrt|floor|ceil|exp|log|fabs)\b", code)
-    names = [*(["math"] if needs_math else []), "stddef", "stdint", "stdlib"]
-    return "\n".join(f"#include <{name}.h>" for name in names)
-
-
 def _codes(plan: Plan, limit: Limit) -> str:
     signature = plan.signature
     bad = "the array is too large, or holds NaN, which cannot be ordered"
     if signature.items == "memory":
-        bad = "the array is too large" + (", or there are no reals" if plan.reals is None else "")
+        bad = "the array is too large" + (", or there are no reals" if plan.has_real_array else "")
     if signature.reals:
         bad = f"a number that is not from 0 to {signature.largest:g}, or a {signature.budget or 'size'} out of range"
     words = {"limit": "the" if signature.budget else str(limit), "input": bad}
@@ -183,78 +172,66 @@ def _codes(plan: Plan, limit: Limit) -> str:
     return "/* What comes back instead of a result. */\nenum {\n" + "\n".join(lines) + "\n};"
 
 
-def _result_type(plan: Plan) -> str:
-    if not plan.signature.everything:
-        return ""
-    fields = ["int64_t steps;", "double score;", *(f"int64_t {own};" for own in plan.outputs)]
-    body = "".join(f"    {line}\n" for line in fields)
-    return f"typedef struct {{\n{body}}} surpass_{plan.signature.name}_result;\n\n"
+def _structure(name: str, fields: list[str]) -> str:
+    return "typedef struct {\n" + "".join(f"    {field}\n" for field in fields) + f"}} {name};"
 
 
 def _body(plan: Plan, suffix: str) -> Lines:
     """Yield the lines of a function that the caller sees."""
-    signature, task = plan.signature, plan.program.task
+    signature, task = plan.signature, plan.task
     is_own, size = signature.items == "own", "size" if signature.items == "memory" else "count"
-    arrays = [given.name for given in signature.reals if given.each]
-    tests = [f"{signature.budget} < 1"] if signature.budget else []
     item_width, real_width = show_widths(task, size)
-    words = max(1, task.memory.item_width(1), task.memory.real_width(1))
-    tests += [
-        f"{size} > PTRDIFF_MAX / ({words} * sizeof(double))"
-        if signature.reals
-        else f"{size} > PTRDIFF_MAX / sizeof *items"
-    ]
-    tests += ["reals == NULL"] if signature.items == "memory" and plan.reals is None else []
-    tests += [f"!in_range({given.name})" for given in signature.reals if not given.each]
-    tests += [f"{signature.query} != {signature.query}"] if signature.query and suffix == "f64" else []
-    yield f"if ({' || '.join(tests)}) return SURPASS_BAD_INPUT;"
-    checks = [f"!in_range({name}[k])" for name in arrays]
-    checks += ["items[k] != items[k]"] if signature.items == "list" and suffix == "f64" else []
-    if checks:
-        yield f"for (size_t k = 0; k < {size}; ++k)"
-        yield f"    if ({' || '.join(checks)}) return SURPASS_BAD_INPUT;"
+    allocated = [*(["items"] if is_own else []), *(["reals"] if signature.reals else [])]
+    yield from _refusals(plan, suffix, size)
     if is_own:
         yield "/* The memory that the program works with: whole numbers, and the real numbers that it is given. */"
         yield f"int64_t *items = calloc({item_width} + 1, sizeof *items);"
     if signature.reals:
         yield f"double *reals = calloc({real_width} + 1, sizeof *reals);"
-    outputs = [] if signature.everything else [f", {own}" for own in plan.outputs]
-    allocated = [*(["items"] if is_own else []), *(["reals"] if signature.reals else [])]
-    inner, begin = (
-        ("    ", "outcome") if allocated else ("", f"int64_t n = (int64_t){size}, taken{''.join(outputs)}, outcome")
-    )
+    result = "result->" if signature.everything else ""
+    given = [*plan.inputs, signature.budget or "limit_of(n)", "&taken"]
+    given += [f"&{result}{'score' if own == plan.score else own}" for own in plan.results]
+    lines = []
+    for real in signature.reals:
+        first = str(real.place) + (f" + {scaled(real.sizes, size)}" if real.sizes else "")
+        each = f"for (size_t k = 0; k < {size}; ++k) reals[{first} + k] = {real.name}[k];"
+        lines.append(each if real.each else f"reals[{first}] = {real.name};")
+    lines.append(f"outcome = run_{suffix}({', '.join(given)});")
+    if signature.chosen:
+        lines.append(f"for (size_t k = 0; k < {size}; ++k) {signature.chosen}[k] = items[{size} + k] != 0;")
+    if signature.score:
+        lines.append(f"*{signature.score} = reals[0];")
     if allocated:
         yield f"int64_t n = (int64_t){size}, taken = 0, outcome = SURPASS_OUT_OF_MEMORY;"
         yield f"if ({' && '.join(f'{array} != NULL' for array in allocated)}) {{"
-    for given in signature.reals:
-        first = str(given.place) + (f" + {scaled(given.sizes, size)}" if given.sizes else "")
-        if given.each:
-            yield f"{inner}for (size_t k = 0; k < {size}; ++k) reals[{first} + k] = {given.name}[k];"
-        else:
-            yield f"{inner}reals[{first}] = {given.name};"
-    given_to_run = [*plan.inputs, signature.budget or "limit_of(n)", "&taken"]
-    given_to_run += ["&result->score"] if plan.score else []
-    given_to_run += [f"&{'result->' if signature.everything else ''}{own}" for own in plan.outputs]
-    yield f"{inner}{begin} = run_{suffix}({', '.join(given_to_run)});"
-    if signature.chosen:
-        yield f"{inner}for (size_t k = 0; k < {size}; ++k) {signature.chosen}[k] = items[{size} + k] != 0;"
-    if signature.score:
-        yield f"{inner}*{signature.score} = reals[0];"
-    if allocated:
-        yield "}"
-        yield from (f"free({array});" for array in allocated)
+        yield from (*indent(lines), "}", *(f"free({array});" for array in allocated))
+    else:
+        outputs = [] if signature.everything else [f", {own}" for own in plan.outputs]
+        yield f"int64_t n = (int64_t){size}, taken{''.join(outputs)}, {lines[0]}"
+        yield from lines[1:]
     if signature.everything:
         yield "result->steps = taken;"
         yield from [] if plan.score else ["result->score = reals[0];"]
     if signature.answer is not None:
         yield "if (steps != NULL) *steps = taken;"
-    if "WRONG_ANSWER" in _outcomes(plan):
+    if "WRONG_ANSWER" in syntax.names_in(*plan.lines, *(s for k in plan.subroutines.values() for s in k.body)):
         yield "if (outcome == WRONG_ANSWER) return SURPASS_WRONG_ANSWER;"
-    result = "taken" if signature.answer is None else plan.outputs[0]
-    yield f"return outcome == SOLVED{' || outcome == SURPASS_STEP_LIMIT' if plan.uses_up else ''} ? {result} : outcome;"
+    answer = "taken" if signature.answer is None else plan.outputs[0]
+    yield f"return outcome == SOLVED{' || outcome == SURPASS_STEP_LIMIT' if plan.uses_up else ''} ? {answer} : outcome;"
 
 
-def _outcomes(plan: Plan) -> set[str]:
-    """Return the names in all code of a plan, among them those of the outcomes that it can end with."""
-    bodies = [*plan.blocks, *(found.body for found in plan.subroutines.values())]
-    return syntax.names_in(*(line for body in bodies for line in body))
+def _refusals(plan: Plan, suffix: str, size: str) -> Lines:
+    """Yield the lines that refuse bad input."""
+    signature, memory = plan.signature, plan.task.memory
+    words = f"({max(1, memory.item_width(1), memory.real_width(1))} * sizeof(double))"
+    tests = [f"{signature.budget} < 1"] if signature.budget else []
+    tests += [f"{size} > PTRDIFF_MAX / {words if signature.reals else 'sizeof *items'}"]
+    tests += ["reals == NULL"] if signature.items == "memory" and plan.has_real_array else []
+    tests += [f"!in_range({given.name})" for given in signature.reals if not given.each]
+    tests += [f"{signature.query} != {signature.query}"] if signature.query and suffix == "f64" else []
+    yield f"if ({' || '.join(tests)}) return SURPASS_BAD_INPUT;"
+    each = [f"!in_range({given.name}[k])" for given in signature.reals if given.each]
+    each += ["items[k] != items[k]"] if signature.items == "list" and suffix == "f64" else []
+    if each:
+        yield f"for (size_t k = 0; k < {size}; ++k)"
+        yield f"    if ({' || '.join(each)}) return SURPASS_BAD_INPUT;"

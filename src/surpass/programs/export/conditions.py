@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from surpass.machine.features import SIGNS, Comparison, CurrentFunction, Feature, PreviousAction, Value
-from surpass.machine.state import FUNCTION, PREVIOUS
+from surpass.machine.state import FUNCTION
 from surpass.programs.export import syntax
 from surpass.programs.export.kernels import Translator
 
@@ -14,9 +14,9 @@ _SIGNS = {"<": "<", "=": "==", ">": ">", "<=": "<=", "=>": ">=", "<>": "!="}
 
 def write_condition(feature: Feature | PreviousAction, values: frozenset[int], translator: Translator) -> ast.expr:
     """Return the condition that a feature has one of some values, given by their numbers."""
-    if isinstance(feature, PreviousAction | CurrentFunction):
-        register = PREVIOUS if isinstance(feature, PreviousAction) else FUNCTION
-        return _is_any(syntax.whole(translator.registers[register]), values)
+    assert not isinstance(feature, PreviousAction), "the place tells the previous action"
+    if isinstance(feature, CurrentFunction):
+        return _is_any(syntax.whole(translator.registers[FUNCTION]), values)
 
     def read(value: Value) -> ast.expr:
         return translator.expression(value.kernel, *value.arguments)

@@ -18,7 +18,7 @@ Lines = Iterator[str]
 
 def describe(plan: Plan, calls: list[str], unsolved: str) -> list[str]:
     """Return the heading of a file, given how its functions are called and what happens without a rule."""
-    program, task = plan.program, plan.program.task
+    program, task = plan.program, plan.task
     rules, places = len(program.rules), len(program.places)
     paragraphs = [
         f"To {task.summary}: {program.name}, written out by surpass {version('surpass')}.",
@@ -39,9 +39,9 @@ def describe_memory(plan: Plan) -> str:
     """Return what the caller lays out, in words, if that is the memory of an episode; else nothing."""
     if plan.signature.items != "memory":
         return ""
-    items, reals = show_widths(plan.program.task, "size")
+    items, reals = show_widths(plan.task, "size")
     words = f" `items` holds {items} whole numbers, in the order in which the task lays out an instance"
-    if plan.reals is None:
+    if plan.has_real_array:
         words += f", and `reals` {reals} real numbers, of which the first is the score"
     return f"{words}."
 

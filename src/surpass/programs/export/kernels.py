@@ -11,7 +11,6 @@ import keyword
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from surpass.errors import ExportError
 from surpass.machine.calls import enter, leave
 from surpass.machine.state import FIRST, SIZE, Outcome, State
 from surpass.programs.export import syntax
-from surpass.programs.export.source import KernelSource, is_kernel, opens_calls, read_source
+from surpass.programs.export.source import KernelSource, is_kernel, read_source
 
 HAD_FRAME = "was open"
 """Stands for what `leave` returns; no name that a kernel could use itself."""
@@ -43,16 +42,9 @@ class StateArray(str):
     """One of the arrays of the state, by its name."""
 
 
-@dataclass(frozen=True, eq=False)
-class PyObject:
-    """A Python object that is not a number: the state, a module, a class, a tuple with names or a kernel."""
-
-    what: Any
-
-
-STATE = PyObject(tuple(StateArray(array) for array in State._fields))
-AbstractValue = ast.expr | StateArray | PyObject | tuple[Any, ...] | None
-"""The value of an expression of a kernel: code, or something known beforehand."""
+STATE: Any = State(*map(StateArray, State._fields))  # type: ignore[arg-type]  # names stand for the arrays
+AbstractValue = Any
+"""The value of an expression of a kernel: code for a number, else what it is: an array, a tuple, a module, a kernel."""
 
 
 class _DependsOnRunError(ExportError):
@@ -99,9 +91,8 @@ class Translator:
     def expression(self, kernel: Any, *arguments: int | ast.expr, state: AbstractValue = STATE) -> ast.expr:
         """Return a kernel as an expression, given the state, if it takes it, and numbers."""
         scope = _Scope(read_source(kernel), {}, conditional=1)
-        given = [syntax.constant(a) if isinstance(a, int) else a for a in arguments]
-        found = self._run(scope.source, [*([] if state is None else [state]), *given], scope, scope.source.tree)
-        return self._need(found, scope.source.tree, scope)
+        given = [*([] if state is None else [state]), *map(_lift, arguments)]
+        return self._need(self._run(scope.source, given, scope, scope.source.tree), scope.source.tree, scope)
 
     def action(self, kernel: Any, numbers: Sequence[int] = (), *, is_start: bool = False) -> syntax.Block:
         """Return the code of a kernel that acts, given the state and numbers; it ends with the outcomes returned.
@@ -112,7 +103,7 @@ class Translator:
         source = read_source(kernel)
         arguments: list[AbstractValue] = [STATE, *map(syntax.constant, numbers)]
         scope = _Scope(source, {}, is_action=True)
-        if source.is_small or opens_calls(kernel) or (is_start and not source.returns_from_loop):
+        if source.is_small or source.opens_calls or (is_start and not source.returns_from_loop):
             self._write_out(source, arguments, scope)
         else:
             outcome = self._run(source, arguments, scope, source.tree)
@@ -142,13 +133,13 @@ class Translator:
                 scope.code.append(ast.Return(None if line.value is None else self._code(line.value, scope)))
                 return True
             case ast.If():
-                test = self._test(line.test, scope)
+                test = syntax.truth(self._code(line.test, scope))
                 known = syntax.is_true(test)
                 if known is not None:
                     return self._statements(line.body if known else line.orelse, scope)
                 scope.code.append(ast.If(test, self._block(line.body, scope), self._block(line.orelse, scope)))
             case ast.While(orelse=[]):
-                test = self._test(line.test, scope, 1)
+                test = syntax.truth(self._code(line.test, scope, 1))
                 scope.code.append(ast.While(test, self._block(line.body, scope, 1), []))
                 return syntax.is_true(test) is True and not any(isinstance(n, ast.Break) for n in ast.walk(line))
             case ast.For(orelse=[], target=ast.Name(id=own)) if scope.source.assignments[own] == 1:
@@ -172,7 +163,7 @@ class Translator:
         if not scope.is_action or scope.loops or not is_kernel(kernel) or kernel in (enter, leave):
             return False
         source = read_source(kernel)
-        return not source.is_expression and (source.is_small or opens_calls(kernel))
+        return not source.is_expression and (source.is_small or source.opens_calls)
 
     def _write_out(self, source: KernelSource, arguments: Sequence[AbstractValue], scope: _Scope) -> None:
         """Write the statements of a kernel in the place of its call, which is the last thing that a scope does."""
@@ -240,10 +231,9 @@ class Translator:
             raise scope.source.refuse(line, "sets several things to one value; write one line for each")
         if not isinstance(target, ast.Tuple):
             return [(target, value)]
-        parts = value.what if isinstance(value, PyObject) else value
-        if not isinstance(parts, tuple) or len(parts) != len(target.elts):
+        if not isinstance(value, tuple) or len(value) != len(target.elts):
             raise scope.source.refuse(line, ALLOWED)
-        return list(zip(target.elts, parts, strict=True))
+        return [(own, _lift(part)) for own, part in zip(target.elts, value, strict=True)]
 
     def _set_name(self, own: str, value: AbstractValue, scope: _Scope) -> None:
         is_kept = _is_fixed(value) or (isinstance(value, ast.Name) and value.id in self._names[2])
@@ -257,10 +247,10 @@ class Translator:
 
     def _keep(self, like: str, value: Any, scope: _Scope) -> Any:
         """Return a value that nothing changes: a constant, or a variable that is set once."""
+        if _is_fixed(value):
+            return value
         if isinstance(value, tuple):
             return tuple(self._keep(like, part, scope) for part in value)
-        if not isinstance(value, ast.expr) or _is_fixed(value):
-            return value
         variable = syntax.name(self._fresh(like))
         self._names[2].add(variable.id)
         scope.code.append(syntax.assign(variable, value))
@@ -285,9 +275,6 @@ class Translator:
         scope.conditional -= conditional
         return found
 
-    def _test(self, node: ast.expr, scope: _Scope, conditional: int = 0) -> ast.expr:
-        return syntax.truth(self._code(node, scope, conditional))
-
     def _need(self, meaning: AbstractValue, node: ast.AST, scope: _Scope) -> ast.expr:
         if not isinstance(meaning, ast.expr):
             raise scope.source.refuse(node, "must be a number")
@@ -308,17 +295,14 @@ class Translator:
                 return tuple(self._meaning(element, scope) for element in node.elts)
             case ast.Attribute(attr=own):
                 owner = self._meaning(node.value, scope)
-                if owner is STATE and own in State._fields:
-                    return StateArray(own)
-                thing = owner.what if isinstance(owner, PyObject) else None
-                if own in (dir(thing) if isinstance(thing, ModuleType | type) else getattr(thing, "_fields", ())):
-                    return _lift(getattr(thing, own), own)
+                if not isinstance(owner, ast.expr) and hasattr(owner, own):
+                    return _lift(getattr(owner, own), own)
             case ast.Subscript():
                 return self._element(node, scope)
             case ast.BinOp() if isinstance(node.op, syntax.ARITHMETIC):
                 return syntax.fold(ast.BinOp(self._code(node.left, scope), node.op, self._code(node.right, scope)))
             case ast.UnaryOp(op=ast.Not()):
-                return syntax.negate(self._test(node.operand, scope))
+                return syntax.negate(syntax.truth(self._code(node.operand, scope)))
             case ast.UnaryOp(op=ast.USub()):
                 return syntax.fold(ast.BinOp(syntax.constant(-1), ast.Mult(), self._code(node.operand, scope)))
             case ast.BoolOp():
@@ -332,7 +316,7 @@ class Translator:
                 pairs = zip(sides, node.ops, sides[1:], strict=False)
                 return syntax.all_of(*(syntax.fold(ast.Compare(a, [op], [b])) for a, op, b in pairs))
             case ast.IfExp():
-                test = self._test(node.test, scope)
+                test = syntax.truth(self._code(node.test, scope))
                 known = syntax.is_true(test)
                 if known is not None:
                     return self._meaning(node.body if known else node.orelse, scope)
@@ -348,28 +332,27 @@ class Translator:
             raise source.refuse(node, ALLOWED)
         index = self._code(node.slice, scope)
         known = syntax.number(index)
-        if owner == "registers":
+        array = owner if isinstance(owner, StateArray) else None
+        if array == "registers":
             if not isinstance(known, int) or known < 0:
                 raise _DependsOnRunError(str(source.refuse(node, "is a register whose number depends on the run")))
-            if is_set and known < FIRST:
+            if known not in {*self.registers, *self.assumed} or (is_set and known < FIRST):
                 raise source.refuse(node, "belongs to the machine")
-            return (
-                syntax.constant(self.assumed[known]) if known in self.assumed else syntax.whole(self.registers[known])
-            )
-        if owner == "stack":
+            known_value = self.assumed.get(known)
+            return syntax.whole(self.registers[known]) if known_value is None else syntax.constant(known_value)
+        if array == "stack":
             raise source.refuse(node, "is on the call stack; only the machine's enter and leave are exported")
-        if self.query and owner == "items" and syntax.same(index, syntax.name(self.registers[SIZE])):
+        if self.query and array == "items" and syntax.same(index, syntax.name(self.registers[SIZE])):
             if is_set:
                 raise source.refuse(node, f"is the {self.query}, which cannot be changed")
             return syntax.whole(self.query)
-        if owner == "reals" and not self.has_real_array and known is None:
+        if array == "reals" and not self.has_real_array and known is None:
             raise _DependsOnRunError(str(source.refuse(node, "is a real whose number depends on the run")))
-        if isinstance(owner, StateArray):
-            return syntax.place(owner, index)
-        parts = owner.what if isinstance(owner, PyObject) else owner
-        if is_set or not isinstance(parts, tuple) or not isinstance(known, int) or not 0 <= known < len(parts):
+        if array is not None:
+            return syntax.place(array, index)
+        if is_set or not isinstance(owner, tuple) or not isinstance(known, int) or not 0 <= known < len(owner):
             raise source.refuse(node, ALLOWED)
-        return _lift(parts[known], "")
+        return _lift(owner[known])
 
     # Calls
 
@@ -379,12 +362,13 @@ class Translator:
         return [self._meaning(argument, scope) for argument in node.args]
 
     def _call(self, node: ast.Call, scope: _Scope) -> AbstractValue:
-        called = self._meaning(node.func, scope)
-        thing = called.what if isinstance(called, PyObject) else None
+        thing = self._meaning(node.func, scope)
+        if not callable(thing):
+            raise scope.source.refuse(node, ALLOWED)
         arguments = self._arguments(node, scope)
         if thing in (enter, leave):
             return self._enter_or_leave(thing, arguments, node, scope)
-        if thing is not None and is_kernel(thing):
+        if is_kernel(thing):
             return self._run(read_source(thing), arguments, scope, node)
         numbers = [self._need(argument, node, scope) for argument in arguments]
         if thing in (min, max) and len(numbers) > 1:
@@ -394,7 +378,7 @@ class Translator:
             return found
         if thing is bool and len(numbers) == 1:
             return syntax.truth(numbers[0])
-        if thing is None or thing not in _FUNCTIONS or len(numbers) != 1:
+        if thing not in _FUNCTIONS or len(numbers) != 1:
             raise scope.source.refuse(node, ALLOWED)
         is_whole = _FUNCTIONS[thing] == "int" and syntax.is_truth(numbers[0])
         return numbers[0] if is_whole else syntax.call(_FUNCTIONS[thing], numbers[0])
@@ -445,7 +429,8 @@ class Translator:
                 case ast.Return():
                     return None if line.value is None else self._meaning(line.value, scope)
                 case ast.If():
-                    test, rest, ways = self._test(line.test, scope), lines[at + 1 :], (line.body, line.orelse)
+                    test = syntax.truth(self._code(line.test, scope))
+                    rest, ways = lines[at + 1 :], (line.body, line.orelse)
                     known = syntax.is_true(test)
                     if known is not None:
                         return self._follow([*ways[not known], *rest], scope)
@@ -510,18 +495,16 @@ def _is_fixed(value: AbstractValue) -> bool:
 
 def _identify(value: AbstractValue) -> object:
     if isinstance(value, tuple):
-        return tuple(map(_identify, value))
-    return ast.dump(value) if isinstance(value, ast.expr) else id(value.what) if isinstance(value, PyObject) else value
+        return tuple(_identify(_lift(part)) for part in value)
+    return ast.dump(value) if isinstance(value, ast.expr) else id(value)
 
 
-def _lift(thing: Any, label: str) -> AbstractValue:
-    """Return what a thing of Python means in a kernel."""
+def _lift(thing: Any, label: str = "") -> AbstractValue:
+    """Return what a thing of Python means in a kernel: a number as code, all else as it is."""
     if isinstance(thing, bool | np.bool_ | float | np.floating):
         return syntax.constant(thing.item() if isinstance(thing, np.generic) else thing)
     if isinstance(thing, int | np.integer):
         label = "WRONG_ANSWER" if label == "WRONG" else label
         is_outcome = label in OUTCOMES and OUTCOMES.index(label) == thing
         return syntax.whole(label) if is_outcome else syntax.constant(int(thing))
-    if isinstance(thing, tuple) and not hasattr(thing, "_fields"):
-        return tuple(_lift(element, "") for element in thing)
-    return thing if isinstance(thing, ast.expr | StateArray | PyObject) else PyObject(thing)
+    return thing

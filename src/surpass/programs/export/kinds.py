@@ -31,7 +31,7 @@ class Kinds:
 
     def _infer(self) -> None:
         plan = self.plan
-        self.blocks: list[VariableKinds] = [{} for _ in plan.blocks]
+        self.blocks: list[VariableKinds] = [{} for _ in (plan.start, *plan.places)]
         self.subroutines: dict[str, VariableKinds] = {title: {} for title in plan.subroutines}
         self.returns: VariableKinds = {}
         # A real that starts at 0 and only ever gets whole numbers is kept as a whole number.
@@ -40,7 +40,7 @@ class Kinds:
         before: object = None
         while before != (now := repr((self.blocks, self.subroutines, self.returns, self.memory))):
             before, self._is_opaque = now, True
-            for block, scope in zip(plan.blocks, self.blocks, strict=True):
+            for block, scope in zip((plan.start, *plan.places.values()), self.blocks, strict=True):
                 self._look_through(block, scope, "")
             for title, found in plan.subroutines.items():
                 self._look_through(found.body, self.subroutines[title], title)

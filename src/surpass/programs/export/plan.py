@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 import keyword
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,11 +18,11 @@ from surpass.engine.batch import allocate
 from surpass.engine.specialise import specialise
 from surpass.errors import ExportError
 from surpass.machine.calls import stack_limit
-from surpass.machine.state import DEPTH, FIRST, FUNCTION, LOCALS, PREVIOUS, SCORE, SIZE, Outcome
+from surpass.machine.state import DEPTH, FIRST, FUNCTION, LOCALS, SCORE, SIZE, Outcome
 from surpass.programs.export import syntax
 from surpass.programs.export.conditions import write_condition
 from surpass.programs.export.kernels import HAD_FRAME, OUTCOMES, Translator
-from surpass.programs.export.shorten import drop_needless_limits, drop_unneeded, shorten
+from surpass.programs.export.shorten import Bodies, drop_needless_limits, drop_unneeded, shorten
 from surpass.programs.program import START, Program
 from surpass.programs.tree import Leaf, Node, as_tree
 from surpass.programs.words import show_action, show_place
@@ -46,95 +46,11 @@ START_BLOCK = -1
 """The number of the start among the blocks of code; places have theirs from 0 on."""
 
 
-@dataclass(frozen=True)
-class CodePlace:
-    """A place in the code."""
-
-    title: str
-    """How the program comes here."""
-    code: syntax.Block
-
-
-@dataclass(frozen=True)
-class Site:
-    """Where a call returns to."""
-
-    place: int | None
-    receiver: str
-    """The register that receives the result, if one does."""
-    previous: int
-    """The value of the previous action that a return restores."""
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """A program as code."""
-
-    program: Program
-    signature: Signature
-    start: syntax.Block
-    places: dict[int, CodePlace]
-    """By their numbers, in order."""
-    sites: tuple[Site, ...]
-    subroutines: dict[str, syntax.Subroutine]
-    """By name, each after those that it calls."""
-    changes: dict[str, set[str]]
-    """For each subroutine, the registers, reals and arrays that it changes."""
-    registers: tuple[str, ...]
-    """The registers that are variables."""
-    saved: tuple[str, ...]
-    """Those that a call saves."""
-    stack_limit: ast.expr | None
-    """How many calls may be open, if the program opens any."""
-    reals: tuple[str, ...] | None
-    """The reals that are variables; None if they are an array."""
-    outputs: tuple[str, ...]
-    """The registers that are returned."""
-    score: str
-    """The name of the score, if it is returned and is a variable."""
-
-    @property
-    def blocks(self) -> list[syntax.Block]:
-        """All code, subroutines left out."""
-        return [self.start, *(found.code for found in self.places.values())]
-
-    @property
-    def inputs(self) -> list[str]:
-        """What the run of the program is given, but for the limit."""
-        names = ["n", "items", *(["reals"] if self.reals is None else []), self.signature.query]
-        return [name for name in names if name]
-
-    @property
-    def results(self) -> list[str]:
-        """What the run gives back, but for the outcome and the steps."""
-        return [*([self.score] if self.score else []), *self.outputs]
-
-    @property
-    def uses_up(self) -> bool:
-        """Whether a run that takes all its steps has a result."""
-        return bool(self.signature.budget) or self.program.task.measure == "reward"
-
-    @property
-    def closes_calls(self) -> bool:
-        """Whether the program ever goes back to a caller."""
-        return any(isinstance(line, syntax.CloseCall) for block in self.blocks for line in syntax.statements(block))
-
-    @property
-    def has_receivers(self) -> bool:
-        """Whether some call keeps what its function gives back."""
-        return any(site.receiver in self.registers for site in self.sites)
-
-    @property
-    def memory(self) -> tuple[str, ...]:
-        """What subroutines may use: the size, registers and reals, in order."""
-        return ("n", *self.registers, *(self.reals or ()))
-
-    def needs(self, subroutine: syntax.Subroutine) -> list[str]:
-        """Return what a subroutine, or one that it calls, uses of registers, reals, arrays and the query, in order."""
-        found = syntax.names_in(*subroutine.body)
-        for inner in found & self.subroutines.keys():
-            found |= set(self.needs(self.subroutines[inner]))
-        return [used for used in (*self.memory, "items", "reals", self.signature.query) if used in found]
+def signature_of(task: Task) -> Signature:
+    """Return how the programs of a task are called: as it declares, else with a list, else with an episode's memory."""
+    sizes, memory = (0, 1, 2, 3, 10, 100, 1000), task.memory
+    takes_lists = reads_lists(task) and all((memory.item_width(n), memory.real_width(n)) == (n, 1) for n in sizes)
+    return task.signature or replace(memory_signature(task), items="list" if takes_lists else "memory")
 
 
 def memory_signature(task: Task) -> Signature:
@@ -145,34 +61,22 @@ def memory_signature(task: Task) -> Signature:
     )
 
 
-def list_signature(task: Task) -> Signature | None:
-    """Return the way of calling for a task whose instances are lists and nothing else."""
-    sizes, memory = (0, 1, 2, 3, 10, 100, 1000), task.memory
-    if not reads_lists(task) or any((memory.item_width(n), memory.real_width(n)) != (n, 1) for n in sizes):
-        return None
-    return replace(memory_signature(task), items="list")
-
-
 def as_word(text: str) -> str:
     """Return a name as a word of letters, digits and underscores."""
     word = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_")
     return word if word and not word[0].isdigit() else f"x{word}"
 
 
-def plan_program(program: Program, signature: Signature) -> Plan:
-    """Return a program as code that is called in a way."""
-    return _Planner(program, signature).plan()
-
-
-class _Planner:
-    """Writes the code of a program."""
+class Plan:
+    """A program as code that is called in a way."""
 
     def __init__(self, program: Program, signature: Signature) -> None:
         self.program, self.task, self.signature = program, program.task, signature
         self.interface, memory = program.task.interface, program.task.memory
-        self.registers = {SIZE: "n", PREVIOUS: "previous", FUNCTION: "function", DEPTH: "depth"}
-        self.real_names: list[str] = []
-        self.reals: dict[int, str] = {}
+        self._registers = {SIZE: "n", FUNCTION: "function", DEPTH: "depth"}
+        """The names of all registers."""
+        self._real_names: list[str] = []
+        self._reals: dict[int, str] = {}
         """The names of the single reals that are in use."""
         taken = {*RESERVED, signature.query}
         for k, given in enumerate((*memory.names, *memory.reals)):
@@ -181,98 +85,141 @@ class _Planner:
                 word += "_"
             taken.add(word)
             if k < len(memory.names):
-                self.registers[FIRST + k] = word
+                self._registers[FIRST + k] = word
             else:
-                self.real_names.append(word)
+                self._real_names.append(word)
         # If the score is the only real, it is a variable: the caller has no array to bring.
         has_other_reals = signature.items == "memory" and any(memory.real_width(n) > 1 for n in (0, 1))
         self.has_real_array = has_other_reals or bool(signature.reals)
-        self.translator = Translator(
-            self.registers,
+        self._translator = Translator(
+            self._registers,
             assumed={LOCALS: memory.saved or 0, **signature.assumed},
             query=signature.query,
-            reals=None if self.has_real_array else self.real_names,
+            reals=None if self.has_real_array else self._real_names,
             reserved=taken - {"outcome", "k"},
         )
-        self.sites: list[Site] = []
-        self.placed = [(f, place) for f, function in enumerate(program.functions) for place in function.places]
-        self.trees = [as_tree(place.rules) for _, place in self.placed]
+        self.sites: list[syntax.Site] = []
+        """Where calls return to."""
+        self._placed = [(f, place) for f, function in enumerate(program.functions) for place in function.places]
+        self._trees = [as_tree(place.rules) for _, place in self._placed]
+        self._write()
 
-    def plan(self) -> Plan:
-        """Return the whole."""
-        program, memory, signature = self.program, self.task.memory, self.signature
-        start = self._name_reals(
-            self._end_with_outcomes(self.translator.action(self.task.start, is_start=True), None, 0, 0)
-        )
-        codes = [
-            self._name_reals((syntax.CountStep(), *self._tree(f, tree)))
-            for (f, _), tree in zip(self.placed, self.trees, strict=True)
-        ]
-        subroutines = {
-            title: replace(found, body=self._name_reals(found.body))
-            for title, found in self.translator.subroutines.items()
-        }
-        outputs = [] if signature.answer is None else [self.registers[signature.answer]]
+    def _write(self) -> None:
+        """Write everything, and find out what of the memory is needed."""
+        memory, signature, kernels = self.task.memory, self.signature, self._translator.subroutines
+        start = self._translator.action(self.task.start, is_start=True)
+        bodies: Bodies = {START_BLOCK: self._end_with_outcomes(start, None, self._function_of(0), 0)}
+        for k, ((f, _), tree) in enumerate(zip(self._placed, self._trees, strict=True)):
+            bodies[k] = (syntax.CountStep(), *self._tree(f, tree))
+        bodies |= {title: found.body for title, found in kernels.items()}
+        bodies = {key: self._name_reals(body) for key, body in bodies.items()}
+        named = [self._registers[FIRST + k] for k in range(len(memory.names))]
+        self.outputs = [] if signature.answer is None else [self._registers[signature.answer]]
+        """The registers that are returned."""
         if signature.everything:
-            outputs = [self.registers[FIRST + k] for k, own in enumerate(memory.names) if not own.startswith("_")]
-        score = self._real_name(SCORE) if signature.everything and not self.has_real_array else ""
-        kept = {*outputs, *([score] if score else [])}
+            self.outputs = [word for word, own in zip(named, memory.names, strict=True) if not own.startswith("_")]
+        self.score = self._real_name(SCORE) if signature.everything and not self.has_real_array else ""
+        """The name of the score, if it is returned and is a variable."""
         receivers = {site.receiver for site in self.sites if site.receiver}
-        blocks, subroutines = drop_unneeded([start, *codes], subroutines, kept, receivers)
+        bodies = drop_unneeded(bodies, self.results, receivers)
         if _ends_empty(self.task):
-            own = {self.registers[FIRST + k] for k in range(len(memory.names))}
-            blocks = drop_needless_limits(blocks, subroutines, own, receivers)
-        variables = {*self.registers.values(), *self.reals.values()}
-        changes: dict[str, set[str]] = {}
-        for title, found in subroutines.items():
-            called = syntax.names_in(*found.body) & changes.keys()
-            own = set(syntax.assigned(found.body)) & {*variables, "items", "reals"}
-            changes[title] = own.union(*(changes[inner] for inner in called))
-        blocks = [shorten(block, variables, changes) for block in blocks]
-        subroutines = {
-            title: replace(found, body=shorten(found.body, variables, changes)) for title, found in subroutines.items()
-        }
-        places = {
-            k: CodePlace(show_place(self.interface, program.functions[f], place) or "after every action", code)
-            for k, ((f, place), code) in enumerate(zip(self.placed, blocks[1:], strict=True))
-        }
-        start, places = self._join_straight(blocks[0], places)
-        blocks = [start, *(found.code for found in places.values())]
-        used = syntax.names_in(*(line for block in blocks for line in block))
-        for title, found in reversed(subroutines.items()):
-            used |= syntax.names_in(*found.body) if title in used else set()
-        used |= {name for block in blocks for name in syntax.assigned(block)} | kept
-        has_calls = any(isinstance(line, syntax.OpenCall) for block in blocks for line in syntax.statements(block))
-        registers = [word for index, word in self.registers.items() if word in used and index not in (SIZE, DEPTH)]
-        saved = [self.registers[k] for k in (FUNCTION, *range(FIRST, FIRST + (memory.saved or 0)))]
-        limit = self.translator.expression(stack_limit, syntax.whole("n"), state=None) if has_calls else None
-        reals = tuple(word for _, word in sorted(self.reals.items()) if word in used)
-        return Plan(
-            self.program,
-            signature,
-            start,
-            places,
-            tuple(self.sites),
-            {title: found for title, found in subroutines.items() if title in used},
-            changes,
-            tuple(registers),
-            tuple(word for word in saved if word in registers),
-            limit,
-            None if self.has_real_array else reals,
-            tuple(outputs),
-            score,
+            bodies = drop_needless_limits(bodies, {*named}, receivers)
+        variables = {*self._registers.values(), *self._reals.values()}
+        self.changes: dict[str, set[str]] = {}
+        """For each subroutine, the registers, reals and arrays that it changes."""
+        for title in kernels:
+            called = syntax.names_in(*bodies[title]) & self.changes.keys()
+            own = set(syntax.assigned(bodies[title])) & {*variables, "items", "reals"}
+            self.changes[title] = own.union(*(self.changes[inner] for inner in called))
+        bodies = {key: shorten(body, variables, self.changes) for key, body in bodies.items()}
+        self._join_straight(bodies)
+        self.start = bodies[START_BLOCK]
+        self.places = {k: bodies[k] for k in range(len(self._placed)) if k in bodies}
+        """The code of the places, by their numbers, in order."""
+        used = {*syntax.names_in(*self.lines), *self.results}
+        for title in reversed(kernels):
+            used |= syntax.names_in(*bodies[title]) if title in used else set()
+        self.subroutines = {t: replace(found, body=bodies[t]) for t, found in kernels.items() if t in used}
+        """By name, each after those that it calls."""
+        self.registers = [word for k, word in self._registers.items() if word in used and k not in (SIZE, DEPTH)]
+        """The registers that are variables."""
+        saved = [self._registers[k] for k in (FUNCTION, *range(FIRST, FIRST + (memory.saved or 0)))]
+        self.saved = [word for word in saved if word in self.registers]
+        """The registers that a call saves."""
+        has_calls = any(isinstance(line, syntax.OpenCall) for line in syntax.statements(self.lines))
+        self.stack_limit = (
+            self._translator.expression(stack_limit, syntax.whole("n"), state=None) if has_calls else None
         )
+        """How many calls may be open, if the program opens any."""
+        self.reals = [word for _, word in sorted(self._reals.items()) if word in used]
+        """The reals that are variables, unless they are an array."""
+
+    @property
+    def lines(self) -> list[ast.stmt]:
+        """All code, subroutines left out."""
+        return [*self.start, *(line for code in self.places.values() for line in code)]
+
+    @property
+    def inputs(self) -> list[str]:
+        """What the run of the program is given, but for the limit."""
+        names = ["n", "items", "reals" if self.has_real_array else "", self.signature.query]
+        return [name for name in names if name]
+
+    @property
+    def results(self) -> list[str]:
+        """What the run gives back, but for the outcome and the steps."""
+        return [*([self.score] if self.score else []), *self.outputs]
+
+    @property
+    def uses_up(self) -> bool:
+        """Whether a run that takes all its steps has a result."""
+        return bool(self.signature.budget) or self.task.measure == "reward"
+
+    @property
+    def closes_calls(self) -> bool:
+        """Whether the program ever goes back to a caller."""
+        return any(isinstance(line, syntax.CloseCall) for line in syntax.statements(self.lines))
+
+    @property
+    def has_receivers(self) -> bool:
+        """Whether some call keeps what its function gives back."""
+        return any(site.receiver in self.registers for site in self.sites)
+
+    @property
+    def changes_items(self) -> bool:
+        """Whether the items are changed, here or in a subroutine."""
+        return "items" in {*syntax.assigned(self.lines)}.union(*self.changes.values())
+
+    @property
+    def keeps_sites(self) -> bool:
+        """Whether an open call holds its return place in C, which has no empty structures."""
+        return len(self.sites) > 1 or not self.saved
+
+    @property
+    def memory(self) -> list[str]:
+        """What subroutines may use: the size, registers and reals, in order."""
+        return ["n", *self.registers, *self.reals]
+
+    def needs(self, subroutine: syntax.Subroutine) -> list[str]:
+        """Return what a subroutine, or one that it calls, uses of registers, reals, arrays and the query, in order."""
+        found = syntax.names_in(*subroutine.body)
+        for inner in found & self.subroutines.keys():
+            found |= set(self.needs(self.subroutines[inner]))
+        return [used for used in (*self.memory, "items", "reals", self.signature.query) if used in found]
+
+    def title(self, k: int) -> str:
+        """Return how the program comes to a place."""
+        f, place = self._placed[k]
+        return show_place(self.interface, self.program.functions[f], place) or "after every action"
 
     # Reals
 
     def _real_name(self, index: int) -> str:
-        self.reals[index] = self.real_names[index] if index < len(self.real_names) else f"real{index}"
-        return self.reals[index]
+        self._reals[index] = self._real_names[index] if index < len(self._real_names) else f"real{index}"
+        return self._reals[index]
 
     def _name_reals(self, block: syntax.Block) -> syntax.Block:
         """Return code in which single reals are variables."""
-        if self.has_real_array:
-            return block
 
         def change(part: ast.expr) -> ast.expr:
             if isinstance(part, ast.Subscript) and syntax.same(part.value, syntax.name("reals")):
@@ -281,7 +228,7 @@ class _Planner:
                 return syntax.name(self._real_name(index))
             return part
 
-        return syntax.change_block(block, lambda expr: syntax.deepest_first(expr, change))
+        return block if self.has_real_array else tuple(syntax.rebuild(line, change) for line in block)
 
     # Code
 
@@ -290,7 +237,7 @@ class _Planner:
             return self._leaf(function, node.action)
         features = [self.interface.features[part.feature] for part in node.tests]
         sets = [part.values for part in node.tests]
-        test = syntax.all_of(*(write_condition(f, v, self.translator) for f, v in zip(features, sets, strict=True)))
+        test = syntax.all_of(*(write_condition(f, v, self._translator) for f, v in zip(features, sets, strict=True)))
         known = syntax.is_true(test)
         if known is not None:
             return self._tree(function, node.then if known else node.otherwise)
@@ -302,10 +249,9 @@ class _Planner:
         kind, *choices = self.interface.action_rows[action].tolist()
         instruction = self.interface.instructions[kind]
         codes = [operand.codes[choice] for operand, choice in zip(instruction.operands, choices, strict=False)]
-        code = self.translator.action(instruction.does, codes)
-        previous = syntax.assign(syntax.name("previous"), syntax.constant(action + 1))
+        code = self._translator.action(instruction.does, codes)
         remark = syntax.Remark(show_action(self.interface, action))
-        return (remark, previous, *self._end_with_outcomes(code, action, function, action + 1))
+        return (remark, *self._end_with_outcomes(code, action, function, action + 1))
 
     def _end_with_outcomes(
         self, code: syntax.Block, action: int | None, function: int | None, previous: int | None
@@ -322,11 +268,7 @@ class _Planner:
             if isinstance(line, syntax.OpenCall):
                 opened = syntax.OpenCall(line.function, line.receiver, self._site(function, action, line.receiver))
                 function, previous = self._function_of(line.function), START
-                found += [
-                    opened,
-                    syntax.assign(syntax.name("function"), syntax.constant(line.function)),
-                    syntax.assign(syntax.name("previous"), syntax.constant(0)),
-                ]
+                found += [opened, syntax.assign(syntax.name("function"), syntax.constant(line.function))]
             elif isinstance(line, syntax.CloseCall):
                 after, stays = (syntax.put(rest, {HAD_FRAME: syntax.constant(known)}) for known in (True, False))
                 if self._end_with_outcomes(after, action, None, None):
@@ -380,48 +322,44 @@ class _Planner:
 
     def _number(self, function: int | None, previous: int) -> int | None:
         """Return the number of the place after an action in a function."""
-        for number, (f, place) in enumerate(self.placed):
+        for number, (f, place) in enumerate(self._placed):
             if f == function and (previous in place.after or not place.after):
                 return number
         return None
 
-    def _site(self, function: int | None, action: int | None, receiver: int) -> int:
+    def _site(self, function: int | None, action: int | None, receiver: int) -> syntax.Site:
         if action is None:
             raise ExportError(f"task {self.task.name!r} cannot be exported: its start opens a call")
-        site = Site(self._number(function, action + 1), self.registers.get(receiver, ""), action + 1)
+        site = syntax.Site(self._number(function, action + 1), self._registers.get(receiver, ""))
         if site not in self.sites:
             self.sites.append(site)
-        return self.sites.index(site)
+        return site
 
     # Straight code
 
-    def _join_straight(
-        self, start: syntax.Block, places: dict[int, CodePlace]
-    ) -> tuple[syntax.Block, dict[int, CodePlace]]:
-        """Return the code with places of one action, to which one way leads, written where that way comes from."""
-        codes = {START_BLOCK: start, **{k: place.code for k, place in places.items()}}
-        at_site = {site.place for site in self.sites}
-        for k in [k for k, tree in enumerate(self.trees) if isinstance(tree, Leaf)]:
-            before = [at for at, block in codes.items() for target in _targets(block) if target == k]
-            own = set(syntax.assigned(codes[k])) - {*self.registers.values()}
-            if len(before) != 1 or before == [k] or k in at_site or own & set(syntax.assigned(codes[before[0]])):
+    def _join_straight(self, bodies: Bodies) -> None:
+        """Write places of one action, to which one way leads, where that way comes from; drop what nothing leads to."""
+        at_site = {site.place for site in self.sites if site.place is not None}
+        numbers = range(START_BLOCK, len(self._trees))
+        for k in [k for k, tree in enumerate(self._trees) if isinstance(tree, Leaf)]:
+            before = [at for at in numbers if at in bodies for target in _targets(bodies[at]) if target == k]
+            own = set(syntax.assigned(bodies[k])) - {*self._registers.values()}
+            if len(before) != 1 or before == [k] or k in at_site or own & set(syntax.assigned(bodies[before[0]])):
                 continue
-            codes[before[0]] = _replace_jump(codes[before[0]], k, codes.pop(k))
-        reached = self._reached(codes)
-        return codes[START_BLOCK], {k: replace(places[k], code=codes[k]) for k in codes if k in reached}
-
-    def _reached(self, codes: dict[int, syntax.Block]) -> set[int]:
-        """Return the places that are reached from the start."""
-        found: set[int] = set()
-        waiting = list(_targets(codes[START_BLOCK]))
-        while waiting:
-            k = waiting.pop()
-            if k not in found:
-                found.add(k)
-                calls = [line for line in syntax.statements(codes[k]) if isinstance(line, syntax.OpenCall)]
-                opened = [self.sites[line.site].place for line in calls]
-                waiting += [*_targets(codes[k]), *(place for place in opened if place is not None)]
-        return found
+            bodies[before[0]] = _replace_jump(bodies[before[0]], k, bodies.pop(k))
+        reached: set[int] = set()
+        leads_to = {START_BLOCK}
+        while leads_to - reached:
+            reached |= leads_to
+            lines = [line for k in reached for line in syntax.statements(bodies[k])]
+            opened = {line.site for line in lines if isinstance(line, syntax.OpenCall)}
+            returns = any(isinstance(line, syntax.CloseCall) for line in lines)
+            places = [*(line.place for line in lines if isinstance(line, syntax.GoTo))]
+            places += [site.place for site in opened] if returns else []
+            leads_to = {k for k in places if k is not None}
+        self.sites = [site for site in self.sites if site in opened]
+        for k in {*numbers} - reached:
+            bodies.pop(k, None)
 
 
 def _ends_empty(task: Task) -> bool:
@@ -445,15 +383,9 @@ def _targets(block: syntax.Block) -> Iterator[int]:
             yield line.place
 
 
-def _replace_jump(block: syntax.Block, place: int, code: syntax.Block) -> syntax.Block:
+def _replace_jump(block: Iterable[ast.stmt], place: int, code: syntax.Block) -> syntax.Block:
     found: list[ast.stmt] = []
     for line in block:
-        if isinstance(line, syntax.GoTo) and line.place == place:
-            found += code
-        elif isinstance(line, ast.If):
-            found.append(
-                ast.If(line.test, *(list(_replace_jump(tuple(w), place, code)) for w in (line.body, line.orelse)))
-            )
-        else:
-            found.append(line)
+        is_jump = isinstance(line, syntax.GoTo) and line.place == place
+        found += code if is_jump else [syntax.change_blocks(line, lambda inner: _replace_jump(inner, place, code))]
     return tuple(found)

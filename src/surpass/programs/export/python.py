@@ -60,7 +60,7 @@ def write_python(plan: Plan) -> str:
     code = [line for found in plan.subroutines.values() for line in ("", "", *writer.subroutine(found))]
     code += ["", "", *writer.run()]
     entry = list(_entry(plan))
-    limit = Limit.parse(plan.program.task.limit)
+    limit = Limit.parse(plan.task.limit)
     heading = describe(plan, [_describe_call(plan, limit)], "it raises Unsolved")
     # As numbers that are reals or whole, the limit comes out as the engine has it.
     common = _COMMON.format(limit=f"max(1, int({limit.factor!r} * n**{limit.power}))")
@@ -82,7 +82,7 @@ def _quoted(line: str) -> str:
 
 def _parameters(plan: Plan) -> list[str]:
     signature = plan.signature
-    memory = ["size", "items", *(["reals"] if plan.reals is None else [])]
+    memory = ["size", "items", *(["reals"] if plan.has_real_array else [])]
     found = {"own": [], "memory": memory}.get(signature.items, ["items"])
     found = [*found, *([signature.query] if signature.query else [])]
     found += [given.name for given in signature.reals if not given.share_of]
@@ -134,8 +134,8 @@ def _take_input(plan: Plan) -> Lines:
         yield f"_refuse_unordered([{signature.query}])"
     if signature.items == "memory":
         yield "n = size"
-        laid_out = ("items", "reals") if plan.reals is None else ("items",)
-        for name, wanted in zip(laid_out, show_widths(plan.program.task, "n"), strict=False):
+        laid_out = ("items", "reals") if plan.has_real_array else ("items",)
+        for name, wanted in zip(laid_out, show_widths(plan.task, "n"), strict=False):
             yield f"if len({name}) != {wanted}:"
             yield f'{INDENT}raise ValueError(f"there are {{len({name})}} {name}; size {{n}} needs {{{wanted}}}")'
     elif "list" in signature.items:
@@ -154,7 +154,7 @@ def _take_input(plan: Plan) -> Lines:
         yield f"for number in ({', '.join(numbers)},):"
         yield f"{INDENT}if not 0 <= number <= {signature.largest!r}:"
         yield f'{INDENT}{INDENT}raise ValueError(f"{{number!r}} is not a number from 0 to {signature.largest:g}")'
-    item_width, real_width = show_widths(plan.program.task, "n")
+    item_width, real_width = show_widths(plan.task, "n")
     if signature.items == "own":
         yield "# The memory that the program works with: whole numbers, and the real numbers that it is given."
         yield f"items = [0] * ({item_width})"
@@ -199,7 +199,7 @@ class _PythonWriter:
 
     def text(self, expr: ast.expr, *, is_number: bool = False) -> str:
         """Return an expression as text; a truth value that is to be a number is 0 or 1."""
-        expr = syntax.deepest_first(expr, self._in_python)
+        expr = syntax.rebuild(expr, self._in_python)
         return ast.unparse(_as_number(expr) if is_number else expr)
 
     def _in_python(self, part: ast.expr) -> ast.expr:
@@ -256,10 +256,10 @@ class _PythonWriter:
         yield f"def _run({', '.join([*plan.inputs, 'limit'])}):"
         self.returned = []
         body = [f'"""Run the program; return {_listing(["the outcome", "the steps", *plan.results])}."""', "steps = 0"]
-        variables = [*plan.registers, *(plan.reals or ())]
+        variables = [*plan.registers, *plan.reals]
         body += [" = ".join([*variables, "0"])] if variables else []
-        used = syntax.names_in(*(line for block in plan.blocks for line in block))
-        body += ["stack = []"] if plan.stack_limit is not None or "depth" in used else []
+        uses_stack = plan.stack_limit is not None or "depth" in syntax.names_in(*plan.lines)
+        body += ["stack = []"] if uses_stack else []
         body += [f"stack_limit = {self.text(plan.stack_limit)}"] if plan.stack_limit is not None else []
         yield from indent([*body, *self._block(plan.start)])
         if plan.places:
@@ -281,17 +281,17 @@ class _PythonWriter:
         if number == self.back:
             yield from self._back()
             return
-        place = list(self.plan.places.values())[number]
-        yield from (f"# {line}" for line in textwrap.wrap(f"{number}: {plain_text(place.title)}", WIDTH - 30))
-        targets = [s.place for s in syntax.statements(place.code) if isinstance(s, syntax.GoTo) and s.place is not None]
+        k, code = list(self.plan.places.items())[number]
+        yield from (f"# {line}" for line in textwrap.wrap(f"{number}: {plain_text(self.plan.title(k))}", WIDTH - 30))
+        targets = [s.place for s in syntax.statements(code) if isinstance(s, syntax.GoTo) and s.place is not None]
         repeats = number in (self.numbers[target] for target in targets)
         if not repeats or len(self.numbers) + self.has_back == 1:
-            yield from self._block(place.code)
+            yield from self._block(code)
             return
         # A place that leads back to itself stays there without being looked for again.
         self.inside = number
         yield "while True:"
-        yield from indent(self._block(place.code))
+        yield from indent(self._block(code))
         self.inside = None
 
     def _back(self) -> Lines:
@@ -302,7 +302,6 @@ class _PythonWriter:
         yield f"{', '.join(targets)}{',' if len(targets) == 1 else ''} = stack.pop()" if targets else "stack.pop()"
         for number, site in enumerate(plan.sites):
             code = [f"{site.receiver} = result"] if site.receiver in plan.registers else []
-            code += [f"previous = {site.previous}"] if "previous" in plan.registers else []
             code += self._jump(site.place)
             if many:
                 word = "if" if number == 0 else "elif"
@@ -324,7 +323,9 @@ class _PythonWriter:
 
     def _block(self, block: Sequence[ast.stmt]) -> Lines:
         lines = [line for statement in block for line in self._statement(statement)]
-        yield from lines or ["pass"]
+        yield from lines
+        if all(line.startswith("#") for line in lines):
+            yield "pass"
 
     def _statement(self, line: ast.stmt) -> Lines:
         match line:
@@ -356,7 +357,8 @@ class _PythonWriter:
             case syntax.Finish(outcome=ast.expr() as outcome):
                 yield self._end(self.text(outcome))
             case syntax.OpenCall():
-                saved = [*([str(line.site)] if len(self.plan.sites) > 1 else []), *self.plan.saved]
+                sites = self.plan.sites
+                saved = [*([str(sites.index(line.site))] if len(sites) > 1 else []), *self.plan.saved]
                 yield f"stack.append(({', '.join(saved)}{',' if len(saved) == 1 else ''}))"
                 yield "if len(stack) > stack_limit:"
                 yield INDENT + self._end("STEP_LIMIT if steps == limit else STACK_LIMIT")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from surpass.programs.export import syntax
 
+Bodies = dict[int | str, syntax.Block]
+"""Code by the number of its place, or by the name of its subroutine."""
 Changes = Mapping[str, Set[str]]
 """For each subroutine, the registers, reals and arrays that it changes."""
 
@@ -34,7 +35,7 @@ def shorten(block: syntax.Block, memory: Set[str], changes: Changes) -> syntax.B
 def _shorten(block: Sequence[ast.stmt], once: set[str], reads: Counter[str], changes: Changes) -> syntax.Block:
     found: list[ast.stmt] = []
     for line in reversed(block):
-        line = syntax.change_statement(line, change_inner=lambda inner: _shorten(inner, once, reads, changes))
+        line = syntax.change_blocks(line, lambda inner: _shorten(inner, once, reads, changes))
         if isinstance(line, ast.If) and _alike(line.body, line.orelse):
             found = [*line.body, *found]
             continue
@@ -58,7 +59,7 @@ def _move(own: str, value: ast.expr, rest: list[ast.stmt], changes: Changes) -> 
             if isinstance(line, ast.While) or (isinstance(line, ast.Assign) and _called(line.value, changes)):
                 return None
             return [*rest[:at], *syntax.put([line], {own: value}), *rest[at + 1 :]]
-        if any(syntax.blocks(line)) or _change([line], changes) & syntax.names_in(value):
+        if getattr(line, "body", ()) or _change([line], changes) & syntax.names_in(value):
             return None
     return None
 
@@ -82,94 +83,58 @@ def _change(block: Sequence[ast.stmt], changes: Changes) -> set[str]:
 # What nobody reads
 
 
-def drop_unneeded(
-    codes: Sequence[syntax.Block],
-    subroutines: Mapping[str, syntax.Subroutine],
-    kept: Iterable[str],
-    receivers: Set[str],
-) -> tuple[list[syntax.Block], dict[str, syntax.Subroutine]]:
+def drop_unneeded(bodies: Bodies, kept: Iterable[str], receivers: Set[str]) -> Bodies:
     """Return code without statements that no effect depends on; `kept` names count as read at the end."""
     needed, count = set(kept), -1
-    everything = [*codes, *(found.body for found in subroutines.values())]
+    lines = [line for body in bodies.values() for line in syntax.statements(body)]
     while len(needed) != count:
         count = len(needed)
-        for block in everything:
-            _mark(block, needed, subroutines, receivers)
+        for line in lines:
+            if _has_effect(line, needed, bodies) and (receivers & needed or not isinstance(line, syntax.CloseCall)):
+                needed |= syntax.names_in(*syntax.expressions(line))
 
-    def sweep(block: Sequence[ast.stmt], in_loop: bool = False) -> syntax.Block:
-        found: list[ast.stmt] = []
-        for line in block:
-            if isinstance(line, syntax.Remark) or _is_needed(line, needed, subroutines) or (in_loop and _leaves(line)):
-                if isinstance(line, syntax.CloseCall) and not receivers & needed:
-                    line = syntax.CloseCall(syntax.constant(0))
-                inside = in_loop or isinstance(line, ast.While | ast.For)
-                found.append(syntax.change_statement(line, change_inner=partial(sweep, in_loop=inside)))
-        return tuple(found)
-
-    return [sweep(block) for block in codes], {
-        title: replace(found, body=sweep(found.body)) for title, found in subroutines.items()
-    }
-
-
-def _is_needed(line: ast.stmt, needed: set[str], subroutines: Mapping[str, syntax.Subroutine]) -> bool:
-    """Tell whether a statement has an effect, or sets what is needed; kernels end, so a loop alone has none."""
-    if isinstance(line, ast.Assign):
-        target = line.targets[0]
-        return (
-            not isinstance(target, ast.Name)
-            or target.id in needed
-            or bool(syntax.names_in(line.value) & subroutines.keys())
+    def sweep(block: Iterable[ast.stmt]) -> syntax.Block:
+        kept = [line for line in block if isinstance(line, syntax.Remark) or _has_effect(line, needed, bodies)]
+        return tuple(
+            syntax.CloseCall(syntax.constant(0))
+            if isinstance(line, syntax.CloseCall) and not receivers & needed
+            else syntax.change_blocks(line, sweep)
+            for line in kept
         )
+
+    return {key: sweep(body) for key, body in bodies.items()}
+
+
+def _has_effect(line: ast.stmt, needed: Set[str], bodies: Bodies) -> bool:
+    """Tell whether a statement does more than set what nobody needs; kernels end, so a loop alone has no effect."""
+    if isinstance(line, ast.Assign):
+        is_kept = not isinstance(line.targets[0], ast.Name) or line.targets[0].id in needed
+        return is_kept or bool(syntax.names_in(line.value) & bodies.keys())
     if isinstance(line, ast.If | ast.While | ast.For):
-        return any(_is_needed(inner, needed, subroutines) for block in syntax.blocks(line) for inner in block)
-    return not isinstance(line, ast.Break | ast.Continue | ast.Pass | syntax.Remark)
-
-
-def _mark(
-    block: Iterable[ast.stmt], needed: set[str], subroutines: Mapping[str, syntax.Subroutine], receivers: Set[str]
-) -> None:
-    """Add what the needed statements of a block read to `needed` in place."""
-    for line in block:
-        if _is_needed(line, needed, subroutines) and not (
-            isinstance(line, syntax.CloseCall) and not receivers & needed
-        ):
-            needed |= syntax.names_in(*syntax.expressions(line))
-            for inner in syntax.blocks(line):
-                _mark(inner, needed, subroutines, receivers)
-            if isinstance(line, ast.While | ast.For):
-                # Whether a loop continues depends on the conditions for leaving it.
-                needed |= syntax.names_in(
-                    *(s.test for s in syntax.statements(line.body) if isinstance(s, ast.If) and _leaves(s))
-                )
-
-
-def _leaves(line: ast.stmt) -> bool:
-    return any(isinstance(inner, ast.Break | ast.Continue) for inner in syntax.statements([line]))
+        return any(_has_effect(inner, needed, bodies) for inner in (*line.body, *line.orelse))
+    return not isinstance(line, ast.Pass | syntax.Remark)
 
 
 # Limits that are never reached: a register is a position, 0 to n - 1, throughout if its first value is one and all that
 # is ever written to it is one, provided that the others are. That holds where n is 1 or more.
 
-Bounds = tuple[int | None, int | None]
+Bounds = tuple[float, float]
 """What is known of a number: at least the first, and at most n - 1 + the second."""
 
 
-def drop_needless_limits(
-    codes: Sequence[syntax.Block],
-    subroutines: Mapping[str, syntax.Subroutine],
-    registers: Set[str],
-    receivers: Set[str],
-) -> list[syntax.Block]:
-    """Return code without the `min` and `max` that keep positions where they are anyway."""
-    positions = set(registers) - {own for found in subroutines.values() for own in syntax.assigned(found.body)}
-    lines = [line for block in codes for line in syntax.statements(block)]
+def drop_needless_limits(bodies: Bodies, registers: Set[str], receivers: Set[str]) -> Bodies:
+    """Return code in which places are without the `min` and `max` that keep positions where they are anyway."""
+    blocks = [body for key, body in bodies.items() if isinstance(key, int)]
+    set_inside = {own for key, body in bodies.items() if isinstance(key, str) for own in syntax.assigned(body)}
+    positions = set(registers) - set_inside
+    lines = [line for block in blocks for line in syntax.statements(block)]
     settings: list[tuple[str, ast.expr]] = []
     for line in lines:
         if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name):
             settings.append((line.targets[0].id, line.value))
         elif isinstance(line, syntax.CloseCall):
             settings += [(own, line.result) for own in receivers]
-    writes = Counter(own for block in codes for own in syntax.assigned(block))
+    writes = Counter(own for block in blocks for own in syntax.assigned(block))
     values = {own: value for own, value in settings if writes[own] == 1 and own not in registers}
     while True:
         wrong = {own for own, value in settings if own in positions and not _is_position(value, positions, values)}
@@ -183,53 +148,48 @@ def drop_needless_limits(
             left, right = part.args
             low, high = _range(left, positions, values)
             limit = syntax.number(right)
-            if part.func.id == "max" and low is not None and limit is not None and low >= limit:
+            if part.func.id == "max" and limit is not None and low >= limit:
                 return left
-            if part.func.id == "min" and syntax.same(right, last) and high is not None and high <= 0:
+            if part.func.id == "min" and syntax.same(right, last) and high <= 0:
                 return left
         return part
 
-    return [syntax.change_block(block, lambda expr: syntax.deepest_first(expr, drop)) for block in codes]
+    return {
+        key: tuple(syntax.rebuild(line, drop) for line in body) if isinstance(key, int) else body
+        for key, body in bodies.items()
+    }
 
 
 def _is_position(expr: ast.expr, positions: Set[str], values: Mapping[str, ast.expr]) -> bool:
     low, high = _range(expr, positions, values)
-    return low is not None and low >= 0 and high is not None and high <= 0
+    return low >= 0 and high <= 0
 
 
 def _range(expr: ast.expr, positions: Set[str], values: Mapping[str, ast.expr]) -> Bounds:
-    def of(part: ast.expr) -> Bounds:
-        return _range(part, positions, values)
+    def of(*parts: ast.expr) -> Iterator[tuple[float, ...]]:
+        return zip(*(_range(part, positions, values) for part in parts), strict=True)
 
     match expr:
         case ast.Constant(value=int() as value):
             return value, value
         case ast.Name(id="n"):
             return 1, 1
-        case ast.Name(id=own):
-            return (0, 0) if own in positions else of(values[own]) if own in values else (None, None)
+        case ast.Name(id=own) if own in positions:
+            return 0, 0
+        case ast.Name(id=own) if own in values:
+            return _range(values[own], positions, values)
         case ast.IfExp():
-            (a, b), (c, d) = of(expr.body), of(expr.orelse)
-            return _both(min, a, c), _both(max, b, d)
+            lows, highs = of(expr.body, expr.orelse)
+            return min(lows), max(highs)
         case ast.BinOp(op=ast.Add() | ast.Sub(), right=ast.Constant(value=int() as more)):
             by = more if isinstance(expr.op, ast.Add) else -more
-            low, high = of(expr.left)
-            return None if low is None else low + by, None if high is None else high + by
+            low, high = _range(expr.left, positions, values)
+            return low + by, high + by
         case ast.BinOp(op=ast.FloorDiv(), left=ast.BinOp(op=ast.Add()) as total, right=ast.Constant(value=2)):
             if all(_is_position(side, positions, values) for side in (total.left, total.right)):
                 return 0, 0
-        case ast.Call(func=ast.Name(id="min"), args=[left, right]):
-            (a, b), (c, d) = of(left), of(right)
-            return _both(min, a, c), _either(min, b, d)
-        case ast.Call(func=ast.Name(id="max"), args=[left, right]):
-            (a, b), (c, d) = of(left), of(right)
-            return _either(max, a, c), _both(max, b, d)
-    return None, None
-
-
-def _both(choose: Callable[[int, int], int], a: int | None, b: int | None) -> int | None:
-    return None if a is None or b is None else choose(a, b)
-
-
-def _either(choose: Callable[[int, int], int], a: int | None, b: int | None) -> int | None:
-    return b if a is None else a if b is None else choose(a, b)
+        case ast.Call(func=ast.Name(id="min" | "max" as name)):
+            choose = min if name == "min" else max
+            lows, highs = of(*expr.args)
+            return choose(lows), choose(highs)
+    return -math.inf, math.inf

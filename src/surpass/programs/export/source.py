@@ -18,7 +18,6 @@ from surpass.tasks.user_code import show_place
 
 LARGE = 8
 """A kernel with more statements is not written out where it is called."""
-Loops = ast.For | ast.While
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,11 +35,6 @@ class KernelSource:
         return self.tree.name
 
     @property
-    def parameters(self) -> list[str]:
-        """The names of its parameters."""
-        return [argument.arg for argument in self.tree.args.args]
-
-    @property
     def body(self) -> list[ast.stmt]:
         """Its statements, without the docstring."""
         return self.tree.body[1:] if ast.get_docstring(self.tree) is not None else self.tree.body
@@ -51,46 +45,68 @@ class KernelSource:
         return (ast.get_docstring(self.tree) or "").partition("\n")[0]
 
     @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """Every piece of its code."""
+        return list(ast.walk(self.tree))
+
+    @cached_property
+    def kernels(self) -> list[Any]:
+        """The kernels that it calls."""
+        return [self.called(node) for node in self.nodes if isinstance(node, ast.Call) and is_kernel(self.called(node))]
+
+    @cached_property
+    def calls_itself(self) -> bool:
+        """Whether it calls itself, which kernels that are exported may not."""
+        return any(getattr(thing, "py_func", thing) is self.function for thing in self.kernels)
+
+    @cached_property
+    def opens_calls(self) -> bool:
+        """Whether it, or a kernel that it calls, opens or closes calls of the machine."""
+        return not self.calls_itself and any(
+            thing in (enter, leave) or read_source(thing).opens_calls for thing in self.kernels
+        )
+
+    @cached_property
     def returns_from_loop(self) -> bool:
         """Whether a return stands in a loop."""
-        loops = [node for node in ast.walk(self.tree) if isinstance(node, Loops)]
+        loops = [node for node in self.nodes if isinstance(node, ast.For | ast.While)]
         return any(isinstance(inner, ast.Return) for loop in loops for inner in ast.walk(loop))
 
     @cached_property
     def is_small(self) -> bool:
-        """Whether it can be written out where it is called: it is short, and no loop returns."""
-        count = sum(isinstance(node, ast.stmt) for node in ast.walk(self.tree)) - 1
-        return count <= LARGE and not self.returns_from_loop
+        """Whether it can be written out where it is called: it is short, no loop returns, and it calls others only."""
+        count = sum(isinstance(node, ast.stmt) for node in self.nodes) - 1
+        return count <= LARGE and not self.returns_from_loop and not self.calls_itself
 
     @cached_property
     def is_expression(self) -> bool:
         """Whether it is one expression: it is short, has no loops and changes nothing."""
-        nodes = list(ast.walk(self.tree))
-        called = [thing for node in nodes if isinstance(node, ast.Call) and is_kernel(thing := self.called(node))]
+        has_effects = any(
+            isinstance(node, ast.For | ast.While)
+            or (isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store))
+            for node in self.nodes
+        )
         return (
             self.is_small
-            and not any(isinstance(node, Loops) for node in nodes)
-            and not any(isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) for node in nodes)
-            and all(
-                thing not in (enter, leave) and thing is not self.function and read_source(thing).is_expression
-                for thing in called
-            )
+            and not has_effects
+            and all(thing not in (enter, leave) and read_source(thing).is_expression for thing in self.kernels)
         )
 
     @cached_property
     def assignments(self) -> Counter[str]:
         """How often each of its own names is set, parameters once for the call."""
-        nodes = [node for node in ast.walk(self.tree) if isinstance(node, ast.Name)]
-        return Counter([*self.parameters, *(node.id for node in nodes if isinstance(node.ctx, ast.Store))])
+        stored = [node.id for node in self.nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+        return Counter([*(argument.arg for argument in self.tree.args.args), *stored])
 
     def given(self, arguments: Sequence[Any]) -> dict[str, Any]:
         """Return its parameters with what it is called with."""
-        if len(self.parameters) != len(arguments):
+        parameters = [argument.arg for argument in self.tree.args.args]
+        if len(parameters) != len(arguments):
             raise ExportError(
                 f"kernel {self.name!r} cannot be exported: it is called with {len(arguments)} arguments instead of"
-                f" {len(self.parameters)}"
+                f" {len(parameters)}"
             )
-        return dict(zip(self.parameters, arguments, strict=True))
+        return dict(zip(parameters, arguments, strict=True))
 
     def called(self, node: ast.Call) -> Any:
         """Return what a call calls, if it is called by its name or by that of its module."""
@@ -128,13 +144,3 @@ def read_source(kernel: Any) -> KernelSource:
         )
     cells = inspect.getclosurevars(function)
     return KernelSource(function, tree, {**vars(builtins), **function.__globals__, **cells.nonlocals})
-
-
-@cache
-def opens_calls(kernel: Any) -> bool:
-    """Tell whether a kernel, or one that it calls, opens or closes calls of the machine."""
-    source = read_source(kernel)
-    called = [source.called(node) for node in ast.walk(source.tree) if isinstance(node, ast.Call)]
-    return any(
-        thing in (enter, leave) or (is_kernel(thing) and thing is not kernel and opens_calls(thing)) for thing in called
-    )

@@ -11,9 +11,10 @@ import ast
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 Block = tuple[ast.stmt, ...]
+Code = TypeVar("Code", bound=ast.stmt | ast.expr)
 
 
 @dataclass(eq=False)
@@ -44,14 +45,23 @@ class Finish(ast.stmt):
     _fields = ("outcome",)
 
 
+@dataclass(frozen=True)
+class Site:
+    """Where a call returns to."""
+
+    place: int | None
+    receiver: str
+    """The register that receives the result, if one does."""
+
+
 @dataclass(eq=False)
 class OpenCall(ast.stmt):
     """Opens a call of a function: saves the locals and where to continue; ends the run if too many calls are open."""
 
     function: int
     receiver: int
-    site: int = -1
-    """The number of the place in the code that the call returns to, once known."""
+    site: Site = Site(None, "")
+    """Where the call returns to, once known."""
     _fields = ("function", "receiver", "site")
 
 
@@ -282,24 +292,35 @@ def _fold_logic(expr: ast.BoolOp) -> ast.expr:
 # Going through code
 
 
-def deepest_first(expr: ast.expr, change: Callable[[ast.expr], ast.expr]) -> ast.expr:
-    """Return an expression built anew: `change` is given every part, the innermost first."""
+def rebuild(code: Code, change: Callable[[ast.expr], ast.expr]) -> Code:
+    """Return code built anew: `change` is given every expression in it, the innermost first."""
 
     def build(part: Any) -> Any:
         if isinstance(part, list):
             return [build(element) for element in part]
-        return deepest_first(part, change) if isinstance(part, ast.expr) else part
+        return rebuild(part, change) if isinstance(part, ast.expr | ast.stmt) else part
 
-    if not isinstance(expr, ast.Name | ast.Constant):
-        expr = type(expr)(**{key: build(value) for key, value in ast.iter_fields(expr)})
-    return change(expr)
+    found: Any = code
+    if not isinstance(code, ast.Name | ast.Constant):
+        found = type(code)(**{key: build(value) for key, value in ast.iter_fields(code)})
+    if isinstance(found, ast.expr):
+        found = change(found)
+    return found  # type: ignore[no-any-return]  # of the kind that was given
 
 
-def rewrite(expr: ast.expr, values: dict[str, ast.expr]) -> ast.expr:
-    """Return an expression with values in the places of names, and what is then known worked out."""
-    if not values.keys() & names_in(expr):
-        return expr
-    return deepest_first(expr, lambda part: values.get(part.id, part) if isinstance(part, ast.Name) else fold(part))
+def put(block: Iterable[ast.stmt], values: dict[str, ast.expr]) -> Block:
+    """Return a block with values in the places of names, and with what is then known worked out."""
+
+    def change(part: ast.expr) -> ast.expr:
+        return values.get(part.id, part) if isinstance(part, ast.Name) else fold(part)
+
+    return tuple(rebuild(line, change) if values.keys() & names_in(line) else line for line in block)
+
+
+def change_blocks(statement: ast.stmt, change: Callable[[Sequence[ast.stmt]], Iterable[ast.stmt]]) -> ast.stmt:
+    """Return a statement with the blocks in it changed."""
+    fields = dict(ast.iter_fields(statement))
+    return type(statement)(**fields | {key: list(change(fields[key])) for key in ("body", "orelse") if key in fields})
 
 
 def expressions(statement: ast.stmt) -> Iterator[ast.expr]:
@@ -316,20 +337,11 @@ def names_in(*code: ast.AST) -> set[str]:
     return {part.id for node in code for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
-def blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """Yield the blocks inside a statement."""
-    for key in ("body", "orelse"):
-        if getattr(statement, key, None) is not None:
-            yield getattr(statement, key)
-
-
 def statements(block: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
     """Yield the statements of a block and of the blocks in it."""
-    waiting = list(block)[::-1]
-    while waiting:
-        statement = waiting.pop()
+    for statement in block:
         yield statement
-        waiting += [inner for part in reversed(list(blocks(statement))) for inner in part[::-1]]
+        yield from statements((*getattr(statement, "body", ()), *getattr(statement, "orelse", ())))
 
 
 def assigned(block: Iterable[ast.stmt]) -> Iterator[str]:
@@ -341,36 +353,3 @@ def assigned(block: Iterable[ast.stmt]) -> Iterator[str]:
                 target = target.value
             assert isinstance(target, ast.Name)
             yield target.id
-
-
-def change_block(block: Sequence[ast.stmt], change: Callable[[ast.expr], ast.expr]) -> Block:
-    """Return a block with its expressions changed, and with the places that it sets."""
-    return tuple(change_statement(line, change) for line in block)
-
-
-def change_statement(
-    statement: ast.stmt,
-    change: Callable[[ast.expr], ast.expr] = lambda expr: expr,
-    change_inner: Callable[[Sequence[ast.stmt]], Sequence[ast.stmt]] | None = None,
-) -> ast.stmt:
-    """Return a statement with its expressions changed, and its inner blocks, if nothing else is said, likewise."""
-
-    def build(key: str, value: Any) -> Any:
-        if key in ("body", "orelse"):
-            return list(change_inner(value) if change_inner else change_block(value, change))
-        if key == "target" or not isinstance(value, ast.expr | list):
-            return value
-        if isinstance(value, list):
-            return [change(part) if isinstance(part, ast.Subscript) else part for part in value]
-        return change(value)
-
-    changed = type(statement).__new__(type(statement))
-    changed.__dict__.update(statement.__dict__)
-    for key, value in ast.iter_fields(statement):
-        setattr(changed, key, build(key, value))
-    return changed
-
-
-def put(block: Sequence[ast.stmt], values: dict[str, ast.expr]) -> Block:
-    """Return a block with values in the places of names."""
-    return change_block(block, lambda expr: rewrite(expr, values))
