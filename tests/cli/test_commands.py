@@ -3,12 +3,8 @@ import os
 import resource
 import subprocess
 import sys
-from pathlib import Path
-
 from surpass.machine.trace import read_trace
-from tests.cli.here import call_here
-
-EXAMPLE = Path(__file__).parents[2] / "examples" / "minimum.py"
+from tests.cli.here import EXAMPLE, call_here
 
 
 def call(*words, **options):

@@ -9,11 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.here import call_here
+from tests.cli.here import EXAMPLE, call_here
 
 pytestmark = pytest.mark.usefixtures("small_effort")
-
-EXAMPLE = Path(__file__).parents[2] / "examples" / "minimum.py"
 
 
 def test_an_exported_file_runs_without_us(tmp_path: Path) -> None:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.here import call_here
-from tests.cli.test_commands import EXAMPLE
+from tests.cli.here import EXAMPLE, call_here
 
 pytestmark = pytest.mark.usefixtures("small_effort")
 
