@@ -3,6 +3,7 @@ import os
 import resource
 import subprocess
 import sys
+
 from surpass.machine.trace import read_trace
 from tests.cli.here import EXAMPLE, call_here
 

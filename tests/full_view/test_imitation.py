@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from surpass.agents.networks.agent import NetworkAgent
-from surpass.errors import SettingError
 from surpass.full_view import imitation
 from surpass.full_view.graph import GraphAgent
 from surpass.full_view.imitation import FullViewImitation, FullViewImitationConfig
@@ -67,23 +66,3 @@ def test_full_view_imitation_draws_again_if_all_lists_are_sorted_already(monkeyp
     assert watched.drawn.count([[0, 1]]) > 5, "hardly any list was sorted to begin with"
     assert watched.drawn.count([[1, 0]]) == 20
     assert all((lists == [1, 0]).all() and len(lists) for lists in visited)
-
-
-# What is refused
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"sizes": "9-8"}, "sizes"),
-        ({"updates": 0}, "updates"),
-        ({"updates_per_round": 0}, "updates_per_round"),
-        ({"learning_rate": -1.0}, "learning_rate"),
-        ({"learning_rate": float("nan")}, "learning_rate"),
-        ({"final_learning_rate": -1.0}, "learning_rate"),
-    ],
-    ids=str,
-)
-def test_impossible_settings_of_the_full_view_are_refused(settings: dict[str, object], message: str) -> None:
-    with pytest.raises(SettingError, match=message):
-        FullViewImitationConfig(task="sort-full", teacher="selection_sort", **settings)  # type: ignore[arg-type]

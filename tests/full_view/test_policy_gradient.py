@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import permutations
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 from surpass.engine.run import Results, run
-from surpass.errors import DivergedError, SavedFileError, SettingError, UnknownNameError
+from surpass.errors import DivergedError, SavedFileError
 from surpass.full_view import policy_gradient
 from surpass.full_view.agent import swapped
 from surpass.full_view.graph import encode_lists
@@ -23,7 +22,6 @@ from surpass.machine.state import Outcome
 from surpass.tasks.lists import from_lists
 from surpass.tasks.sort_full import SORT_FULL
 from surpass.tasks.task import Request
-from tests.learning.quick import run_in
 from tests.networks.plain import pair_log_probabilities
 
 SMALL = {"sizes": "3-5", "episodes": 5, "unroll": 7, "limit": "4", "updates_per_round": 2}
@@ -225,28 +223,6 @@ def test_evenness_pulls_back_where_the_entropy_lets_go() -> None:
     assert pulls["evenness_weight"] > 100 * pulls["entropy_weight"]
 
 
-def networks_equal(one: FullViewPolicyGradient, other: FullViewPolicyGradient) -> bool:
-    pairs = zip(one.network.state_dict().values(), other.network.state_dict().values(), strict=True)
-    return all(torch.equal(a, b) for a, b in pairs)
-
-
-@pytest.mark.parametrize("baseline", ["scalar", "network"])
-def test_a_saved_state_goes_on_to_the_same_network(baseline: str) -> None:
-    settings = {"updates": 8, "baseline": baseline, "sizes": "2-3 3-5"}
-    whole = learner_of(**settings)
-    curves = train(whole)
-    half = learner_of(**settings)
-    half.advance()
-    half.advance()
-    tensors, record = half.save_state()
-    again = learner_of(**settings)
-    again.load_state({name: array.copy() for name, array in tensors.items()}, record)
-    half.advance()  # what was saved is not changed by going on
-    assert train(again) == curves[2:]
-    assert networks_equal(whole, again)
-    assert not networks_equal(whole, half)
-
-
 class Rehearsed(FullViewPolicyGradient):
     """A learner whose networks do as well beyond what they learn on as is said beforehand, round by round."""
 
@@ -294,37 +270,11 @@ def test_it_is_not_tried_beyond_its_sizes_before_it_has_grown_up_to_them() -> No
     assert not learner.kept
 
 
-@pytest.mark.parametrize("size", [1, 4, 5])
-def test_what_is_kept_must_be_tried_beyond_what_is_learned_on(size: int) -> None:
-    with pytest.raises(SettingError, match="kept_at"):
-        learner_of(kept_at=size)
-
-
 def test_a_kept_network_of_another_shape_is_refused() -> None:
     learner = learner_of(updates=2, kept_at=7)
     tensors, record = learner.save_state()
     with pytest.raises(SavedFileError, match="network"):
         learner_of(updates=2, kept_at=7).load_state({**tensors, "kept.network.odd": np.zeros(3)}, record)
-
-
-def test_a_run_that_stops_and_goes_on_ends_as_one_that_did_not(tmp_path: Path) -> None:
-    whole = learner_of(updates=6)
-    run_in(tmp_path / "whole", whole)
-    stopped = learner_of(updates=6)
-    folder = run_in(tmp_path / "stopped", learner_of(updates=6))
-    for stem in folder.checkpoints()[:1]:
-        for suffix in (".json", ".safetensors"):
-            stem.with_name(stem.name + suffix).unlink()
-    run_in(tmp_path / "stopped", stopped, resume=True)
-    assert networks_equal(whole, stopped)
-
-
-def test_equal_seeds_give_equal_networks_and_others_do_not() -> None:
-    learners = [learner_of(seed=seed, updates=4) for seed in (1, 1, 2)]
-    for learner in learners:
-        train(learner)
-    assert networks_equal(learners[0], learners[1])
-    assert not networks_equal(learners[0], learners[2])
 
 
 def test_it_learns_to_sort_short_lists_from_nothing() -> None:
@@ -362,36 +312,6 @@ def test_by_default_it_sorts_short_lists_in_the_fewest_swaps(method: str) -> Non
     results = run(learner.agent(), from_lists(np.array(list(permutations(range(4))))))
     assert results.solved.all()
     assert results.steps.sum() <= 50, "the 24 lists of four take 46 swaps"
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"sizes": "1-3 3-5"}, "sizes"),
-        ({"teacher": "insertion_sort"}, "selection_sort"),
-        ({"discount": 0.0}, "discount"),
-        ({"unroll": 0}, "unroll"),
-        ({"limit": "soon"}, "soon"),
-    ],
-)
-def test_impossible_settings_are_refused(settings: dict[str, object], message: str) -> None:
-    with pytest.raises(SettingError, match=message):
-        learner_of(**settings)
-
-
-def test_unknown_names_and_data_that_need_no_sorting_are_refused() -> None:
-    with pytest.raises(UnknownNameError, match="scalar"):
-        learner_of(baseline="none")
-    with pytest.raises(UnknownNameError, match="teacher"):
-        learner_of(teacher="nobody")
-    with pytest.raises(SettingError, match="progress"):
-        learner_of(progress="cycles")
-    with pytest.raises(UnknownNameError, match="distribution"):
-        learner_of(data="moon").advance()
-    with pytest.raises(SettingError, match="sorted"):
-        learner_of(data="sorted").advance()
-    with pytest.raises(SettingError, match="rl"):
-        new_learner(SORT_FULL, "rl", teacher="selection_sort")
 
 
 def test_a_loss_that_is_not_a_number_stops_the_run() -> None:

@@ -10,14 +10,13 @@ import pytest
 
 from surpass.agents import find_agent
 from surpass.engine.run import run
-from surpass.errors import DataFileError, SettingError, UnknownNameError
+from surpass.errors import DataFileError, SettingError
 from surpass.learning.improvement.config import ImprovementConfig
 from surpass.learning.improvement.drafts import draft_of, program_of
 from surpass.learning.improvement.edits import rewritten_programs, size_of, tidy, without
 from surpass.learning.improvement.learner import Improvement
 from surpass.learning.improvement.rounds import FAR_ABOVE, Round
 from surpass.learning.improvement.trials import Screen, Trial, reference_run
-from surpass.learning.methods import new_learner
 from surpass.programs.extract import extract, write_program
 from surpass.programs.program import START, Program
 from surpass.programs.text import parse_program, write_text
@@ -403,58 +402,3 @@ def test_a_program_that_fails_is_repaired(tmp_path: Path, monkeypatch: pytest.Mo
     before = run(find_agent(str(path)), instances).solved.mean()
     assert 0 < before < 1
     assert run(improve(one), instances).solved.mean() > before
-
-
-# Exactness
-
-
-def test_saved_and_loaded_it_goes_on_as_if_nothing_had_been() -> None:
-    """Also in the middle, and while the network learns."""
-    one, other = (learner("search", "binary_search", sizes=(5, 12)) for _ in range(2))
-    one.advance()
-    other.load_state(*one.save_state())
-    while not one.done:
-        first, second = one.advance(), other.advance()
-        assert first == second or all(a == b or a != a for a, b in zip(first.values(), second.values(), strict=True))
-        if not one.is_improving:
-            other = learner("search", "binary_search", sizes=(5, 12))
-            other.load_state(*one.save_state())
-    assert one.program == other.program
-    ours, theirs = one.network.state_dict(), other.network.state_dict()
-    assert all((ours[name] == theirs[name]).all() for name in ours)
-
-
-def test_the_number_of_threads_makes_no_difference(monkeypatch: pytest.MonkeyPatch, insertion: str) -> None:
-    """The same seed gives the same program."""
-    found = []
-    for threads in ("1", "3"):
-        monkeypatch.setenv("SURPASS_THREADS", threads)
-        found.append(write_text(improve(learner("sort-bubble", insertion, sizes=(4, 6)))))
-    assert found[0] == found[1]
-    assert len(found[0].splitlines()) > 3
-
-
-# Refusals
-
-
-@pytest.mark.parametrize(
-    ("teacher", "settings", "error"),
-    [
-        ("quick_sort", {}, SettingError),
-        ("no_such_sort", {}, UnknownNameError),
-        (None, {"rounds": "0"}, SettingError),
-        (None, {"sizes": "0,5"}, SettingError),
-        (None, {"queries": "present"}, SettingError),
-        (None, {"data": "sideways"}, SettingError),
-        (None, {"temperature": "2"}, SettingError),
-        (None, {"drift": "0.2"}, UnknownNameError),
-    ],
-)
-def test_what_cannot_be_improved_is_refused(teacher: str | None, settings: dict[str, str], error: type) -> None:
-    with pytest.raises(error):
-        new_learner(find_task("sort-bubble"), "improvement", teacher=teacher, settings=settings)
-
-
-def test_a_full_view_is_refused() -> None:
-    with pytest.raises(SettingError, match="full view"):
-        new_learner(find_task("sort-full"), "improvement")

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.learning.quick import LEARNERS, checkpoint_files, run_in
+from tests.learning.quick import LEARNERS, checkpoint_files, quick_learner, run_in
 from tests.long import LONG, long_test
 
 pytestmark = pytest.mark.usefixtures("small_effort")
@@ -20,15 +20,8 @@ pytestmark = pytest.mark.usefixtures("small_effort")
 ROOT = Path(__file__).parents[2]
 KILLS = 20 if LONG else 1
 """How often each run, and the sweep, is killed: more than a hundred times in all."""
-ROUNDS = {
-    "imitation": 120,
-    "rl": 150,
-    "rl+imitation": 150,
-    "rl of a table": 100,
-    "rl+imitation of a table": 100,
-    "rl by sampled tables": 100,
-    "improvement": 100,
-}
+ROUNDS = 100 if LONG else 8
+KILLED = tuple(LEARNERS) if LONG else ("imitation", "rl of a table")
 SWEEP = """
 task = "knapsack"
 method = "imitation"
@@ -54,11 +47,11 @@ def kill_after(words: list[str], lines: int, delay: float) -> bool:
         return process.wait() == -signal.SIGKILL
 
 
-@pytest.mark.parametrize("method", LEARNERS)
+@pytest.mark.parametrize("method", KILLED)
 def test_a_run_of_any_method_ends_the_same_however_often_it_is_killed(method: str, tmp_path: Path) -> None:
-    whole, killed, rounds = tmp_path / "whole", tmp_path / "killed", ROUNDS[method] if LONG else min(8, ROUNDS[method])
-    run_in(whole, LEARNERS[method](rounds), checkpoint_every=1e9)
-    words = [sys.executable, "-m", "tests.learning.quick", str(killed), str(rounds), "--resume", "--method", method]
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    run_in(whole, quick_learner(method, ROUNDS), checkpoint_every=1e9)
+    words = [sys.executable, "-m", "tests.learning.quick", str(killed), str(ROUNDS), "--resume", "--method", method]
     random, kills = np.random.default_rng(len(method)), 0
     while kills < KILLS:
         if kill_after(words, int(random.integers(1, 6)), random.uniform(0, 0.05)):
@@ -66,7 +59,7 @@ def test_a_run_of_any_method_ends_the_same_however_often_it_is_killed(method: st
         else:  # it has come to its end: begin again, so that there is something to kill
             assert checkpoint_files(killed) == checkpoint_files(whole)
             shutil.rmtree(killed)
-    run_in(killed, LEARNERS[method](rounds), resume=True)
+    run_in(killed, quick_learner(method, ROUNDS), resume=True)
     assert checkpoint_files(killed) == checkpoint_files(whole)
     assert (killed / "curves.csv").read_bytes() == (whole / "curves.csv").read_bytes()
     print(f"{method}: {kills} kills, and the same files at the end")

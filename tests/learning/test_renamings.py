@@ -63,7 +63,7 @@ def test_an_observation_shows_of_one_variable_what_it_showed_of_the_other() -> N
 def test_deviations_try_what_is_best_for_another_variable_in_the_same_role() -> None:
     """Before anything is learned that is the base agent's action under other names."""
     task, teacher = find_task("search"), find_teacher("binary_search")
-    deviations = Deviations(LogitTable(task, [[0]], teacher, 2.0), Costs(1.0, 1.0), 1)
+    deviations = Deviations(LogitTable(task, teacher, 2.0), Costs(1.0, 1.0), 1)
     seen = np.random.default_rng(1).integers(0, task.interface.observation_count, 500)
     (tried,) = deviations._rename(seen, np.random.default_rng(2))
     which = np.random.default_rng(2).integers(0, len(renamings_of(task).actions), len(seen))

@@ -71,15 +71,6 @@ def test_files_and_distributions_count_by_their_weights(policy: str, tmp_path: P
     assert 0.15 < equal < 0.35
 
 
-def test_the_network_goes_on_as_if_it_had_not_been_stopped(tmp_path: Path) -> None:
-    data = reversed_lists(tmp_path / "mine.csv")
-    whole, first, second = (gradient("network", data) for _ in range(3))
-    curves = [whole.advance() for _ in range(2)]
-    assert first.advance() == curves[0]
-    second.load_state(*first.save_state())
-    assert second.advance() == curves[1]
-
-
 def test_a_stage_without_fitting_lists_uses_usual_ones(tmp_path: Path) -> None:
     data = reversed_lists(tmp_path / "mine.csv")
     one = gradient("table", data)
