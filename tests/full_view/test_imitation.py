@@ -11,11 +11,11 @@ from surpass.full_view.graph import GraphAgent
 from surpass.full_view.imitation import FullViewImitation, FullViewImitationConfig
 from surpass.learning.runs import train
 from surpass.tasks.sort_full import SORT_FULL
-from tests.learning.quick import full_view_learner, knapsack_learner
+from tests.learning.quick import knapsack_learner, quick_learner
 
 
 def test_full_view_imitation_lowers_its_loss_and_ends_after_its_updates() -> None:
-    learner = full_view_learner(40)
+    learner = quick_learner("imitation in the full view", 40)
     curves = train(learner)
     assert isinstance(learner, FullViewImitation)
     assert learner.updates == 40
@@ -25,7 +25,7 @@ def test_full_view_imitation_lowers_its_loss_and_ends_after_its_updates() -> Non
 
 
 def test_full_view_imitation_learns_from_unsorted_lists_of_its_sizes_only() -> None:
-    learner = full_view_learner(4)
+    learner = quick_learner("imitation in the full view", 4)
     assert isinstance(learner, FullViewImitation)
     sizes = set()
     for _ in range(30):
@@ -37,7 +37,7 @@ def test_full_view_imitation_learns_from_unsorted_lists_of_its_sizes_only() -> N
 
 
 def test_full_view_imitation_gives_a_full_view_agent_and_the_other_a_table_agent() -> None:
-    assert isinstance(full_view_learner(2).agent(), GraphAgent)
+    assert isinstance(quick_learner("imitation in the full view", 2).agent(), GraphAgent)
     assert isinstance(knapsack_learner(2).agent(), NetworkAgent)
 
 

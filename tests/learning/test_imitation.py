@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 
-from surpass.agents.networks.agent import HIDDEN
-from surpass.agents.networks.structured import StructuredPolicy
-from surpass.agents.teachers import find_teacher
 from surpass.engine.run import run
-from surpass.evaluation.scores import evaluate
 from surpass.learning.imitation import Imitation
 from surpass.learning.methods import new_learner
 from surpass.learning.runs import train
@@ -20,9 +14,7 @@ from surpass.table import Table
 from surpass.tasks.knapsack import KNAPSACK
 from surpass.tasks.search import SEARCH
 from surpass.tasks.task import Request, Task
-from surpass.tasks.user_file import load_task_file
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "minimum.py"
 SMALL = {"sizes": "2,3,6", "items": "24"}
 
 
@@ -80,36 +72,3 @@ def test_a_round_that_shows_nothing_new_and_no_doubt_is_calm_and_changes_nothing
     assert "loss" not in curve
     assert learner.calm == 2
     assert all(torch.equal(before[name], tensor) for name, tensor in learner.network.state_dict().items())
-
-
-# A user's own task
-
-
-@pytest.fixture(scope="module")
-def minimum() -> Task:
-    (task,) = load_task_file(EXAMPLE)
-    return task
-
-
-def test_a_users_own_task_gets_its_network_from_its_declaration(minimum: Task) -> None:
-    learner = small_imitation(minimum, "scan")
-    network = learner.network
-    assert isinstance(network, StructuredPolicy)
-    # Two features, a comparison one-hot and a flag, three instructions, of which one has an operand.
-    assert len(network.slots) == 2
-    shapes = [
-        [(m.in_features, m.out_features) for m in slot if isinstance(m, torch.nn.Linear)] for slot in network.slots
-    ]  # type: ignore[union-attr]
-    assert shapes == [[(4, 64), (64, 64), (64, 64), (64, 3)], [(4, 64), (64, 64), (64, 64), (64, 2)]]
-    assert HIDDEN == (64, 64, 64)
-
-
-def test_a_users_own_task_is_learned_with_no_code_beside_it(minimum: Task) -> None:
-    learner = small_imitation(minimum, "scan")
-    train(learner)
-    assert learner.calm == learner.config.calm_rounds
-    agent, teacher = learner.agent(), find_teacher("scan")
-    scores = evaluate(agent, sizes=[1, 2, 10, 100, 1000], against=teacher)
-    assert [(row.solved, row.difference) for row in scores.rows] == [(1.0, 0.0)] * 5
-    # Both of its features in every combination that can occur.
-    assert 5 <= len(learner.observations) <= minimum.interface.observation_count
