@@ -22,7 +22,7 @@ from surpass.table import Table
 from surpass.tasks.registry import PAPER_TASKS, find_task
 from surpass.tasks.task import Request
 from tests.cli.here import call_here
-from tests.zoo.zoo_entries import NAMES, SORTERS, TABLE_IMITATORS, load
+from tests.zoo.zoo_entries import NAMES, TABLE_IMITATORS, load
 
 BEST = {
     "sort-bubble": "sort-bubble/imitation-insertion_sort",
@@ -186,4 +186,3 @@ def test_the_zoo_holds_nothing_but_records_with_their_networks_and_programs() ->
     for stem, suffixes in stems.items():
         assert {".json"} < suffixes <= {".json", ".safetensors", ".rules"}, stem
     assert {f"{stem.parent.name}/{stem.name}" for stem in stems} == set(NAMES)
-    assert SORTERS

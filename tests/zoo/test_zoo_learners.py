@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from functools import cache
-from itertools import product
 
-import numpy as np
 import pytest
 
 from surpass.agents import find_agent
 from surpass.agents.zoo import find_entry, load_entry
 from surpass.engine.run import run
 from surpass.table import Agent, Table
-from surpass.tasks.lists import from_lists
 from surpass.tasks.task import Request
-from tests.long import LONG, long_test
+from tests.long import LONG
 from tests.zoo.zoo_entries import WITH_TABLE
 
 TEACHERS = {
@@ -26,7 +23,6 @@ TEACHERS = {
 LEARNERS = tuple(name for name in WITH_TABLE if "/imitation-" not in name)
 FULL_VIEW = {"sort-full/rl": (5, 10, 20, 30), "sort-full/rl+imitation-selection_sort": (5, 10, 20)}
 """Those of the full view, and the sizes at which they solve everything; they learned on up to 20 values."""
-SORTERS = tuple(name for name in LEARNERS if name.startswith("sort-"))
 SURPASSING = tuple(
     name
     for name in LEARNERS
@@ -59,15 +55,6 @@ def test_it_solves_every_size_and_distribution(name: str) -> None:
                 instances = agent.task.draw(Request(size=size, count=count, seed=31, data=data, queries=kind))
                 results = run(table, instances)
                 assert results.reasons() == {"solved": count}, (size, data, kind)
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 6, pytest.param(7, marks=long_test)])
-@pytest.mark.parametrize("name", SORTERS)
-def test_it_sorts_every_weak_order(name: str, size: int) -> None:
-    lists = np.array(list(product(range(size), repeat=size)), np.int64).reshape(-1, size)
-    ordered = np.sort(lists, axis=1)
-    orders = lists[(ordered[:, 0] == 0) & (np.diff(ordered, axis=1) <= 1).all(axis=1)]
-    assert run(load(name), from_lists(orders)).reasons() == {"solved": len(orders)}
 
 
 @pytest.mark.parametrize("name", SURPASSING)
