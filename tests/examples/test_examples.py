@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import ctypes
-import io
 import json
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import pytest
 
 import surpass
-from surpass.cli.main import main
 from surpass.tasks.user_file import load_task_file
+from tests.cli.here import call_here
 from tests.programs.exported import Result, compile_c, load_python, needs_compiler
 
 pytestmark = pytest.mark.usefixtures("small_effort")
@@ -80,22 +76,16 @@ EXAMPLES = (
 LEARN = {
     "imitation": ("--set", "sizes=2,5"),
     "rl": ("--set", "starts=1", "--set", "updates=10", "--set", "episodes=64", "--set", "checks=1"),
-    "improvement": ("--set", "rounds=3", "--set", "generations=2"),
+    "improvement": ("--set", "rounds=2", "--set", "generations=2"),
 }
 """A few seconds of each method."""
 
 
 def command(*words: object) -> str:
-    """Return what a command prints; it runs in this process and must end well."""
-    shown = io.StringIO()
-    with (
-        mock.patch.object(sys, "argv", ["surpass", *map(str, words)]),
-        contextlib.redirect_stdout(shown),
-        pytest.raises(SystemExit) as end,
-    ):
-        main()
-    assert end.value.code in (0, None), shown.getvalue()
-    return shown.getvalue()
+    """Return what a command prints, which must end well."""
+    done = call_here(*words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def learn(example: Example, method: str, folder: Path, *more: object) -> Path:

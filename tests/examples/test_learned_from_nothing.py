@@ -25,15 +25,6 @@ def test_defaults_solve_an_example(method: str, tmp_path: Path) -> None:
     assert [row.solved for row in run.scores.rows] == [1.0, 1.0]
 
 
-def test_a_time_that_is_up_leaves_what_was_learned_so_far(tmp_path: Path) -> None:
-    words = {"out": tmp_path / "run", "score_sizes": [3, 5], "episodes": 64}
-    run = surpass.learn(FOLDER / "dutch_flag.py", "rl", minutes=1e-9, **words)
-    assert run.agent is not None
-    assert not run.is_finished
-    assert len(run.curves) == 1
-    assert surpass.find_agent(str(tmp_path / "run")).task.name == "dutch-flag"
-
-
 def one_pass(seen: dict[str, Any]) -> str:
     if seen["at ? high"] == ">":
         return "Done()"

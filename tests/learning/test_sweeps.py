@@ -260,7 +260,7 @@ epochs = 2
 calm_rounds = 1000000
 
 [grid]
-most_rounds = [3, 800]
+most_rounds = [3, 400]
 """
 """One run that ends at once, and one of some seconds, with checkpoints."""
 
@@ -297,7 +297,7 @@ def test_a_sweep_killed_in_the_middle_ends_as_one_that_was_not(tmp_path: Path) -
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     done = subprocess.run(sweep_words(recipe, whole), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    short, long = (killed / "runs" / f"most_rounds={rounds}-seed=0" for rounds in (3, 800))
+    short, long = (killed / "runs" / f"most_rounds={rounds}-seed=0" for rounds in (3, 400))
     with subprocess.Popen(sweep_words(recipe, killed), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         wait_for(lambda: (short / "scores.json").exists() and list((long / "checkpoints").glob("*.json")))
         process.send_signal(signal.SIGKILL)
