@@ -10,7 +10,6 @@ import pytest
 
 from surpass.agents import find_agent
 from surpass.engine.run import run
-from surpass.errors import DataFileError, SettingError
 from surpass.learning.improvement.config import ImprovementConfig
 from surpass.learning.improvement.drafts import draft_of, program_of
 from surpass.learning.improvement.edits import rewritten_programs, size_of, tidy, without
@@ -246,68 +245,6 @@ def test_editing_that_ends_early_says_why(caplog: pytest.LogCaptureFixture, monk
     improve(one)
     assert f"{one.rounds} of 50 rounds" in caplog.text
     assert f"{one.rounds} of 50 rounds" in one.describe()
-
-
-# Data
-
-
-def displaced(path: Path, count: int, size: int = 12) -> str:
-    """Write lists that are sorted but for one displaced value."""
-    random = np.random.default_rng(5)
-    lines = []
-    for _ in range(count):
-        values = list(range(size))
-        values.insert(int(random.integers(size)), values.pop(int(random.integers(size))))
-        lines.append(",".join(map(str, values)))
-    path.write_text("\n".join(lines))
-    return str(path)
-
-
-def test_a_program_is_made_shorter_on_a_users_lists(tmp_path: Path) -> None:
-    """And solves everything else; one in five lists is held out, and what is saved on those is told."""
-    data = displaced(tmp_path / "mine.csv", 200)
-    one = learner("sort-bubble", "insertion_sort", data=data, rounds=4, generations=20)
-    assert one.sizes == (12,)
-    assert len(one.recipe["digest"]) == 64
-    held_out = join_instances(one.task, one.sources.held_out)
-    assert held_out.count == 40
-    one.advance()
-    assert one.describe().startswith("On 40 held-out lists"), "also if the time is up before the end"
-    program = improve(one)
-    assert run(program, held_out).steps.mean() < run(one.teacher, held_out).steps.mean()
-    assert run(program, one.task.draw(Request(size=30, count=50, seed=9))).solved.all()
-    assert "On 40 held-out lists" in one.describe()
-    assert "uniform lists" in one.describe()
-    changed = displaced(tmp_path / "mine.csv", 199)
-    with pytest.raises(SettingError, match="checksum"):
-        learner("sort-bubble", "insertion_sort", data=changed, digest=one.recipe["digest"])
-
-
-def test_several_sources_count_by_their_weights(tmp_path: Path) -> None:
-    data = displaced(tmp_path / "mine.csv", 10)
-    one = learner("sort-bubble", "insertion_sort", data=f"{data}*3,reversed")
-    parts = one.sources.draw(12, 40, 1)
-    assert [part.count for part in parts] == [30, 10]
-    assert (parts[1].items == np.arange(12)[::-1]).all()
-    assert (one.sources.group(np.array([1, 11, 12, 40])) == [0, 0, 12, 12]).all()
-
-
-def test_odd_files_get_a_sentence_or_a_run(tmp_path: Path) -> None:
-    """One list, lists of one item, equal values, and lists too long."""
-    path = tmp_path / "odd.csv"
-    path.write_text("3,1,2\n")
-    one = learner("sort-bubble", "insertion_sort", data=str(path), rounds=1)
-    improve(one)
-    assert "No list was held out" in one.describe()
-    path.write_text("3\n1\n")
-    with pytest.raises(DataFileError, match="single"):
-        learner("sort-bubble", "insertion_sort", data=str(path))
-    path.write_text("3,3,3\n1,1\n")
-    with pytest.raises(SettingError, match="nothing"):
-        learner("sort-bubble", "insertion_sort", data=str(path)).advance()
-    np.save(tmp_path / "long.npy", np.zeros((2, 5001), np.int64))
-    with pytest.raises(DataFileError, match="longer"):
-        learner("sort-bubble", "insertion_sort", data=str(tmp_path / "long.npy"))
 
 
 # Improvement

@@ -71,7 +71,3 @@ def test_deviations_try_what_is_best_for_another_variable_in_the_same_role() -> 
     has_one = best != NO_ACTION
     assert has_one.sum() > 100
     assert (tried[has_one] == renamings_of(task).actions[which, best][has_one]).all()
-
-
-def test_where_no_variables_can_swap_names_none_do() -> None:
-    assert not len(renamings_of(find_task("knapsack")).actions)
