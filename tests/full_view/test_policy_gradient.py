@@ -277,32 +277,6 @@ def test_a_kept_network_of_another_shape_is_refused() -> None:
         learner_of(updates=2, kept_at=7).load_state({**tensors, "kept.network.odd": np.zeros(3)}, record)
 
 
-def test_it_learns_to_sort_short_lists_from_nothing() -> None:
-    settings = {
-        "progress": "score",
-        "evenness_weight": 0.0,
-        "entropy_weight": 1e-3,
-        "discount": 0.99,
-        "sizes": "2-3",
-        "final_learning_rate": 0.0,
-        "episodes": 40,
-        "unroll": 6,
-        "step_cost": 0.1,
-        "shaping": 0.2,
-        "learning_rate": 1e-3,
-        "updates": 100,
-        "updates_per_round": 100,
-        "baseline": "network",
-        "baseline_weight": 0.5,
-        "limit": "n^2",
-    }
-    learner = new_learner(SORT_FULL, "rl", settings={name: str(value) for name, value in settings.items()})
-    train(learner)
-    results = run(learner.agent(), from_lists(np.array(list(permutations(range(3))))))
-    assert results.solved.all()
-    assert results.steps.sum() <= 9, "the six lists of three take 7 swaps"
-
-
 @pytest.mark.parametrize("method", ["rl", "rl+imitation"])
 def test_by_default_it_sorts_short_lists_in_the_fewest_swaps(method: str) -> None:
     settings = {"sizes": "2-4"}

@@ -99,7 +99,7 @@ def test_what_is_learned_on_a_file_is_compared_on_held_out_lists(
     assert len(one.recipe["digest"]) == 64
     one.advance()
     if way != "improvement":
-        assert {size for part in drawn for size in part.sizes.tolist()} == {4, 6}
+        assert {4} <= {size for part in drawn for size in part.sizes.tolist()} <= {4, 6}
     assert one.describe().startswith("On 1 held-out lists"), "also if the time is up before the end"
     assert "uniform lists" in one.describe()
     reversed_lists(tmp_path / "mine.csv", (3, 3))
