@@ -27,6 +27,8 @@ FILES = {
     "two.toml": RECIPE.replace("[3]", "[3, 4]"),
     "evil.toml": 'task = "evil.py"\nmethod = "imitation"\n',
     "evil.py": "from pathlib import Path\nPath('ran').touch()\n",
+    "other.rules": "task never-named\nelse: Walk()\n",
+    "wrong.rules": "task sort-bubble\nelse: Answer(9)\n",
     "run/recipe.json": json.dumps(RUN),
     "old/recipe.json": json.dumps({name: value for name, value in RUN.items() if name != "batch"}),
     "torn/recipe.json": "{",

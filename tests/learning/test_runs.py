@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import surpass.bundles
@@ -14,7 +20,12 @@ import surpass.learning.runs
 from surpass.errors import SettingError
 from surpass.learning.runs import RunFolder
 from tests.learning.quick import LEARNERS, checkpoint_files, knapsack_learner, learner_again, quick_learner, run_in
+from tests.long import LONG
 
+ROOT = Path(__file__).parents[2]
+KILLS, KILLED = (20, tuple(LEARNERS)) if LONG else (1, ("imitation", "rl of a table"))
+"""How often runs of which learners are killed."""
+ROUNDS = 100 if LONG else 8
 SHORT = {"imitation": 4, "imitation in the full view": 6, "rl in the full view": 8, "rl+imitation in the full view": 8}
 """How long the quick learners go on here, if not for 3 rounds."""
 
@@ -61,6 +72,36 @@ def test_a_recipe_makes_the_same_learner_again(kind: str) -> None:
     again = learner_again(json.loads(json.dumps(learner.recipe)))
     assert again.config == learner.config
     assert again.recipe == learner.recipe
+
+
+def kill_after(words: list[str], lines: int, delay: float) -> bool:
+    """Start a command, kill it some lines of its output and a while later, and return whether it was still running."""
+    with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        for _ in range(lines):
+            process.stdout.readline()
+        time.sleep(delay)
+        process.send_signal(signal.SIGKILL)
+        return process.wait() == -signal.SIGKILL
+
+
+@pytest.mark.usefixtures("small_effort")
+@pytest.mark.parametrize("method", KILLED)
+def test_a_run_of_any_method_ends_the_same_however_often_it_is_killed(method: str, tmp_path: Path) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    run_in(whole, quick_learner(method, ROUNDS), checkpoint_every=1e9)
+    words = [sys.executable, "-m", "tests.learning.quick", str(killed), str(ROUNDS), "--resume", "--method", method]
+    random, kills = np.random.default_rng(len(method)), 0
+    while kills < KILLS:
+        if kill_after(words, int(random.integers(1, 6)), random.uniform(0, 0.05)):
+            kills += 1
+        else:  # it has come to its end: begin again, so that there is something to kill
+            assert checkpoint_files(killed) == checkpoint_files(whole)
+            shutil.rmtree(killed)
+    run_in(killed, quick_learner(method, ROUNDS), resume=True)
+    assert checkpoint_files(killed) == checkpoint_files(whole)
+    assert (killed / "curves.csv").read_bytes() == (whole / "curves.csv").read_bytes()
+    print(f"{method}: {kills} kills, and the same files at the end")
 
 
 class Killed(BaseException):

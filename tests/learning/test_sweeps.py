@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -28,6 +29,7 @@ from surpass.tasks.registry import find_task
 from surpass.workers.local import LocalRunner
 from surpass.workers.runner import Ended, Job, Watch
 from tests.cli.here import call_here
+from tests.long import LONG
 
 RECIPE: dict[str, object] = {
     "task": "search",
@@ -260,9 +262,10 @@ epochs = 2
 calm_rounds = 1000000
 
 [grid]
-most_rounds = [3, 400]
+most_rounds = [3, LONGEST]
 """
-"""One run that ends at once, and one of some seconds, with checkpoints."""
+"""One run that ends at once, and one of some seconds, or of minutes, with checkpoints."""
+LONGEST = 20_000 if LONG else 400
 
 
 def sweep_words(recipe: Path, out: Path) -> list[str]:
@@ -293,15 +296,19 @@ def jobs_below(folder: Path) -> list[int]:
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
 def test_a_sweep_killed_in_the_middle_ends_as_one_that_was_not(tmp_path: Path) -> None:
     recipe = tmp_path / "tiny.toml"
-    recipe.write_text(TINY)
+    recipe.write_text(TINY.replace("LONGEST", str(LONGEST)))
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     done = subprocess.run(sweep_words(recipe, whole), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    short, long = (killed / "runs" / f"most_rounds={rounds}-seed=0" for rounds in (3, 400))
+    short, long = (killed / "runs" / f"most_rounds={rounds}-seed=0" for rounds in (3, LONGEST))
     with subprocess.Popen(sweep_words(recipe, killed), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         wait_for(lambda: (short / "scores.json").exists() and list((long / "checkpoints").glob("*.json")))
         process.send_signal(signal.SIGKILL)
     assert not (long / "scores.json").exists(), "the longer run was to be killed before its end"
+    for _ in range(20 if LONG else 0):
+        with subprocess.Popen(sweep_words(recipe, killed), stdout=subprocess.DEVNULL) as process:
+            time.sleep(random.uniform(1, 6))
+            process.send_signal(signal.SIGKILL)
     wait_for(lambda: not jobs_below(killed), seconds=60)
     finished = (short / "scores.json").stat().st_mtime_ns
     done = subprocess.run(sweep_words(recipe, killed), capture_output=True, text=True, check=False)
