@@ -40,14 +40,7 @@ def test_tasks_shows_the_search_space():
     shown = call_here("tasks", "sort-bubble").stdout
     assert "28 actions" in shown
     assert "3.48e+10 observations" in shown
-    assert len(json.loads(call_here("tasks", "--json", "-").stdout)) == 5
-
-
-def test_a_users_file_brings_its_own_task_and_teacher():
-    shown = call_here("evaluate", "teacher:scan", "--task", EXAMPLE, "--sizes", "1,10", "--json", "-")
-    assert [row["solved"] for row in json.loads(shown.stdout)["rows"]] == [1.0, 1.0]
-    traced = call_here("trace", "teacher:scan", "--task", EXAMPLE, "--instance", "4,2,7,1,3")
-    assert "outcome: solved after 7 steps" in traced.stdout
+    assert len(json.loads(call_here("tasks", "--json", "-").stdout)) >= 5, "those of a user are listed too"
 
 
 def test_a_trace_draws_the_list_with_its_variables_at_each_step():

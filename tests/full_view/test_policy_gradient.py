@@ -13,7 +13,6 @@ import torch
 from surpass.engine.run import Results, run
 from surpass.errors import DivergedError, SavedFileError
 from surpass.full_view import policy_gradient
-from surpass.full_view.agent import swapped
 from surpass.full_view.graph import encode_lists
 from surpass.full_view.policy_gradient import FullViewGradientConfig, FullViewPolicyGradient, Steps
 from surpass.learning.methods import new_learner
@@ -21,7 +20,6 @@ from surpass.learning.runs import train
 from surpass.machine.state import Outcome
 from surpass.tasks.lists import from_lists
 from surpass.tasks.sort_full import SORT_FULL
-from surpass.tasks.task import Request
 from tests.networks.plain import pair_log_probabilities
 
 SMALL = {"sizes": "3-5", "episodes": 5, "unroll": 7, "limit": "4", "updates_per_round": 2}
@@ -190,37 +188,6 @@ def test_pairs_are_drawn_with_the_probabilities_of_the_network() -> None:
                 share = pair_log_probabilities(learner.network, edges, torch.tensor([[i, j]])).exp().item()
                 met = int(((pairs[:, 0] == i) & (pairs[:, 1] == j)).sum())
                 assert abs(met - draws * share) < 5 * np.sqrt(draws * share * (1 - share)) + 1
-
-
-@pytest.mark.parametrize("data", ["uniform", "few-distinct", "repeats"])
-@pytest.mark.parametrize("name", PROGRESS)
-def test_progress_is_what_the_task_counts(name: str, data: str) -> None:
-    for size in (2, 3, 7, 20):
-        lists = SORT_FULL.draw(Request(size=size, count=30, data=data)).items
-        measured = policy_gradient.PROGRESS[name](lists)
-        assert measured.tolist() == [PROGRESS[name](values) for values in lists]
-
-
-def test_every_step_of_the_teacher_puts_a_value_into_its_place() -> None:
-    progress = policy_gradient.PROGRESS["in_place"]
-    lists = SORT_FULL.draw(Request(size=12, count=30)).items
-    teacher = learner_of().teacher
-    assert teacher is not None
-    assert (progress(swapped(lists, teacher.pointers(lists))) > progress(lists)).all()
-
-
-def test_evenness_pulls_back_where_the_entropy_lets_go() -> None:
-    """A choice that has become all but certain has no entropy left to gain by a small change."""
-    pulls = {}
-    for name in ("entropy_weight", "evenness_weight"):
-        only = {"teacher": "", "imitation_weight": 0.0, "entropy_weight": 0.0, "evenness_weight": 0.0, "shaping": 0.0}
-        learner = learner_of(**{**only, "step_cost": 0.0, name: 1.0})
-        with torch.no_grad():
-            for pointer in (learner.network.first, learner.network.second):
-                pointer.score[2].weight *= 10_000
-        learner.backward(learner.sample(4))
-        pulls[name] = float(gradient_of(learner).abs().max())
-    assert pulls["evenness_weight"] > 100 * pulls["entropy_weight"]
 
 
 class Rehearsed(FullViewPolicyGradient):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -52,23 +51,6 @@ def quick_learner(kind: str, rounds: int, *, seed: int = 0) -> AnyLearner:
 def knapsack_learner(rounds: int, *, seed: int = 0) -> AnyLearner:
     """Return a learner of depth-first search, whose rounds and files are small."""
     return quick_learner("imitation in knapsack", rounds, seed=seed)
-
-
-def learner_again(recipe: dict[str, Any]) -> AnyLearner:
-    """Return a fresh learner with every setting of a recipe, given as a user would give them."""
-    apart = ("method", "task", "teacher", "seed")
-    settings = {
-        name: ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-        for name, value in recipe.items()
-        if name not in apart
-    }
-    return new_learner(
-        find_task(recipe["task"]),
-        recipe["method"],
-        teacher=recipe["teacher"] or None,
-        seed=recipe["seed"],
-        settings=settings,
-    )
 
 
 def run_in(folder: Path, learner: AnyLearner, *, resume: bool = False, checkpoint_every: float = 0) -> RunFolder:

@@ -8,7 +8,7 @@ import torch
 
 from surpass.errors import DivergedError
 from surpass.learning import methods
-from surpass.learning.policy_gradient.learner import PolicyGradient, PolicyGradientConfig, n_step_returns
+from surpass.learning.policy_gradient.learner import PolicyGradient, PolicyGradientConfig
 from surpass.learning.policy_gradient.losses import parameter_rows
 from surpass.learning.policy_gradient.sampler import Sampled
 from surpass.learning.updates import UpdateLearner
@@ -120,15 +120,6 @@ def test_actions_are_drawn_with_the_probabilities_of_the_network(task: str) -> N
         expected = options[:, kinds == kind].sum()
         spread = np.sqrt((options[:, kinds == kind].sum(axis=1) * (1 - options[:, kinds == kind].sum(axis=1))).sum())
         assert abs((kinds[first] == kind).sum() - expected) < 5 * spread + 1
-
-
-def test_returns_stop_where_an_episode_ends_and_are_bootstrapped_where_it_is_cut() -> None:
-    rewards = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
-    ended = np.array([[False, False], [True, False], [False, False]])
-    cut = np.array([[False, True], [False, False], [False, False]])
-    after = np.array([[0.0, 50.0], [0.0, 0.0], [10.0, 20.0]])
-    found = n_step_returns(rewards, ended, cut, after, 0.5)
-    np.testing.assert_allclose(found, [[2.0, 26.0], [2.0, 8.5], [8.0, 13.0]])
 
 
 def test_a_loss_that_is_not_a_number_stops_the_run() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ from surpass.errors import RecipeError, SettingError, SurpassError, UnknownNameE
 from surpass.learning.recipes import Recipe, find_recipe, known_recipes, parse_recipe
 from surpass.learning.sweeps import Sweep
 from surpass.tasks.registry import find_task
-from tests.learning.quick import knapsack_learner
 
 GOOD = """
 about = "An example."
@@ -98,15 +96,6 @@ def test_the_papers_sweeps_have_the_papers_grids() -> None:
         if recipe.name.startswith("paper-"):
             assert recipe.grid["learning_rate"] == (1e-4, 1e-5)
             assert recipe.grid["entropy_weight"] == (0.0, 1e-3)
-
-
-def test_the_folder_of_a_run_and_its_file_are_recipes(tmp_path: Path) -> None:
-    recorded = json.loads(json.dumps(knapsack_learner(3, seed=4).recipe))
-    (tmp_path / "recipe.json").write_text(json.dumps(recorded))
-    for text in (str(tmp_path), str(tmp_path / "recipe.json")):
-        recipe = find_recipe(text)
-        assert (recipe.task, recipe.method, recipe.seeds) == ("knapsack", "imitation", (4,))
-        assert recipe.variants[0].settings["sizes"] == "2,3"
 
 
 # What is refused

@@ -18,8 +18,11 @@ import pytest
 import surpass.bundles
 import surpass.learning.runs
 from surpass.errors import SettingError
-from surpass.learning.runs import RunFolder
-from tests.learning.quick import LEARNERS, checkpoint_files, knapsack_learner, learner_again, quick_learner, run_in
+from surpass.learning.methods import new_learner
+from surpass.learning.recipes import find_recipe
+from surpass.learning.runs import RunFolder, write_json
+from surpass.tasks.registry import find_task
+from tests.learning.quick import LEARNERS, checkpoint_files, knapsack_learner, quick_learner, run_in
 from tests.long import LONG
 
 ROOT = Path(__file__).parents[2]
@@ -67,11 +70,16 @@ def test_a_state_saved_in_the_middle_leads_to_the_same_end(kind: str, monkeypatc
 
 
 @pytest.mark.parametrize("kind", LEARNERS)
-def test_a_recipe_makes_the_same_learner_again(kind: str) -> None:
-    learner = quick_learner(kind, 3)
-    again = learner_again(json.loads(json.dumps(learner.recipe)))
-    assert again.config == learner.config
-    assert again.recipe == learner.recipe
+def test_the_folder_of_a_run_and_its_file_are_recipes_that_make_the_same_learner(kind: str, tmp_path: Path) -> None:
+    learner = quick_learner(kind, 3, seed=4)
+    write_json(tmp_path / "recipe.json", learner.recipe)
+    for text in (str(tmp_path), str(tmp_path / "recipe.json")):
+        recipe = find_recipe(text)
+        (variant,) = recipe.variants
+        chosen = {"teacher": recipe.teacher or None, "seed": variant.seed, "settings": variant.settings}
+        again = new_learner(find_task(recipe.task), recipe.method, **chosen)
+        assert again.config == learner.config
+        assert again.recipe == learner.recipe
 
 
 def kill_after(words: list[str], lines: int, delay: float) -> bool:

@@ -11,13 +11,12 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from surpass.agents.networks.agent import HIDDEN
 from surpass.agents.networks.structured import StructuredPolicy
 from surpass.engine.groups import group_features
 from surpass.engine.specialise import specialise
 from surpass.learning.policy_gradient import sampler as sampling
 from surpass.learning.policy_gradient.arrays import Record, Tree
-from surpass.learning.policy_gradient.forward import HIDDEN_LAYERS, WIDTH, fill_row, new_workspace, write_tables
+from surpass.learning.policy_gradient.forward import WIDTH, fill_row, new_workspace, write_tables
 from surpass.learning.policy_gradient.losses import merge_steps, parameter_rows
 from surpass.learning.policy_gradient.sampler import Sampled, Sampler
 from surpass.learning.policy_gradient.tree import grow_tree
@@ -71,10 +70,6 @@ def new_network(name: str) -> StructuredPolicy:
 def differences(cumulative: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return the probabilities of cumulative ones."""
     return np.diff(np.minimum(cumulative, 1.0), prepend=0.0)
-
-
-def test_the_compiled_networks_have_the_shape_of_the_others() -> None:
-    assert HIDDEN == (WIDTH,) * HIDDEN_LAYERS
 
 
 def fill(network: StructuredPolicy, tree: Tree, observation: int, node: int) -> npt.NDArray[np.float64]:

@@ -42,7 +42,14 @@ A0, A1, B0, B1 = (f"learning_rate={rate}-seed={seed}" for rate in ("0.001", "0.0
 
 Fates = Mapping[str, tuple[float, float] | tuple[int, str]]
 """What becomes of each run: its share solved and score as floats, or its exit code and message."""
-ALL_ALIKE: Fates = dict.fromkeys((A0, A1, B0, B1), (1.0, 5.0))
+
+
+def scores(*each: float) -> Fates:
+    """Return that every run solves everything, with these scores."""
+    return {name: (1.0, score) for name, score in zip((A0, A1, B0, B1), each, strict=True)}
+
+
+ALL_ALIKE = scores(5.0, 5.0, 5.0, 5.0)
 
 
 class PretendRunner:
@@ -110,7 +117,7 @@ def test_runs_that_solve_more_come_first_then_those_with_fewer_steps(tmp_path: P
 
 
 def test_where_reward_counts_more_of_it_is_better(tmp_path: Path) -> None:
-    fates = {A0: (1.0, 1.5), A1: (1.0, 2.5), B0: (1.0, 2.0), B1: (1.0, -1.0)}
+    fates = scores(1.5, 2.5, 2.0, -1.0)
     ranking = ranked(tmp_path, fates, task="knapsack")
     assert [run.run for run in ranking.runs] == [A1, B0, A0, B1]
     assert ranking.measure == "reward"
@@ -131,7 +138,7 @@ def test_equal_runs_are_ranked_in_the_order_of_the_recipe(tmp_path: Path) -> Non
 
 
 def test_the_folder_of_a_sweep_is_the_agent_of_its_best_run(tmp_path: Path) -> None:
-    ranked(tmp_path, {A0: (1.0, 9.0), A1: (1.0, 2.0), B0: (1.0, 7.0), B1: (1.0, 8.0)})
+    ranked(tmp_path, scores(9.0, 2.0, 7.0, 8.0))
     best = tmp_path / "runs" / A1 / "agent.safetensors"
     assert (tmp_path / "agent.safetensors").read_bytes() == best.read_bytes()
     assert (tmp_path / "agent.safetensors").read_bytes() != (tmp_path / "runs" / A0 / "agent.safetensors").read_bytes()
