@@ -1,7 +1,9 @@
-"""Recipes say what to run, and what they say wrongly is refused in one sentence."""
+"""Recipes say what to run, and `surpass learn` makes the run; what they say wrongly is refused in one sentence."""
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from surpass.errors import RecipeError, SettingError, SurpassError, UnknownNameE
 from surpass.learning.recipes import Recipe, find_recipe, known_recipes, parse_recipe
 from surpass.learning.sweeps import Sweep
 from surpass.tasks.registry import find_task
+from tests.cli.here import EXAMPLE, call_here
 
 GOOD = """
 about = "An example."
@@ -168,3 +171,63 @@ def test_what_is_no_recipe_is_refused_by_its_name(
         find_recipe(name)
     assert name.removeprefix("zoo:") in str(refusal.value)
     assert len(str(refusal.value).splitlines()) == 1
+
+
+# What is made of them
+
+ONE_RUN = """
+task = "knapsack"
+method = "imitation"
+seeds = [3]
+
+[settings]
+sizes = [2, 3]
+items = 6
+epochs = 2
+most_rounds = 2
+"""
+OWN_TASK = 'task = "minimum"\nmethod = "imitation"\n[settings]\nsizes = [1, 2, 3]\nitems = 6\nmost_rounds = 1\n'
+
+
+@pytest.fixture
+def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in a folder with two recipes."""
+    monkeypatch.chdir(tmp_path)
+    Path("one.toml").write_text(ONE_RUN)
+    Path("own.toml").write_text(OWN_TASK)
+
+
+def learned(*words: object) -> dict[str, object]:
+    """Return the recipe of a run that is made from another."""
+    done = call_here("learn", *words, "--no-report", "--instances", "7")
+    assert done.returncode == 0, done.stderr
+    recipe: dict[str, object] = json.loads(Path(str(words[-1]), "recipe.json").read_text())
+    return recipe
+
+
+def test_a_recipe_gives_task_method_seed_and_settings(in_folder: None) -> None:
+    made = learned("--recipe", "one.toml", "--sizes", "2,4", "--out", "run")
+    assert (made["task"], made["method"], made["seed"]) == ("knapsack", "imitation", 3)
+    assert (made["sizes"], made["items"], made["most_rounds"]) == ([2, 3], 6, 2)
+    rows = json.loads(Path("run/scores.json").read_text())["rows"]
+    assert [(row["size"], row["instances"]) for row in rows] == [(2, 7), (4, 7)]
+
+
+def test_other_options_come_before_the_recipe_and_a_run_is_a_recipe(in_folder: None) -> None:
+    made = learned("--recipe", "one.toml", "--seed", "5", "--set", "items=8", "--sizes", "2", "--out", "run")
+    assert (made["seed"], made["items"]) == (5, 8)
+    assert learned("--recipe", "run", "--sizes", "2", "--out", "again") == made
+    assert Path("run/agent.safetensors").read_bytes() == Path("again/agent.safetensors").read_bytes()
+
+
+def test_an_agent_of_the_zoo_begins_again_from_its_recipe(in_folder: None) -> None:
+    words = ("--recipe", "network-knapsack-rl", "--seed", "3", "--set", "updates=1", "--sizes", "2")
+    made = learned(*words, "--out", "run")
+    assert (made["method"], made["seed"], made["updates"], made["unroll"]) == ("rl", 3, 1, 50)
+
+
+def test_a_recipe_for_a_users_own_task_is_used_with_its_file(in_folder: None) -> None:
+    assert learned(EXAMPLE, "--recipe", "own.toml", "--sizes", "3", "--out", "run")["teacher"] == "scan"
+    done = call_here("sweep", "own.toml", "--task", EXAMPLE, "--json", "-")
+    assert [run["run"] for run in json.loads(done.stdout)["runs"]] == ["seed=0"]
+    assert "surpass_user_minimum" in sys.modules
