@@ -14,8 +14,7 @@ from surpass.learning.policy_gradient.sampler import Sampled
 from surpass.learning.updates import UpdateLearner
 from surpass.machine.state import Outcome
 from surpass.tasks.registry import find_task
-from tests.decisions import decisions_of
-from tests.networks.plain import enumerate_log_probabilities
+from tests.networks.plain import decisions_of, enumerate_log_probabilities
 
 SETTINGS = {
     "sort-bubble": {"teacher": "insertion_sort", "limit": "30", "sizes": "2-6", "shaping": 0.5},

@@ -116,12 +116,6 @@ class Killed(BaseException):
     """Stands for the end of the process."""
 
 
-def files_written_in(rounds: int) -> int:
-    """Return how many files a run writes or removes, at most."""
-    # The recipe; for each round two files of a checkpoint, curves and time, and from the third on two are removed.
-    return 1 + 6 * (rounds + 1)
-
-
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_run_that_dies_at_any_file_it_touches_ends_as_one_that_did_not(
     when: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -144,7 +138,8 @@ def test_a_run_that_dies_at_any_file_it_touches_ends_as_one_that_did_not(
         return act
 
     deaths = 0
-    for moment in range(1, files_written_in(rounds) + 1):
+    # The recipe; for each round two files of a checkpoint, curves and time, and from the third on two are removed.
+    for moment in range(1, 2 + 6 * (rounds + 1)):
         folder, left = tmp_path / f"at-{moment}", moment
         with monkeypatch.context() as patch:
             for module in (surpass.bundles, surpass.learning.runs):

@@ -27,7 +27,7 @@ from surpass.machine.interface import NO_ACTION, Interface
 from surpass.machine.state import Outcome
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Limit
-from tests.decisions import decisions_of
+from tests.networks.plain import decisions_of
 
 ALL = {
     "sort-bubble": "insertion_sort",
@@ -67,11 +67,6 @@ def new_network(name: str) -> StructuredPolicy:
     return network
 
 
-def differences(cumulative: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the probabilities of cumulative ones."""
-    return np.diff(np.minimum(cumulative, 1.0), prepend=0.0)
-
-
 def fill(network: StructuredPolicy, tree: Tree, observation: int, node: int) -> npt.NDArray[np.float64]:
     """Return the cumulative probabilities of a node's choices for an observation."""
     interface, cumulative = network.interface, np.zeros((1, int(tree.choice_counts.max()) + 2))
@@ -109,7 +104,8 @@ def test_the_compiled_networks_give_the_probabilities_of_the_others(name: str) -
         for node in {*random.integers(len(nodes), size=12).tolist(), len(nodes) - 1}:
             slot, prefix = nodes[node]
             expected = network.log_probabilities(slot, inputs, torch.tensor([prefix], dtype=torch.int64))[0].exp()
-            found = differences(fill(network, tree, observation, node))[: len(expected)]
+            cumulative = np.minimum(fill(network, tree, observation, node), 1.0)
+            found = np.diff(cumulative, prepend=0.0)[: len(expected)]
             np.testing.assert_allclose(found, expected.detach().numpy(), atol=2e-6)
 
 

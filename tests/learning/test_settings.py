@@ -10,6 +10,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import pytest
 
 from surpass.errors import SettingError, SurpassError
+from surpass.learning.curriculum import Curriculum, read_ranges
 from surpass.learning.methods import METHODS, POLICIES, new_learner
 from surpass.learning.settings import SettingsList, meanings
 from surpass.reading import OneOf, Range, describe_kind
@@ -130,3 +131,22 @@ def test_settings_are_shown_and_written_as_json() -> None:
     assert (record["task"], record["method"], record["teacher"]) == ("search", "rl+imitation", "bracket_search")
     updates = next(one for one in record["settings"] if one["name"] == "updates")
     assert (updates["value"], updates["allowed"]) == (7, "a whole number from 1 to 1,000,000,000")
+
+
+# The curriculum of sizes that all learners share
+
+
+def test_ranges_are_read_in_order_and_the_usual_one_stands_in_for_none() -> None:
+    assert read_ranges("3-5 5-10 10-20", (1, 1)) == [(3, 5), (5, 10), (10, 20)]
+    assert read_ranges("", (10, 20)) == [(10, 20)]
+
+
+def test_the_next_range_begins_once_nearly_all_was_solved_and_the_last_one_stays() -> None:
+    curriculum = Curriculum("3-5 5-10", (1, 1))
+    assert not curriculum.advance_if(0.97)
+    assert curriculum.sizes == (3, 5)
+    assert curriculum.advance_if(0.98)
+    assert curriculum.sizes == (5, 10)
+    assert curriculum.is_last
+    assert not curriculum.advance_if(1.0)
+    assert curriculum.sizes == (5, 10)
