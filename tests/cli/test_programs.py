@@ -26,18 +26,6 @@ def test_a_teacher_is_shown_as_rules_with_their_use():
     assert "On any other observation the program follows the rules" in shown.stdout
 
 
-def test_a_users_own_task_is_shown():
-    shown = call_here("show", "teacher:scan", "--task", EXAMPLE, "--json", "-")
-    record = json.loads(shown.stdout)
-    assert record["task"] == "minimum"
-    assert (record["rules"], record["places"], len(record["listing"])) == (4, 1, 4)
-    assert {rule["action"] for rule in record["listing"]} == {"Walk()", "Keep()", "Answer(1)", "Answer(2)"}
-    assert sum(rule["share"] for rule in record["listing"]) == pytest.approx(1)
-    assert all(isinstance(text, str) for rule in record["listing"] for text in rule["conditions"])
-    assert record["typical"]["solved"] == 1.0
-    assert record["typical"]["unseen_steps"] == 0
-
-
 def test_the_table_has_every_observation(tmp_path):
     path = tmp_path / "table.json"
     shown = call_here("show", "teacher:scan", "--task", EXAMPLE, "--table", "--json", path)

@@ -34,7 +34,7 @@ LEARNERS: dict[str, tuple[str, str, str, dict[str, str]]] = {
     "rl of a table": ("search", "rl", "updates", TABLE),
     "rl+imitation of a table": ("search", "rl+imitation", "updates", TABLE),
     "rl by sampled tables": ("knapsack", "rl", "updates", TABLE),
-    "rl in the full view": ("sort-full", "rl", "updates", {**POINTERS, "baseline": "scalar", "kept_at": "7"}),
+    "rl in the full view": ("sort-full", "rl", "updates", {**POINTERS, "baseline": "scalar"}),
     "rl+imitation in the full view": ("sort-full", "rl+imitation", "updates", {**POINTERS, "baseline": "network"}),
     "improvement": ("search", "improvement", "rounds", EDITS),
 }
