@@ -2,8 +2,9 @@
 
 import os
 
-# A second thread of NumPy's linear algebra gains nothing at these sizes and costs much on a busy machine.
+# A second thread of linear algebra gains nothing at these sizes and costs much on a busy machine.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import settings

@@ -10,7 +10,7 @@ from surpass.checks import Effort
 
 SMALL_EFFORT = Effort(enumerated=500, sizes=(1, 2, 3, 5, 8, 12, 60), drawn=10, large=0, changed=500)
 SMALL = {
-    "surpass.programs.collect.EFFORT": replace(SMALL_EFFORT, up_to=40, enumerated=600, drawn=20, cost=400_000),
+    "surpass.programs.collect.EFFORT": replace(SMALL_EFFORT, up_to=20, enumerated=600, drawn=8, cost=100_000),
     "surpass.programs.collect.CHANGED_ROUNDS": 1,
     "surpass.learning.improvement.learner.QUICK": SMALL_EFFORT,
     "surpass.learning.improvement.learner.EACH_ROUND": SMALL_EFFORT,
@@ -22,9 +22,9 @@ SMALL = {
     "surpass.learning.table.learner.STEPS_PER_UPDATE": 1 << 14,
     "surpass.learning.table.learner.MIN_EPISODES": 64,
     "surpass.learning.table.learner.EVALUATED": 60,
-    "surpass.visualize.report.PROGRAM_SECONDS": 2.0,
+    "surpass.visualize.report.PROGRAM_SECONDS": 0.5,
     "surpass.visualize.report.MOST_SMALL": 500,
-    "surpass.visualize.report.BRIEF": {"instances": 2, "effort": 300, "minutes": 0.05},
+    "surpass.visualize.report.BRIEF": {"instances": 2, "effort": 300, "minutes": 0.01},
     "surpass.evaluation.growth.LARGEST": 100,
 }
 """From how many instances a program is written, and on how many it, or an agent that learns, is checked."""

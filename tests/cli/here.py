@@ -13,6 +13,9 @@ import pytest
 
 from surpass.cli.main import main
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "minimum.py"
+"""A task of a user's own, with the teacher `scan`."""
+
 
 def call_here(*words: object, cwd: Path | str = ".") -> CompletedProcess[str]:
     """Return what a command prints and its exit code, as `subprocess.run` does."""

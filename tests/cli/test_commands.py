@@ -3,12 +3,9 @@ import os
 import resource
 import subprocess
 import sys
-from pathlib import Path
 
 from surpass.machine.trace import read_trace
-from tests.cli.here import call_here
-
-EXAMPLE = Path(__file__).parents[2] / "examples" / "minimum.py"
+from tests.cli.here import EXAMPLE, call_here
 
 
 def call(*words, **options):
@@ -45,13 +42,6 @@ def test_tasks_shows_the_search_space():
     assert "3.48e+10 observations" in shown
     listed = {task["name"] for task in json.loads(call_here("tasks", "--json", "-").stdout)}
     assert listed >= {"sort-bubble", "sort-quick", "sort-full", "search", "knapsack"}
-
-
-def test_a_users_file_brings_its_own_task_and_teacher():
-    shown = call_here("evaluate", "teacher:scan", "--task", EXAMPLE, "--sizes", "1,10", "--json", "-")
-    assert [row["solved"] for row in json.loads(shown.stdout)["rows"]] == [1.0, 1.0]
-    traced = call_here("trace", "teacher:scan", "--task", EXAMPLE, "--instance", "4,2,7,1,3")
-    assert "outcome: solved after 7 steps" in traced.stdout
 
 
 def test_a_trace_draws_the_list_with_its_variables_at_each_step():

@@ -62,23 +62,31 @@ class Pretended:
         )
 
 
-def line(number: int, solved: float, steps: float, size: int = 20) -> dict[str, float]:
-    return {"round": number, "size": size, "solved": solved, "mean_steps": steps}
+ROUNDS = [(0.2, 90.0, 10), (0.5, 200.0, 20), (1.0, 230.0, 20), (1.0, 205.5, 20), (1.0, 207.25, 20)]
+"""What is solved in each round, in how many steps, at which size: the best is the fourth, the second solved less."""
 
 
-def learn_some(view: RunView, clock_at: Clock, **more: Any) -> Pretended:
-    """Let a view see five rounds of two seconds each; the best is the fourth, the second solved less."""
-    learner = Pretended()
-    curves: list[Mapping[str, float]] = []
-    view(RunState(learner, Path("runs/mine"), curves, 0, more.get("minutes")))
-    for number, (solved, steps, size) in enumerate(
-        [(0.2, 90.0, 10), (0.5, 200.0, 20), (1.0, 230.0, 20), (1.0, 205.5, 20), (1.0, 207.25, 20)], 1
-    ):
-        clock_at.now += 2
-        learner.rounds = number
-        curves.append(line(number, solved, steps, size))
-        view(RunState(learner, Path("runs/mine"), curves, 0, more.get("minutes")))
-    return learner
+class Learning:
+    """A view that is shown how a learner goes on."""
+
+    def __init__(self, clock_at: Clock, minutes: float | None = None) -> None:
+        self.view, self.learner, self.curves = RunView(), Pretended(), list[Mapping[str, float]]()
+        self.clock, self.minutes = clock_at, minutes
+
+    def show(self, *more: Any) -> RunView:
+        """Show the view how far the learner is."""
+        self.view(RunState(self.learner, Path("runs/mine"), self.curves, 0, self.minutes, *more))
+        return self.view
+
+    def learn(self, rounds: list[tuple[float, float, int]], seconds: float = 2.0) -> RunView:
+        """Show the view some more rounds, each of which takes a while."""
+        for solved, steps, size in rounds:
+            self.clock.now += seconds
+            self.learner.rounds += 1
+            told = {"round": self.learner.rounds, "size": size, "solved": solved, "mean_steps": steps}
+            self.curves.append(told)
+            self.show()
+        return self.view
 
 
 def picture(view: Display, width: int) -> str:
@@ -91,9 +99,9 @@ def picture(view: Display, width: int) -> str:
 
 @pytest.mark.parametrize("width", [40, 80, 120])
 def test_the_view_of_a_run_says_what_a_person_wants_to_know(width: int, clock_at: Clock) -> None:
-    view = RunView()
-    learn_some(view, clock_at)
-    lines = picture(view, width).splitlines()
+    learning = Learning(clock_at)
+    learning.show()
+    lines = picture(learning.learn(ROUNDS), width).splitlines()
     assert any(one.split() == ["solved", "100.0%"] for one in lines)
     assert any(set(one.strip()) == set("━╸") for one in lines)
     shown = " ".join(" ".join(lines).split())
@@ -113,61 +121,47 @@ def test_the_view_of_a_run_says_what_a_person_wants_to_know(width: int, clock_at
 
 
 def test_while_not_everything_is_solved_few_steps_are_no_merit(clock_at: Clock) -> None:
-    view, learner, curves = RunView(), Pretended(), []  # type: RunView, Pretended, list[Mapping[str, float]]
-    for number, (solved, steps) in enumerate([(0.555, 1.0), (0.6, 500.0), (0.555, 1.0)], 1):
-        learner.rounds = number
-        curves.append(line(number, solved, steps))
-        view(RunState(learner, Path("runs/mine"), curves, 0, None))
+    learning = Learning(clock_at)
+    view = learning.learn([(0.555, 1.0, 20), (0.6, 500.0, 20), (0.555, 1.0, 20)])
     told = view.describe()
     assert "solved 55.5%, steps at n = 20 1.00, best so far 60.0% solved in round 2" in told
     assert "teacher" not in told
     assert "solved, 55.5% to 55.5% in 3 rounds" in picture(view, 80)
-    learner.rounds = 4
-    curves.append(line(4, 1.0, 230.0))
-    view(RunState(learner, Path("runs/mine"), curves, 0, None))
+    learning.learn([(1.0, 230.0, 20)])
     assert "steps at n = 20 230.00 (teacher 211.30), best so far 230.00 in round 4" in view.describe()
 
 
 def test_before_the_first_round_it_says_what_is_going_on(clock_at: Clock) -> None:
-    view = RunView()
-    assert "loading" in picture(view, 80)
-    view(RunState(Pretended(), Path("runs/mine"), [], 0, None))
-    shown = picture(view, 80)
+    learning = Learning(clock_at)
+    assert "loading" in picture(learning.view, 80)
+    shown = picture(learning.show(), 80)
     assert "round 0 of 35" in shown
     assert "in the first round" in shown
-    view._is_drawn = True
-    view.on_log("compiling what sort-bubble needs; this is done once and can take a minute", is_warning=False)
-    assert "compiling what sort-bubble needs" in picture(view, 80)
-    learn_some(view, clock_at)
-    assert "compiling" not in picture(view, 80)
+    learning.view._is_drawn = True
+    learning.view.on_log("compiling what sort-bubble needs; this is done once", is_warning=False)
+    assert "compiling what sort-bubble needs" in picture(learning.view, 80)
+    assert "compiling" not in picture(learning.learn(ROUNDS), 80)
 
 
 def test_while_it_is_scored_the_view_says_so(clock_at: Clock) -> None:
-    view = RunView()
-    learner = learn_some(view, clock_at)
-    view(RunState(learner, Path("runs/mine"), [line(5, 1.0, 207.25)], 0, None, "scoring it, n=100", 30, 200))
-    shown = picture(view, 80)
+    learning = Learning(clock_at)
+    learning.learn(ROUNDS)
+    shown = picture(learning.show("scoring it, n=100", 30, 200), 80)
     assert "scoring it, n=100: 30 of 200" in shown
     assert "left" not in shown
 
 
 def test_the_time_that_is_set_bounds_the_time_left(clock_at: Clock) -> None:
-    view = RunView()
-    learn_some(view, clock_at, minutes=0.5)
-    assert view.pace() == (pytest.approx(500_000), pytest.approx(20))
+    learning = Learning(clock_at, minutes=0.5)
+    learning.show()
+    assert learning.learn(ROUNDS).pace() == (pytest.approx(500_000), pytest.approx(20))
 
 
 def test_lines_without_a_terminal_come_at_a_calm_pace(clock_at: Clock, capsys: pytest.CaptureFixture[str]) -> None:
-    view = RunView()
-    learner = Pretended()
-    curves: list[Mapping[str, float]] = []
-    view(RunState(learner, Path("runs/mine"), curves, 0, None))
-    for number in range(1, 2001):
-        clock_at.now += 0.1
-        learner.rounds = number
-        curves.append(line(number, 1.0, 200.0))
-        view(RunState(learner, Path("runs/mine"), curves, 0, None))
-    view(RunState(learner, Path("runs/mine"), curves, 0, None, "scoring it"))
+    learning = Learning(clock_at)
+    learning.show()
+    learning.learn([(1.0, 200.0, 20)] * 2000, seconds=0.1)
+    learning.show("scoring it")
     told = capsys.readouterr().err.splitlines()
     assert told[0].startswith("round 1 of 35: stage 2 of 3, sizes 5 to 20, solved 100.0%, steps at n = 20 200.00")
     assert 20 < len(told) < 60

@@ -25,7 +25,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROO
 SMALL = {
     "check": "--up-to 4 --sizes 10 --instances 2 --effort 500",
     "evaluate": "--instances 5",
-    "learn": "--minutes 0.02 --sizes 5 --instances 5",
+    "learn": "--minutes 0.005 --sizes 5 --instances 5",
     "report": "",
     "reproduce": "--instances 2",
 }

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import ctypes
-import io
 import json
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import pytest
 
 import surpass
-from surpass.cli.main import main
+from surpass.agents import as_task
+from surpass.evaluation.scores import evaluate
+from surpass.programs.export import export_program
 from surpass.tasks.user_file import load_task_file
-from tests.programs.exported import Result, compile_c, load_python, needs_compiler
+from tests.cli.here import call_here
+from tests.programs.exported import Result, compile_c, forever, load_python, needs_compiler
 
 pytestmark = pytest.mark.usefixtures("small_effort")
 
@@ -80,22 +79,16 @@ EXAMPLES = (
 LEARN = {
     "imitation": ("--set", "sizes=2,5"),
     "rl": ("--set", "starts=1", "--set", "updates=10", "--set", "episodes=64", "--set", "checks=1"),
-    "improvement": ("--set", "rounds=3", "--set", "generations=2"),
+    "improvement": ("--set", "rounds=2", "--set", "generations=2"),
 }
 """A few seconds of each method."""
 
 
 def command(*words: object) -> str:
-    """Return what a command prints; it runs in this process and must end well."""
-    shown = io.StringIO()
-    with (
-        mock.patch.object(sys, "argv", ["surpass", *map(str, words)]),
-        contextlib.redirect_stdout(shown),
-        pytest.raises(SystemExit) as end,
-    ):
-        main()
-    assert end.value.code in (0, None), shown.getvalue()
-    return shown.getvalue()
+    """Return what a command prints, which must end well."""
+    done = call_here(*words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def learn(example: Example, method: str, folder: Path, *more: object) -> Path:
@@ -229,3 +222,48 @@ def test_an_instance_that_the_examples_own_reader_cannot_take_is_refused_with_wh
     load_task_file(FOLDER / "pair_sum.py")
     with pytest.raises(surpass.SurpassError, match="pair-sum"):
         surpass.find_task("pair-sum").parse_instance(text)
+
+
+# What declares no settings is learned from nothing
+
+ALL = ("minimum", "pair_sum", "partition", "reverse", "last_position", "dutch_flag")
+
+
+@pytest.mark.parametrize("method", ["rl", "rl+imitation"])
+def test_defaults_solve_an_example(method: str, tmp_path: Path) -> None:
+    small = {"episodes": 256, "updates": 20, "starts": 1, "checks": 2}
+    run = surpass.learn(FOLDER / "dutch_flag.py", method, out=tmp_path / "run", score_sizes=[5, 30], settings=small)
+    assert run.scores is not None
+    assert [row.solved for row in run.scores.rows] == [1.0, 1.0]
+
+
+def one_pass(seen: dict[str, Any]) -> str:
+    if seen["at ? high"] == ">":
+        return "Done()"
+    return {0: "Swap(1)", 1: "Move(+1)", 2: "Swap(2)"}[seen["A[at]"]]
+
+
+def test_a_function_is_shown_checked_and_exported_as_any_agent() -> None:
+    agent = surpass.agent(one_pass, task=FOLDER / "dutch_flag.py", observation="named")
+    program = surpass.program(agent)
+    assert len(program.rules) == 4
+    assert surpass.check(program, up_to=4, instances=2, sizes=[10], effort=100).passed
+    assert "def dutch_flag(" in surpass.export(agent, "python").source
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_instruction_of_every_example_can_be_exported(name: str) -> None:
+    task = as_task(FOLDER / f"{name}.py")
+    for number in task.interface.offsets:
+        for language in ("python", "c"):
+            assert export_program(forever(task, str(task.interface.actions[number])), language)
+
+
+def test_steps_are_compared_where_both_solve_and_late_sizes_are_left_out() -> None:
+    hasty = surpass.agent(lambda _: "Found(1)", task="search", name="hasty")
+    found = evaluate(hasty, sizes=[4, 8], instances=50, against="teacher:binary_search", seconds=0.0)
+    (row,) = found.rows
+    assert found.left_out == (8,)
+    assert 0 < row.difference_count == round(row.solved * 50) < 50
+    assert "only where both solve the instance" in str(found)
+    assert "left out for want of time: n=8" in str(found)

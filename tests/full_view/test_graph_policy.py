@@ -9,7 +9,7 @@ import torch
 from surpass.full_view.graph import GraphAgent, GraphPolicy, encode_lists
 from surpass.full_view.messages import HIDDEN, hear
 from surpass.tasks.sort_full import SORT_FULL
-from tests.networks.plain import pair_log_probabilities, pointer_log_probabilities
+from tests.networks.plain import pointer_log_probabilities
 
 CLOSE = 2e-5
 LISTS = ([1, 0], [2, 0, 1], [0, 0, 1, 0], [3, 1, 4, 1, 5], [5, 4, 3, 2, 1, 0], [0, 1, 2, 3], [7, 7, 7])
@@ -137,50 +137,6 @@ def test_distributions_of_both_pointers_sum_to_one() -> None:
         for chosen in range(size):
             second = policy.second_log_probabilities(edges, torch.full((5,), chosen))
             assert torch.allclose(second.exp().sum(dim=1), torch.ones(5), atol=1e-5)
-
-
-def test_a_pair_is_as_likely_as_its_first_times_its_second_and_all_pairs_sum_to_one() -> None:
-    policy, values = lively_policy(), [3, 1, 4, 1]
-    pairs = torch.cartesian_prod(torch.arange(4), torch.arange(4))
-    edges = encode_lists(np.tile(values, (16, 1)))
-    scores = pair_log_probabilities(policy, edges, pairs).detach().numpy()
-    for (i, j), score in zip(pairs.tolist(), scores, strict=True):
-        first = pointer_log_probabilities(policy, "first", values)[i]
-        assert score == pytest.approx(first + pointer_log_probabilities(policy, "second", values, i)[j], abs=1e-4)
-    assert np.exp(scores).sum() == pytest.approx(1, abs=1e-5)
-
-
-def test_the_second_pointer_depends_on_the_first() -> None:
-    policy = lively_policy()
-    edges = encode_lists(np.array([[3, 1, 4, 1]]))
-    seconds = [policy.second_log_probabilities(edges, torch.tensor([chosen])) for chosen in range(4)]
-    assert all(not torch.allclose(seconds[0], other, atol=1e-3) for other in seconds[1:])
-
-
-def test_a_batch_gives_what_its_lists_give_one_by_one() -> None:
-    policy = lively_policy()
-    lists = np.random.default_rng(0).permuted(np.tile(np.arange(12), (30, 1)), axis=1)
-    edges = encode_lists(lists)
-    chosen = torch.arange(30) % 12
-    with torch.no_grad():
-        first, second = policy.first_log_probabilities(edges), policy.second_log_probabilities(edges, chosen)
-        for k in range(30):
-            assert torch.allclose(policy.first_log_probabilities(edges[k : k + 1])[0], first[k], atol=CLOSE)
-            alone = policy.second_log_probabilities(edges[k : k + 1], chosen[k : k + 1])[0]
-            assert torch.allclose(alone, second[k], atol=CLOSE)
-    assert len({tuple(row) for row in policy.most_likely(edges).tolist()}) > 1
-
-
-def test_nodes_in_another_order_with_their_edges_get_the_same_likelihoods_in_that_order() -> None:
-    # Positions matter only through the edges.
-    policy, order = lively_policy(), torch.tensor([2, 0, 4, 1, 3])
-    edges = encode_lists(np.array([[3, 1, 4, 1, 5]]))
-    moved = edges[:, order][:, :, order]
-    assert torch.allclose(
-        policy.first_log_probabilities(moved), policy.first_log_probabilities(edges)[:, order], atol=CLOSE
-    )
-    second = policy.second_log_probabilities(edges, torch.tensor([4]))
-    assert torch.allclose(policy.second_log_probabilities(moved, torch.tensor([2])), second[:, order], atol=CLOSE)
 
 
 def test_the_most_likely_pair_is_the_likeliest_first_and_the_likeliest_second_after_it() -> None:

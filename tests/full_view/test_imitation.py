@@ -5,18 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surpass.agents.networks.agent import NetworkAgent
-from surpass.errors import SettingError
 from surpass.full_view import imitation
-from surpass.full_view.graph import GraphAgent
-from surpass.full_view.imitation import FullViewImitation, FullViewImitationConfig
+from surpass.full_view.graph import encode_lists
+from surpass.full_view.imitation import FullViewImitation
+from surpass.learning.methods import new_learner
 from surpass.learning.runs import train
 from surpass.tasks.sort_full import SORT_FULL
-from tests.learning.quick import full_view_learner, knapsack_learner
+from tests.learning.quick import quick_learner
 
 
 def test_full_view_imitation_lowers_its_loss_and_ends_after_its_updates() -> None:
-    learner = full_view_learner(40)
+    learner = quick_learner("imitation in the full view", 40)
     curves = train(learner)
     assert isinstance(learner, FullViewImitation)
     assert learner.updates == 40
@@ -25,65 +24,23 @@ def test_full_view_imitation_lowers_its_loss_and_ends_after_its_updates() -> Non
     assert np.mean(losses[-5:]) < np.mean(losses[:5])
 
 
-def test_full_view_imitation_learns_from_unsorted_lists_of_its_sizes_only() -> None:
-    learner = full_view_learner(4)
-    assert isinstance(learner, FullViewImitation)
-    sizes = set()
-    for _ in range(30):
-        lists = learner._visit()
-        sizes.add(lists.shape[1])
+def lists_learned_on(monkeypatch: pytest.MonkeyPatch, updates: int, **settings: str) -> list[np.ndarray]:
+    """Return the lists of each update of a learner."""
+    given = []
+    monkeypatch.setattr(imitation, "encode_lists", lambda lists: given.append(lists) or encode_lists(lists))
+    train(new_learner(SORT_FULL, "imitation", settings={"sizes": "3-5", "updates": str(updates), **settings}))
+    return given
+
+
+def test_full_view_imitation_learns_from_unsorted_lists_of_its_sizes_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = lists_learned_on(monkeypatch, 30)
+    assert {lists.shape[1] for lists in given} == {3, 4, 5}
+    for lists in given:
         assert (np.sort(lists, axis=1) == np.arange(lists.shape[1])).all()
         assert (np.diff(lists, axis=1) < 0).any(axis=1).all()
-    assert sizes == {3, 4, 5}
-
-
-def test_full_view_imitation_gives_a_full_view_agent_and_the_other_a_table_agent() -> None:
-    assert isinstance(full_view_learner(2).agent(), GraphAgent)
-    assert isinstance(knapsack_learner(2).agent(), NetworkAgent)
-
-
-class Watched:
-    """A generator that keeps every permutation that it draws."""
-
-    def __init__(self, generator: np.random.Generator) -> None:
-        self.generator, self.drawn = generator, list[list[list[int]]]()
-
-    def permuted(self, lists: np.ndarray, axis: int) -> np.ndarray:
-        found = self.generator.permuted(lists, axis=axis)
-        self.drawn.append(found.tolist())
-        return found
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self.generator, name)
 
 
 def test_full_view_imitation_draws_again_if_all_lists_are_sorted_already(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(imitation, "LISTS", 1)
-    config = FullViewImitationConfig(task="sort-full", teacher="selection_sort", sizes="2-2")
-    learner = FullViewImitation(SORT_FULL, config)
-    watched = Watched(learner.random)
-    learner.random = watched  # type: ignore[assignment]
-    visited = [learner._visit() for _ in range(20)]
-    assert watched.drawn.count([[0, 1]]) > 5, "hardly any list was sorted to begin with"
-    assert watched.drawn.count([[1, 0]]) == 20
-    assert all((lists == [1, 0]).all() and len(lists) for lists in visited)
-
-
-# What is refused
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"sizes": "9-8"}, "sizes"),
-        ({"updates": 0}, "updates"),
-        ({"updates_per_round": 0}, "updates_per_round"),
-        ({"learning_rate": -1.0}, "learning_rate"),
-        ({"learning_rate": float("nan")}, "learning_rate"),
-        ({"final_learning_rate": -1.0}, "learning_rate"),
-    ],
-    ids=str,
-)
-def test_impossible_settings_of_the_full_view_are_refused(settings: dict[str, object], message: str) -> None:
-    with pytest.raises(SettingError, match=message):
-        FullViewImitationConfig(task="sort-full", teacher="selection_sort", **settings)  # type: ignore[arg-type]
+    given = lists_learned_on(monkeypatch, 20, sizes="2-2")
+    assert [lists.tolist() for lists in given] == [[[1, 0]]] * 20

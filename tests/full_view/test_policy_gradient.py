@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import permutations
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 from surpass.engine.run import Results, run
-from surpass.errors import DivergedError, SavedFileError, SettingError, UnknownNameError
+from surpass.errors import SavedFileError
 from surpass.full_view import policy_gradient
-from surpass.full_view.agent import swapped
 from surpass.full_view.graph import encode_lists
 from surpass.full_view.policy_gradient import FullViewGradientConfig, FullViewPolicyGradient, Steps
 from surpass.learning.methods import new_learner
@@ -22,8 +20,6 @@ from surpass.learning.runs import train
 from surpass.machine.state import Outcome
 from surpass.tasks.lists import from_lists
 from surpass.tasks.sort_full import SORT_FULL
-from surpass.tasks.task import Request
-from tests.learning.quick import run_in
 from tests.networks.plain import pair_log_probabilities
 
 SMALL = {"sizes": "3-5", "episodes": 5, "unroll": 7, "limit": "4", "updates_per_round": 2}
@@ -194,59 +190,6 @@ def test_pairs_are_drawn_with_the_probabilities_of_the_network() -> None:
                 assert abs(met - draws * share) < 5 * np.sqrt(draws * share * (1 - share)) + 1
 
 
-@pytest.mark.parametrize("data", ["uniform", "few-distinct", "repeats"])
-@pytest.mark.parametrize("name", PROGRESS)
-def test_progress_is_what_the_task_counts(name: str, data: str) -> None:
-    for size in (2, 3, 7, 20):
-        lists = SORT_FULL.draw(Request(size=size, count=30, data=data)).items
-        measured = policy_gradient.PROGRESS[name](lists)
-        assert measured.tolist() == [PROGRESS[name](values) for values in lists]
-
-
-def test_every_step_of_the_teacher_puts_a_value_into_its_place() -> None:
-    progress = policy_gradient.PROGRESS["in_place"]
-    lists = SORT_FULL.draw(Request(size=12, count=30)).items
-    teacher = learner_of().teacher
-    assert teacher is not None
-    assert (progress(swapped(lists, teacher.pointers(lists))) > progress(lists)).all()
-
-
-def test_evenness_pulls_back_where_the_entropy_lets_go() -> None:
-    """A choice that has become all but certain has no entropy left to gain by a small change."""
-    pulls = {}
-    for name in ("entropy_weight", "evenness_weight"):
-        only = {"teacher": "", "imitation_weight": 0.0, "entropy_weight": 0.0, "evenness_weight": 0.0, "shaping": 0.0}
-        learner = learner_of(**{**only, "step_cost": 0.0, name: 1.0})
-        with torch.no_grad():
-            for pointer in (learner.network.first, learner.network.second):
-                pointer.score[2].weight *= 10_000
-        learner.backward(learner.sample(4))
-        pulls[name] = float(gradient_of(learner).abs().max())
-    assert pulls["evenness_weight"] > 100 * pulls["entropy_weight"]
-
-
-def networks_equal(one: FullViewPolicyGradient, other: FullViewPolicyGradient) -> bool:
-    pairs = zip(one.network.state_dict().values(), other.network.state_dict().values(), strict=True)
-    return all(torch.equal(a, b) for a, b in pairs)
-
-
-@pytest.mark.parametrize("baseline", ["scalar", "network"])
-def test_a_saved_state_goes_on_to_the_same_network(baseline: str) -> None:
-    settings = {"updates": 8, "baseline": baseline, "sizes": "2-3 3-5"}
-    whole = learner_of(**settings)
-    curves = train(whole)
-    half = learner_of(**settings)
-    half.advance()
-    half.advance()
-    tensors, record = half.save_state()
-    again = learner_of(**settings)
-    again.load_state({name: array.copy() for name, array in tensors.items()}, record)
-    half.advance()  # what was saved is not changed by going on
-    assert train(again) == curves[2:]
-    assert networks_equal(whole, again)
-    assert not networks_equal(whole, half)
-
-
 class Rehearsed(FullViewPolicyGradient):
     """A learner whose networks do as well beyond what they learn on as is said beforehand, round by round."""
 
@@ -275,7 +218,7 @@ def test_the_network_that_did_best_beyond_what_it_learned_on_is_kept() -> None:
     networks = []
     curves = []
     while not learner.done:
-        if learner.updates == 6:  # what was kept is kept when a run goes on from a checkpoint
+        if learner.updates in (6, 10):  # what was kept is kept when a run goes on from a checkpoint
             state = learner.save_state()
             learner = Rehearsed(SORT_FULL, config)
             learner.load_state(*state)
@@ -294,63 +237,11 @@ def test_it_is_not_tried_beyond_its_sizes_before_it_has_grown_up_to_them() -> No
     assert not learner.kept
 
 
-@pytest.mark.parametrize("size", [1, 4, 5])
-def test_what_is_kept_must_be_tried_beyond_what_is_learned_on(size: int) -> None:
-    with pytest.raises(SettingError, match="kept_at"):
-        learner_of(kept_at=size)
-
-
 def test_a_kept_network_of_another_shape_is_refused() -> None:
     learner = learner_of(updates=2, kept_at=7)
     tensors, record = learner.save_state()
     with pytest.raises(SavedFileError, match="network"):
         learner_of(updates=2, kept_at=7).load_state({**tensors, "kept.network.odd": np.zeros(3)}, record)
-
-
-def test_a_run_that_stops_and_goes_on_ends_as_one_that_did_not(tmp_path: Path) -> None:
-    whole = learner_of(updates=6)
-    run_in(tmp_path / "whole", whole)
-    stopped = learner_of(updates=6)
-    folder = run_in(tmp_path / "stopped", learner_of(updates=6))
-    for stem in folder.checkpoints()[:1]:
-        for suffix in (".json", ".safetensors"):
-            stem.with_name(stem.name + suffix).unlink()
-    run_in(tmp_path / "stopped", stopped, resume=True)
-    assert networks_equal(whole, stopped)
-
-
-def test_equal_seeds_give_equal_networks_and_others_do_not() -> None:
-    learners = [learner_of(seed=seed, updates=4) for seed in (1, 1, 2)]
-    for learner in learners:
-        train(learner)
-    assert networks_equal(learners[0], learners[1])
-    assert not networks_equal(learners[0], learners[2])
-
-
-def test_it_learns_to_sort_short_lists_from_nothing() -> None:
-    settings = {
-        "progress": "score",
-        "evenness_weight": 0.0,
-        "entropy_weight": 1e-3,
-        "discount": 0.99,
-        "sizes": "2-3",
-        "final_learning_rate": 0.0,
-        "episodes": 40,
-        "unroll": 6,
-        "step_cost": 0.1,
-        "shaping": 0.2,
-        "learning_rate": 1e-3,
-        "updates": 100,
-        "updates_per_round": 100,
-        "baseline": "network",
-        "baseline_weight": 0.5,
-        "limit": "n^2",
-    }
-    learner = new_learner(SORT_FULL, "rl", settings={name: str(value) for name, value in settings.items()})
-    train(learner)
-    results = run(learner.agent(), from_lists(np.array(list(permutations(range(3))))))
-    assert results.solved.all()
-    assert results.steps.sum() <= 9, "the six lists of three take 7 swaps"
 
 
 @pytest.mark.parametrize("method", ["rl", "rl+imitation"])
@@ -362,42 +253,3 @@ def test_by_default_it_sorts_short_lists_in_the_fewest_swaps(method: str) -> Non
     results = run(learner.agent(), from_lists(np.array(list(permutations(range(4))))))
     assert results.solved.all()
     assert results.steps.sum() <= 50, "the 24 lists of four take 46 swaps"
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"sizes": "1-3 3-5"}, "sizes"),
-        ({"teacher": "insertion_sort"}, "selection_sort"),
-        ({"discount": 0.0}, "discount"),
-        ({"unroll": 0}, "unroll"),
-        ({"limit": "soon"}, "soon"),
-    ],
-)
-def test_impossible_settings_are_refused(settings: dict[str, object], message: str) -> None:
-    with pytest.raises(SettingError, match=message):
-        learner_of(**settings)
-
-
-def test_unknown_names_and_data_that_need_no_sorting_are_refused() -> None:
-    with pytest.raises(UnknownNameError, match="scalar"):
-        learner_of(baseline="none")
-    with pytest.raises(UnknownNameError, match="teacher"):
-        learner_of(teacher="nobody")
-    with pytest.raises(SettingError, match="progress"):
-        learner_of(progress="cycles")
-    with pytest.raises(UnknownNameError, match="distribution"):
-        learner_of(data="moon").advance()
-    with pytest.raises(SettingError, match="sorted"):
-        learner_of(data="sorted").advance()
-    with pytest.raises(SettingError, match="rl"):
-        new_learner(SORT_FULL, "rl", teacher="selection_sort")
-
-
-def test_a_loss_that_is_not_a_number_stops_the_run() -> None:
-    learner = learner_of()
-    learner.advance()
-    with torch.no_grad():
-        next(learner.network.parameters()).fill_(torch.nan)
-    with pytest.raises(DivergedError, match="learning_rate"):
-        learner.advance()

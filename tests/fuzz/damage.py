@@ -148,35 +148,25 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
 
 def damaged(content: bytes, random: np.random.Generator) -> tuple[str, bytes]:
     """Return bytes with one damage."""
-    data, size = bytearray(content), max(1, len(content))
+    size = max(1, len(content))
     at, length = int(random.integers(size)), int(random.integers(1, 1 + min(64, size)))
-    kind = ("cut", "bit", "byte", "gone", "twice", "zeros", "noise", "inserted", "moved", "head")[
-        int(random.integers(10))
-    ]
-    if kind == "cut":
-        data = data[:at]
-    elif kind == "head":
-        data = data[at:]
-    elif kind == "bit":
-        data[at : at + 1] = bytes([data[at] ^ 1 << int(random.integers(8))]) if data else b"x"
-    elif kind == "byte":
-        data[at : at + 1] = random.bytes(1)
-    elif kind == "gone":
-        del data[at : at + length]
-    elif kind == "twice":
-        data[at:at] = data[at : at + length]
-    elif kind == "zeros":
-        data[at : at + length] = bytes(length)
-    elif kind == "noise":
-        data[at : at + length] = random.bytes(length)
-    elif kind == "inserted":
-        data[at:at] = random.bytes(length)
-    else:
-        piece = data[at : at + length]
-        del data[at : at + length]
-        place = int(random.integers(len(data) + 1))
-        data[place:place] = piece
-    return f"{kind} at {at}", bytes(data)
+    before, piece, after = content[:at], content[at : at + length], content[at + length :]
+    place, noise = int(random.integers(len(before + after) + 1)), random.bytes(length)
+    bit = bytes([content[at] ^ 1 << int(random.integers(8))]) if content else b"x"
+    made = {
+        "cut": before,
+        "head": content[at:],
+        "bit": before + bit + content[at + 1 :],
+        "byte": before + noise[:1] + content[at + 1 :],
+        "gone": before + after,
+        "twice": before + piece + piece + after,
+        "zeros": before + bytes(length) + after,
+        "noise": before + noise + after,
+        "inserted": before + noise + piece + after,
+        "moved": (before + after)[:place] + piece + (before + after)[place:],
+    }
+    kind = str(random.choice(list(made)))
+    return f"{kind} at {at}", made[kind]
 
 
 def _zipped() -> bytes:

@@ -31,35 +31,26 @@ class HangError(BaseException):
 
 
 @contextmanager
-def in_little_memory() -> Iterator[None]:
-    """Raise `MemoryError` in a block that asks for too much, on systems that say how much there is."""
-    used, before = Path("/proc/self/statm"), resource.getrlimit(resource.RLIMIT_AS)
-    if used.exists():
-        most = int(used.read_text().split()[0]) * resource.getpagesize() + MEMORY
-        resource.setrlimit(resource.RLIMIT_AS, (most, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, before)
-
-
-@contextmanager
 def limited() -> Iterator[None]:
     """Raise `HangError` in a block that takes too long, and `MemoryError` in one that asks for too much memory.
 
-    One stuck in compiled code ends the process with its stack.
+    One stuck in compiled code ends the process with its stack. Memory is limited where the system says what is used.
     """
 
     def ring(*_: object) -> None:
         raise HangError
 
+    used, memory = Path("/proc/self/statm"), resource.getrlimit(resource.RLIMIT_AS)
     before = signal.signal(signal.SIGPROF, ring)
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     faulthandler.dump_traceback_later(PATIENCE, exit=True, file=sys.__stderr__)
+    if used.exists():
+        most = int(used.read_text().split()[0]) * resource.getpagesize() + MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (most, memory[1]))
     try:
-        with in_little_memory():
-            yield
+        yield
     finally:
+        resource.setrlimit(resource.RLIMIT_AS, memory)
         signal.setitimer(signal.ITIMER_PROF, 0)
         faulthandler.cancel_dump_traceback_later()
         signal.signal(signal.SIGPROF, before)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
-import sys
 from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,9 +12,10 @@ import pytest
 import typer
 from click import Command
 
-from surpass.cli.main import app, main
+from surpass.cli.main import app
 from surpass.workers.local import LocalRunner
 from surpass.workers.runner import Ended, Job
+from tests.cli.here import call_here
 from tests.fuzz.judge import GREEDY, HANG, REFUSED, SAME, TRACEBACK, HangError, Judge, limited
 from tests.long import LONG
 
@@ -147,17 +145,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(words: list[str]) -> tuple[int, str, str]:
     """Return exit code, output and errors of a command line, run in this process."""
-    out, errors = io.StringIO(), io.StringIO()
-    before = sys.argv
-    sys.argv = ["surpass", *words]
-    try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors), limited():
-            main()
-    except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
-    finally:
-        sys.argv = before
-    return code, out.getvalue(), errors.getvalue()
+    with limited():
+        done = call_here(*words)
+    return done.returncode, done.stdout, done.stderr
 
 
 def is_refusal(code: int, errors: str) -> bool:

@@ -21,16 +21,17 @@ from surpass.agents.storage import save_program
 from surpass.agents.zoo import find_entry
 from surpass.errors import SavedFileError
 from surpass.evaluation.curves import read_curves
-from surpass.learning.methods import AnyLearner, new_learner
 from surpass.learning.recipes import parse_recipe
 from surpass.learning.runs import RunFolder
-from surpass.learning.sweeps import INSTANCES, Sweep
+from surpass.learning.sweeps import Sweep
 from surpass.programs.text import parse_program, read_program
 from surpass.tasks.files import read_instances
 from surpass.tasks.registry import find_task
 from surpass.workers.runner import Ended, Job
 from tests.fuzz.damage import FOREIGN, damaged, odd_tensors, signed, with_tensors, wrong_values
 from tests.fuzz.judge import Judge
+from tests.learning.quick import LEARNERS, quick_learner
+from tests.learning.test_sweeps import Fates, PretendRunner
 from tests.long import LONG
 
 RULES = """task sort-bubble
@@ -50,25 +51,10 @@ updates = 7
 limit = "20n"
 learning_rate = 1e-3
 """
-SETTINGS: dict[str, dict[str, str]] = {
-    "imitation": {"sizes": "2,3", "items": "6", "epochs": "2"},
-    "rl": {
-        "policy": "network",
-        "episodes": "4",
-        "unroll": "5",
-        "updates": "4",
-        "updates_per_round": "1",
-    },
-    "improvement": {"sizes": "3", "rounds": "1", "generations": "1", "candidates": "4"},
-    "table": {"policy": "table", "episodes": "16", "starts": "1", "sizes": "2-3", "updates": "1", "checks": "1"},
-}
 MADE_UP, RANDOM = (600, 150) if LONG else (15, 6)
 """How many attacks of each kind are made on each file."""
-LEARNERS = [("knapsack", "imitation"), ("knapsack", "rl"), ("knapsack", "rl table"), ("search", "rl+imitation table")]
-if LONG:
-    LEARNERS += [("search", "rl+imitation"), ("search", "improvement"), ("sort-full", "imitation"), ("sort-full", "rl")]
-"""Tasks and methods, the latter with the policy if that is a table."""
-FULL_VIEW = {"sizes": "3-4", "updates": "3", "updates_per_round": "1"}
+KINDS = tuple(LEARNERS) if LONG else ("imitation in knapsack", "rl", "rl by sampled tables", "rl+imitation of a table")
+"""The quick learners whose checkpoints are attacked."""
 
 
 @dataclass
@@ -83,22 +69,10 @@ class Case:
     """The other file of a bundle: the record beside tensors."""
 
 
-def tiny_learner(task: str, way: str) -> AnyLearner:
-    method, _, policy = way.partition(" ")
-    if policy:
-        return new_learner(find_task(task), method, settings=SETTINGS[policy])
-    settings = {**FULL_VIEW} if task == "sort-full" else {**SETTINGS[method.partition("+")[0]]}
-    if task == "sort-full" and method != "imitation":
-        settings |= {"episodes": "3", "unroll": "4", "sizes": "2-3 3-4"}
-    if method == "improvement":
-        settings["instances"] = "4"
-    return new_learner(find_task(task), method, settings=settings)
-
-
-def checkpoint_case(folder: Path, task: str, method: str) -> Iterator[Case]:
+def checkpoint_case(folder: Path, kind: str) -> Iterator[Case]:
     """Yield the files of a checkpoint after two rounds."""
-    learner = tiny_learner(task, method)
-    path = folder / f"{task}-{method}".replace(" ", "-")
+    learner = quick_learner(kind, 6)
+    path = folder / kind.replace(" ", "-")
     run = RunFolder(path)
     run.begin(learner.recipe, resume=False)
     for _ in range(2):
@@ -128,9 +102,9 @@ def checkpoint_case(folder: Path, task: str, method: str) -> Iterator[Case]:
 
     stem = path / "checkpoints" / "00000002"
     record = stem.with_suffix(".json")
-    yield Case(f"checkpoint of {task} {method}", record, use, sealed=True)
-    yield Case(f"tensors of {task} {method}", stem.with_suffix(".safetensors"), use, sealed=True, beside=record)
-    if method == "imitation":
+    yield Case(f"checkpoint of {kind}", record, use, sealed=True)
+    yield Case(f"tensors of {kind}", stem.with_suffix(".safetensors"), use, sealed=True, beside=record)
+    if kind == KINDS[0]:
         yield Case("time of a run", path / "time.json", lambda: restored().seconds)
 
 
@@ -146,16 +120,8 @@ def sweep_cases(folder: Path) -> Iterator[Case]:
     content = {"task": "search", "method": "rl", "seeds": [0, 1, 2], "settings": {"updates": 3, "checked": 2}}
     recipe, task = parse_recipe("mine", content), find_task("search")
     sweep = Sweep(recipe, task, folder / "sweep")
-    for variant in recipe.variants:
-        own = sweep.run_folder(variant)
-        own.mkdir(parents=True)
-        rows = [{"size": size, "instances": INSTANCES, "solved": 1.0, "mean_steps": 5.0} for size in sweep.sizes]
-        if variant.seed == 2:
-            (own / "failure.json").write_text('{"reason": "the loss is nan", "final": true}')
-            continue
-        save_agent(own / "agent", task, StructuredPolicy(task.interface, seed=variant.seed), {})
-        (own / "scores.json").write_text(json.dumps({"rows": rows}))
-    (folder / "sweep" / "sweep.json").write_text(json.dumps(recipe.as_json()))
+    fates: Fates = {f"seed={seed}": (1.0, 5.0) if seed < 2 else (1, "the loss is nan") for seed in (0, 1, 2)}
+    sweep.run(PretendRunner(fates))
 
     def use() -> Any:
         return Sweep(recipe, task, folder / "sweep").run(Idle()).as_json()
@@ -201,13 +167,13 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> list[Case]:
     recipe.write_text(RECIPE)
     found.append(Case("recipe", recipe, lambda: api.new_learner(recipe=recipe).recipe))
     run = folder / "recipe.json"
-    run.write_text(json.dumps(tiny_learner("search", "imitation").recipe))
+    run.write_text(json.dumps(quick_learner("imitation", 1).recipe))
     found.append(Case("recipe of a run", run, lambda: api.new_learner(recipe=run).recipe))
     found.append(
         Case(
             "resumed recipe",
             run,
-            lambda: RunFolder(folder).begin(tiny_learner("search", "imitation").recipe, resume=True),
+            lambda: RunFolder(folder).begin(quick_learner("imitation", 1).recipe, resume=True),
         )
     )
 
@@ -229,8 +195,8 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> list[Case]:
     curves = folder / "unroll.csv"
     curves.write_text("steps,a=1 seed=0,a=1 seed=1\n10,5.0,6.0\n20,4.0,\n")
     found.append(Case("curves", curves, lambda: str(read_curves(curves).summary())))
-    for task, method in LEARNERS:
-        found.extend(checkpoint_case(folder, task, method))
+    for kind in KINDS:
+        found.extend(checkpoint_case(folder, kind))
     found.extend(sweep_cases(folder))
     return found
 

@@ -44,23 +44,6 @@ def test_it_gives_the_numbers_of_pytorchs_own() -> None:
         assert same(ours, theirs)
 
 
-def test_a_saved_state_goes_on_to_the_same_parameters() -> None:
-    ours, again = twins()
-    adam, later = Adam(ours.parameters(), 1e-2), Adam(again.parameters(), 1e-2)
-    for k in range(10):
-        adam.clear_gradients()
-        lose(ours, k)
-        adam.step()
-        if k == 4:
-            again.load_state_dict(ours.state_dict())
-            later.load(adam.save(), "a file")
-        elif k > 4:
-            later.clear_gradients()
-            lose(again, k)
-            later.step()
-    assert same(ours, again)
-
-
 @pytest.mark.parametrize(
     ("name", "tensor", "message"),
     [

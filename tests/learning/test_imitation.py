@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 
-import surpass
-from surpass.agents.networks.agent import HIDDEN
-from surpass.agents.networks.structured import StructuredPolicy
-from surpass.agents.teachers import find_teacher
 from surpass.engine.run import run
-from surpass.errors import SettingError, SurpassError, UnknownNameError
-from surpass.evaluation.scores import evaluate
-from surpass.learning.imitation import Imitation, ImitationConfig
-from surpass.learning.methods import METHODS, new_learner
+from surpass.learning.imitation import Imitation
+from surpass.learning.methods import new_learner
 from surpass.learning.runs import train
 from surpass.table import Table
 from surpass.tasks.knapsack import KNAPSACK
 from surpass.tasks.search import SEARCH
-from surpass.tasks.sort_bubble import SORT_BUBBLE
-from surpass.tasks.sort_full import SORT_FULL
 from surpass.tasks.task import Request, Task
-from surpass.tasks.user_file import load_task_file
-from tests.learning.quick import full_view_learner, knapsack_learner, learner_again, search_learner
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "minimum.py"
 SMALL = {"sizes": "2,3,6", "items": "24"}
 
 
@@ -86,115 +72,3 @@ def test_a_round_that_shows_nothing_new_and_no_doubt_is_calm_and_changes_nothing
     assert "loss" not in curve
     assert learner.calm == 2
     assert all(torch.equal(before[name], tensor) for name, tensor in learner.network.state_dict().items())
-
-
-def test_equal_seeds_learn_equal_networks_and_others_do_not() -> None:
-    learners = [knapsack_learner(2, seed=seed) for seed in (3, 3, 4)]
-    for learner in learners:
-        train(learner)
-    first, second, other = ([t.tobytes() for t in learner.save_state()[0].values()] for learner in learners)
-    assert first == second
-    assert first != other
-
-
-def test_the_most_rounds_end_a_run() -> None:
-    learner = search_learner(2)
-    assert len(train(learner)) == 2
-    assert learner.done
-
-
-# A user's own task
-
-
-@pytest.fixture(scope="module")
-def minimum() -> Task:
-    (task,) = load_task_file(EXAMPLE)
-    return task
-
-
-def test_a_users_own_task_gets_its_network_from_its_declaration(minimum: Task) -> None:
-    learner = small_imitation(minimum, "scan")
-    network = learner.network
-    assert isinstance(network, StructuredPolicy)
-    # Two features, a comparison one-hot and a flag, three instructions, of which one has an operand.
-    assert len(network.slots) == 2
-    shapes = [
-        [(m.in_features, m.out_features) for m in slot if isinstance(m, torch.nn.Linear)] for slot in network.slots
-    ]  # type: ignore[union-attr]
-    assert shapes == [[(4, 64), (64, 64), (64, 64), (64, 3)], [(4, 64), (64, 64), (64, 64), (64, 2)]]
-    assert HIDDEN == (64, 64, 64)
-
-
-def test_a_users_own_task_is_learned_with_no_code_beside_it(minimum: Task) -> None:
-    learner = small_imitation(minimum, "scan")
-    train(learner)
-    assert learner.calm == learner.config.calm_rounds
-    agent, teacher = learner.agent(), find_teacher("scan")
-    scores = evaluate(agent, sizes=[1, 2, 10, 100, 1000], against=teacher)
-    assert [(row.solved, row.difference) for row in scores.rows] == [(1.0, 0.0)] * 5
-    # Both of its features in every combination that can occur.
-    assert 5 <= len(learner.observations) <= minimum.interface.observation_count
-
-
-# What is refused
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"sizes": ()}, "sizes"),
-        ({"sizes": (0, 5)}, "sizes"),
-        ({"items": 0}, "items"),
-        ({"batch": 0}, "batch"),
-        ({"epochs": 0}, "epochs"),
-        ({"calm_rounds": 0}, "calm_rounds"),
-        ({"most_rounds": -1}, "most_rounds"),
-        ({"own_sizes": 0}, "own_sizes"),
-        ({"limit": "n^3"}, "n\\^3"),
-        ({"learning_rate": 0.0}, "learning_rate"),
-        ({"learning_rate": 1.0}, "learning_rate"),
-        ({"learning_rate": float("nan")}, "learning_rate"),
-    ],
-    ids=str,
-)
-def test_impossible_settings_are_refused(settings: dict[str, object], message: str) -> None:
-    with pytest.raises(SettingError, match=message):
-        ImitationConfig(task="search", teacher="linear_search", **settings)  # type: ignore[arg-type]
-
-
-def test_sizes_on_which_nothing_is_to_be_done_are_refused() -> None:
-    with pytest.raises(SurpassError, match="size"):
-        train(small_imitation(SORT_BUBBLE, "bubble_sort", sizes="1"))
-
-
-def test_a_seed_that_is_too_large_is_refused() -> None:
-    with pytest.raises(SettingError, match="seed"):
-        new_learner(SEARCH, "imitation", seed=10**30)
-
-
-def test_unknown_names_are_refused_with_the_known_ones() -> None:
-    with pytest.raises(UnknownNameError, match=METHODS[0]):
-        new_learner(SEARCH, "magic")
-    with pytest.raises(UnknownNameError, match="linear_search"):
-        new_learner(SEARCH, "imitation", teacher="nobody")
-    with pytest.raises(UnknownNameError, match="batch"):
-        new_learner(SEARCH, "imitation", settings={"bunch": "3"})
-
-
-@pytest.mark.parametrize(
-    ("task", "teacher"), [(SEARCH, "quick_sort"), (SORT_BUBBLE, "selection_sort"), (SORT_FULL, "quick_sort")]
-)
-def test_a_teacher_of_another_task_is_refused_with_those_of_this_one(task: Task, teacher: str) -> None:
-    with pytest.raises(SettingError, match="does not teach") as refusal:
-        new_learner(task, "imitation", teacher=teacher)
-    for known in surpass.known_teachers(task):
-        assert known.name.partition(":")[2] in str(refusal.value)
-
-
-@pytest.mark.parametrize(
-    "learner", [search_learner(3), knapsack_learner(3), full_view_learner(3)], ids=["search", "knapsack", "sort-full"]
-)
-def test_a_recipe_makes_the_same_learner_again(learner) -> None:  # type: ignore[no-untyped-def]
-    again = learner_again(json.loads(json.dumps(learner.recipe)))
-    assert again.config == learner.config
-    assert again.recipe == learner.recipe

@@ -6,17 +6,15 @@ import numpy as np
 import pytest
 import torch
 
-from surpass.errors import DivergedError, SettingError, UnknownNameError
+from surpass.errors import DivergedError
 from surpass.learning import methods
-from surpass.learning.policy_gradient.learner import PolicyGradient, PolicyGradientConfig, n_step_returns
+from surpass.learning.policy_gradient.learner import PolicyGradient, PolicyGradientConfig
 from surpass.learning.policy_gradient.losses import parameter_rows
 from surpass.learning.policy_gradient.sampler import Sampled
-from surpass.learning.runs import train
 from surpass.learning.updates import UpdateLearner
 from surpass.machine.state import Outcome
 from surpass.tasks.registry import find_task
-from tests.decisions import decisions_of
-from tests.networks.plain import enumerate_log_probabilities
+from tests.networks.plain import decisions_of, enumerate_log_probabilities
 
 SETTINGS = {
     "sort-bubble": {"teacher": "insertion_sort", "limit": "30", "sizes": "2-6", "shaping": 0.5},
@@ -121,59 +119,6 @@ def test_actions_are_drawn_with_the_probabilities_of_the_network(task: str) -> N
         expected = options[:, kinds == kind].sum()
         spread = np.sqrt((options[:, kinds == kind].sum(axis=1) * (1 - options[:, kinds == kind].sum(axis=1))).sum())
         assert abs((kinds[first] == kind).sum() - expected) < 5 * spread + 1
-
-
-def test_equal_seeds_give_equal_networks_whatever_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    networks = []
-    for threads in ("1", "2"):
-        monkeypatch.setenv("SURPASS_THREADS", threads)
-        learner = new_learner("search", updates=6, updates_per_round=3)
-        train(learner)
-        networks.append(learner.network.state_dict())
-    for name, tensor in networks[0].items():
-        assert torch.equal(tensor, networks[1][name])
-
-
-def test_a_saved_state_goes_on_to_the_same_network() -> None:
-    whole = new_learner("sort-bubble", updates=8, updates_per_round=2)
-    train(whole)
-    half = new_learner("sort-bubble", updates=8, updates_per_round=2)
-    half.advance()
-    half.advance()
-    tensors, record = half.save_state()
-    again = new_learner("sort-bubble", updates=8, updates_per_round=2)
-    again.load_state({name: array.copy() for name, array in tensors.items()}, record)
-    train(again)
-    for name, tensor in whole.network.state_dict().items():
-        assert torch.equal(tensor, again.network.state_dict()[name])
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"unroll": 0}, "unroll"),
-        ({"discount": 1.5}, "discount"),
-        ({"learning_rate": 0.0}, "learning_rate"),
-        ({"final_learning_rate": 1.0}, "final_learning_rate"),
-        ({"sizes": "5-3"}, "sizes"),
-        ({"teacher": "bubble_sort"}, "bubble_sort"),
-        ({"imitation_weight": -1.0}, "imitation_weight"),
-    ],
-)
-def test_impossible_settings_are_refused(settings: dict[str, object], message: str) -> None:
-    with pytest.raises(SettingError, match=message):
-        new_learner("search", **settings)
-    with pytest.raises(UnknownNameError, match="scalar"):
-        new_learner("search", baseline="none")
-
-
-def test_returns_stop_where_an_episode_ends_and_are_bootstrapped_where_it_is_cut() -> None:
-    rewards = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
-    ended = np.array([[False, False], [True, False], [False, False]])
-    cut = np.array([[False, True], [False, False], [False, False]])
-    after = np.array([[0.0, 50.0], [0.0, 0.0], [10.0, 20.0]])
-    found = n_step_returns(rewards, ended, cut, after, 0.5)
-    np.testing.assert_allclose(found, [[2.0, 26.0], [2.0, 8.5], [8.0, 13.0]])
 
 
 def test_a_loss_that_is_not_a_number_stops_the_run() -> None:

@@ -11,28 +11,14 @@ from surpass.learning.table.deviations import Deviations
 from surpass.learning.table.episodes import Costs
 from surpass.learning.table.logits import LogitTable
 from surpass.machine.interface import NO_ACTION
-from surpass.programs.words import show_action
 from surpass.tasks.registry import find_task
 
 MIRRORED = {"<": ">", ">": "<", "=": "="}
 
 
-def test_variables_that_change_their_names_change_them_everywhere() -> None:
-    """Twice is not at all; the tests of a rule keep their meaning; a task without variables has no renamings."""
-    task = find_task("search")
-    interface = task.interface
-    features, values, actions = renamings_of(task)
-    assert len(actions) == 6  # the pairs of four variables
-    name, first = {f.name: k for k, f in enumerate(interface.features)}, 0  # the first pair: v1 and v2
-    assert features[first, name["q ? A[v1]"]] == name["q ? A[v2]"]
-    assert features[first, name["v1 ? v3"]] == name["v2 ? v3"]
-    assert values[first, name["v1 ? v2"]].tolist()[:3] == [2, 1, 0]
-    texts = [show_action(interface, k) for k in range(interface.action_count)]
-    assert texts[actions[first, texts.index("AssignMid(1, 2, 3)")]] == "AssignMid(2, 1, 3)"
-    for which in range(6):
-        assert (actions[which, actions[which]] == np.arange(interface.action_count)).all()
-        assert (features[which, features[which]] == np.arange(len(interface.features))).all()
-    assert len(renamings_of(find_task("knapsack"))[2]) == 0
+def test_every_pair_of_variables_can_change_names_if_there_are_any() -> None:
+    assert len(renamings_of(find_task("search")).actions) == 6
+    assert len(renamings_of(find_task("knapsack")).actions) == 0
 
 
 @pytest.mark.parametrize("name", ["search", "sort-bubble", "sort-quick"])
@@ -71,7 +57,3 @@ def test_deviations_try_what_is_best_for_another_variable_in_the_same_role() -> 
     has_one = best != NO_ACTION
     assert has_one.sum() > 100
     assert (tried[has_one] == renamings_of(task).actions[which, best][has_one]).all()
-
-
-def test_where_no_variables_can_swap_names_none_do() -> None:
-    assert not len(renamings_of(find_task("knapsack")).actions)

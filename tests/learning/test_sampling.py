@@ -11,13 +11,12 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from surpass.agents.networks.agent import HIDDEN
 from surpass.agents.networks.structured import StructuredPolicy
 from surpass.engine.groups import group_features
 from surpass.engine.specialise import specialise
 from surpass.learning.policy_gradient import sampler as sampling
 from surpass.learning.policy_gradient.arrays import Record, Tree
-from surpass.learning.policy_gradient.forward import HIDDEN_LAYERS, WIDTH, fill_row, new_workspace
+from surpass.learning.policy_gradient.forward import WIDTH, fill_row, new_workspace
 from surpass.learning.policy_gradient.kernels import tabulate
 from surpass.learning.policy_gradient.losses import merge_steps, parameter_rows
 from surpass.learning.policy_gradient.sampler import Sampled, Sampler
@@ -29,7 +28,7 @@ from surpass.machine.interface import NO_ACTION, Interface
 from surpass.machine.state import Outcome
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Limit
-from tests.decisions import decisions_of
+from tests.networks.plain import decisions_of
 
 ALL = {
     "sort-bubble": "insertion_sort",
@@ -69,15 +68,6 @@ def new_network(name: str) -> StructuredPolicy:
     return network
 
 
-def differences(cumulative: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the probabilities of cumulative ones."""
-    return np.diff(np.minimum(cumulative, 1.0), prepend=0.0)
-
-
-def test_the_compiled_networks_have_the_shape_of_the_others() -> None:
-    assert HIDDEN == (WIDTH,) * HIDDEN_LAYERS
-
-
 def fill(network: StructuredPolicy, tree: Tree, observation: int, node: int) -> npt.NDArray[np.float64]:
     """Return the cumulative probabilities of a node's choices for an observation."""
     interface, cumulative = network.interface, np.zeros((1, int(tree.choice_counts.max()) + 2))
@@ -115,7 +105,8 @@ def test_the_compiled_networks_give_the_probabilities_of_the_others(name: str) -
         for node in {*random.integers(len(nodes), size=12).tolist(), len(nodes) - 1}:
             slot, prefix = nodes[node]
             expected = network.log_probabilities(slot, inputs, torch.tensor([prefix], dtype=torch.int64))[0].exp()
-            found = differences(fill(network, tree, observation, node))[: len(expected)]
+            cumulative = np.minimum(fill(network, tree, observation, node), 1.0)
+            found = np.diff(cumulative, prepend=0.0)[: len(expected)]
             np.testing.assert_allclose(found, expected.detach().numpy(), atol=2e-6)
 
 

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from surpass.engine.run import run
 from surpass.errors import DataFileError, SettingError
 from surpass.learning.methods import new_learner
-from surpass.learning.policy_gradient.learner import PolicyGradient
 from surpass.learning.sources import Sources
-from surpass.learning.table.learner import TableLearner
 from surpass.tasks.registry import find_task
-from surpass.tasks.task import join_instances
+from surpass.tasks.task import Instances, Request, join_instances
 
-POLICIES = {
-    "network": {"episodes": "24", "unroll": "8", "updates": "2", "updates_per_round": "1"},
-    "table": {"episodes": "64", "updates": "2", "starts": "1", "checks": "0"},
+pytestmark = pytest.mark.usefixtures("small_effort")
+
+BUBBLE = find_task("sort-bubble")
+EDITS = {"rounds": "4", "generations": "20", "candidates": "32", "instances": "150"}
+WAYS = {
+    "network": {"policy": "network", "episodes": "24", "unroll": "8", "updates": "2", "updates_per_round": "1"},
+    "table": {"policy": "table", "episodes": "64", "updates": "2", "starts": "1", "checks": "0"},
+    "improvement": EDITS,
 }
 
 
@@ -27,88 +32,111 @@ def reversed_lists(path: Path, sizes: tuple[int, ...] = (4, 4, 6, 6, 6)) -> str:
     return str(path)
 
 
-def gradient(policy: str, data: str, **settings: str) -> PolicyGradient | TableLearner:
-    """Return a small learner by policy gradient from insertion sort."""
-    chosen = {"policy": policy, "data": data, **POLICIES[policy], **settings}
-    one = new_learner(find_task("sort-bubble"), "rl+imitation", teacher="insertion_sort", settings=chosen)
-    assert isinstance(one, PolicyGradient | TableLearner)
-    return one
+def displaced_lists(path: Path, count: int, size: int = 12) -> str:
+    """Write lists that are sorted but for one displaced value."""
+    random = np.random.default_rng(5)
+    lines = []
+    for _ in range(count):
+        values = list(range(size))
+        values.insert(int(random.integers(size)), values.pop(int(random.integers(size))))
+        lines.append(",".join(map(str, values)))
+    path.write_text("\n".join(lines))
+    return str(path)
 
 
-def drawn_by(one: PolicyGradient | TableLearner) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sizes and the items of the instances of an update."""
-    if isinstance(one, TableLearner):
-        drawn, _ = one._draw(one._reachable_sizes(), one.config.episodes, 3)
-    else:
-        drawn = one.sampler._draw(one.curriculum.sizes)
-    return drawn.sizes, drawn.items
+def learner(way: str, data: str, **settings: str) -> Any:
+    """Return a small learner from insertion sort."""
+    method = way if way == "improvement" else "rl+imitation"
+    return new_learner(BUBBLE, method, teacher="insertion_sort", settings={**WAYS[way], "data": data, **settings})
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-def test_policy_gradient_learns_on_the_lists_of_a_file(policy: str, tmp_path: Path) -> None:
-    """It learns on four of five, keeps the checksum, and tells how the last one went."""
-    one = gradient(policy, reversed_lists(tmp_path / "mine.csv"))
-    sizes, items = drawn_by(one)
-    assert set(sizes.tolist()) <= {4, 6}
-    for size, values in zip(sizes, items, strict=True):
+# What is drawn
+
+
+def test_lists_of_a_file_are_drawn_but_for_those_that_are_held_out(tmp_path: Path) -> None:
+    sources = Sources(BUBBLE, reversed_lists(tmp_path / "mine.csv"), "mixed", 0)
+    assert join_instances(BUBBLE, sources.held_out).count == 1
+    drawn = sources.draw_between(sources.lengths, 64, 3)
+    assert set(drawn.sizes.tolist()) == {4, 6}
+    for size, values in zip(drawn.sizes, drawn.items, strict=True):
         assert (np.diff(values[:size]) < 0).all()
-    assert len(one.recipe["digest"]) == 64
-    assert join_instances(one.task, one.sources.held_out).count == 1
-    one.advance()
-    assert one.describe().startswith("On 1 held-out lists: ")
-    assert "uniform lists" in one.describe()
-    reversed_lists(tmp_path / "mine.csv", (3, 3))
-    with pytest.raises(SettingError, match="its checksum differs"):
-        gradient(policy, one.recipe["data"], digest=one.recipe["digest"])
+    assert set(sources.draw_between((2, 3), 64, 3).sizes.tolist()) == {2, 3}, "where no list fits there are usual ones"
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-def test_files_and_distributions_count_by_their_weights(policy: str, tmp_path: Path) -> None:
-    data = reversed_lists(tmp_path / "mine.csv")
-    one = gradient(policy, f"{data}*3,all-equal", episodes="400")
-    sizes, items = drawn_by(one)
-    equal = np.mean([np.ptp(values[:size]) == 0 for size, values in zip(sizes, items, strict=True)])
-    assert 0.15 < equal < 0.35
-
-
-def test_the_network_goes_on_as_if_it_had_not_been_stopped(tmp_path: Path) -> None:
-    data = reversed_lists(tmp_path / "mine.csv")
-    whole, first, second = (gradient("network", data) for _ in range(3))
-    curves = [whole.advance() for _ in range(2)]
-    assert first.advance() == curves[0]
-    second.load_state(*first.save_state())
-    assert second.advance() == curves[1]
-
-
-def test_a_stage_without_fitting_lists_uses_usual_ones(tmp_path: Path) -> None:
-    data = reversed_lists(tmp_path / "mine.csv")
-    one = gradient("table", data)
-    assert isinstance(one, TableLearner)
-    assert set(one._draw((2, 3), 64, 3)[0].sizes.tolist()) == {2, 3}
-    assert set(drawn_by(one)[0].tolist()) == {4, 6}
-    with pytest.raises(SettingError, match="sizes"):
-        gradient("table", data, sizes="8-9")
-    with pytest.raises(SettingError, match="sizes"):
-        gradient("network", data, sizes="8-9")
-
-
-@pytest.mark.parametrize("policy", POLICIES)
-def test_policy_gradient_has_a_sentence_for_odd_files(policy: str, tmp_path: Path) -> None:
-    """One list is learned on and none held out; single values and lists too long are refused."""
-    path = tmp_path / "odd.csv"
-    path.write_text("3,1,2\n")
-    assert gradient(policy, str(path)).describe() == "No list was held out: the data hold one list only.\n"
-    path.write_text("3\n1\n")
-    with pytest.raises(DataFileError, match="of a single item"):
-        gradient(policy, str(path))
-    np.save(tmp_path / "long.npy", np.zeros((2, 5001), np.int64))
-    with pytest.raises(DataFileError, match="longer than 5,000"):
-        gradient(policy, str(tmp_path / "long.npy"))
-    with pytest.raises(SettingError, match="data is 'sideways'; allowed: uniform"):
-        gradient(policy, "sideways")
+def test_files_and_distributions_count_by_their_weights(tmp_path: Path) -> None:
+    sources = Sources(BUBBLE, f"{displaced_lists(tmp_path / 'mine.csv', 10)}*3,reversed", "mixed", 0)
+    parts = sources.draw(12, 40, 1)
+    assert [part.count for part in parts] == [30, 10]
+    assert (parts[1].items == np.arange(12)[::-1]).all()
+    assert (sources.group(np.array([1, 11, 12, 40])) == [0, 0, 12, 12]).all()
+    drawn = sources.draw_between((12, 12), 400, 3)
+    assert 0.15 < (np.diff(drawn.items, axis=1) < 0).all(axis=1).mean() < 0.35
 
 
 def test_distributions_alone_say_nothing_of_held_out_lists() -> None:
-    sources = Sources(find_task("sort-bubble"), "uniform,sawtooth", "mixed", 0)
+    sources = Sources(BUBBLE, "uniform,sawtooth", "mixed", 0)
     assert sources.lengths == (0, 0)
-    assert gradient("network", "uniform").describe() == ""
+    assert learner("network", "uniform").describe() == ""
+
+
+# What is learned
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_learned_on_a_file_is_compared_on_held_out_lists(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, drawn, draw_between = reversed_lists(tmp_path / "mine.csv"), [], Sources.draw_between
+
+    def watched(self: Sources, *given: Any, **more: Any) -> Instances:
+        drawn.append(draw_between(self, *given, **more))
+        return drawn[-1]
+
+    monkeypatch.setattr(Sources, "draw_between", watched)
+    one = learner(way, data)
+    assert len(one.recipe["digest"]) == 64
+    one.advance()
+    if way != "improvement":
+        assert {4} <= {size for part in drawn for size in part.sizes.tolist()} <= {4, 6}
+    assert one.describe().startswith("On 1 held-out lists"), "also if the time is up before the end"
+    assert "uniform lists" in one.describe()
+    reversed_lists(tmp_path / "mine.csv", (3, 3))
+    with pytest.raises(SettingError, match="checksum"):
+        learner(way, data, digest=one.recipe["digest"])
+
+
+def test_a_program_is_made_shorter_on_a_users_lists(tmp_path: Path) -> None:
+    """And solves everything else."""
+    one = learner("improvement", displaced_lists(tmp_path / "mine.csv", 200))
+    assert one.sizes == (12,)
+    while one.is_improving:
+        one.advance()
+    held_out = join_instances(BUBBLE, one.sources.held_out)
+    assert held_out.count == 40
+    assert run(one.program, held_out).steps.mean() < run(one.teacher, held_out).steps.mean()
+    assert run(one.program, BUBBLE.draw(Request(size=30, count=50, seed=9))).solved.all()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_odd_files_are_refused_or_learned_on(way: str, tmp_path: Path) -> None:
+    """One list is learned on and none held out; single values, equal ones and lists too long are refused."""
+    path = tmp_path / "odd.csv"
+    path.write_text("3,1,2\n")
+    one = learner(way, str(path))
+    if way == "improvement":
+        one.advance()
+    assert one.describe().startswith("No list was held out")
+    np.save(tmp_path / "long.npy", np.zeros((2, 5001), np.int64))
+    path.write_text("3\n1\n")
+    for refused in (path, tmp_path / "long.npy"):
+        with pytest.raises(DataFileError):
+            learner(way, str(refused))
+    with pytest.raises(SettingError, match="sideways"):
+        learner(way, "sideways")
+    if way == "improvement":
+        path.write_text("3,3,3\n1,1\n")
+        with pytest.raises(SettingError):
+            learner(way, str(path)).advance()
+    else:
+        with pytest.raises(SettingError, match="sizes"):
+            learner(way, reversed_lists(path), sizes="8-9")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -27,7 +28,8 @@ from surpass.learning.sweeps import INSTANCES, Point, Ranked, Ranking, Sweep, Sw
 from surpass.tasks.registry import find_task
 from surpass.workers.local import LocalRunner
 from surpass.workers.runner import Ended, Job, Watch
-from tests.learning.test_learn_command import call, check_refused
+from tests.cli.here import call_here
+from tests.long import LONG
 
 RECIPE: dict[str, object] = {
     "task": "search",
@@ -40,6 +42,14 @@ A0, A1, B0, B1 = (f"learning_rate={rate}-seed={seed}" for rate in ("0.001", "0.0
 
 Fates = Mapping[str, tuple[float, float] | tuple[int, str]]
 """What becomes of each run: its share solved and score as floats, or its exit code and message."""
+
+
+def scores(*each: float) -> Fates:
+    """Return that every run solves everything, with these scores."""
+    return {name: (1.0, score) for name, score in zip((A0, A1, B0, B1), each, strict=True)}
+
+
+ALL_ALIKE = scores(5.0, 5.0, 5.0, 5.0)
 
 
 class PretendRunner:
@@ -107,7 +117,7 @@ def test_runs_that_solve_more_come_first_then_those_with_fewer_steps(tmp_path: P
 
 
 def test_where_reward_counts_more_of_it_is_better(tmp_path: Path) -> None:
-    fates = {A0: (1.0, 1.5), A1: (1.0, 2.5), B0: (1.0, 2.0), B1: (1.0, -1.0)}
+    fates = scores(1.5, 2.5, 2.0, -1.0)
     ranking = ranked(tmp_path, fates, task="knapsack")
     assert [run.run for run in ranking.runs] == [A1, B0, A0, B1]
     assert ranking.measure == "reward"
@@ -128,7 +138,7 @@ def test_equal_runs_are_ranked_in_the_order_of_the_recipe(tmp_path: Path) -> Non
 
 
 def test_the_folder_of_a_sweep_is_the_agent_of_its_best_run(tmp_path: Path) -> None:
-    ranked(tmp_path, {A0: (1.0, 9.0), A1: (1.0, 2.0), B0: (1.0, 7.0), B1: (1.0, 8.0)})
+    ranked(tmp_path, scores(9.0, 2.0, 7.0, 8.0))
     best = tmp_path / "runs" / A1 / "agent.safetensors"
     assert (tmp_path / "agent.safetensors").read_bytes() == best.read_bytes()
     assert (tmp_path / "agent.safetensors").read_bytes() != (tmp_path / "runs" / A0 / "agent.safetensors").read_bytes()
@@ -176,19 +186,17 @@ def test_started_again_it_repeats_neither_finished_runs_nor_those_that_would_fai
 
 
 def test_a_run_without_scores_or_with_scores_at_other_sizes_is_done_again(tmp_path: Path) -> None:
-    fates = dict.fromkeys((A0, A1, B0, B1), (1.0, 5.0))
-    ranked(tmp_path, fates)
+    ranked(tmp_path, ALL_ALIKE)
     (tmp_path / "runs" / A1 / "scores.json").unlink()
     record = {"rows": [{"size": 5, "instances": INSTANCES, "solved": 1.0, "mean_steps": 1.0}]}
     (tmp_path / "runs" / B1 / "scores.json").write_text(json.dumps(record))
-    again = PretendRunner(fates)
+    again = PretendRunner(ALL_ALIKE)
     new_sweep(tmp_path).run(again)
     assert again.done == [A1, B1]
 
 
 def test_seeds_and_values_can_be_added_to_a_sweep(tmp_path: Path) -> None:
-    fates = dict.fromkeys((A0, A1, B0, B1), (1.0, 5.0))
-    ranked(tmp_path, fates)
+    ranked(tmp_path, ALL_ALIKE)
     more = "learning_rate=0.01-seed=0"
     again = PretendRunner({more: (1.0, 1.0)})
     ranking = new_sweep(tmp_path, seeds=[0], grid={"learning_rate": [1e-3, 1e-4, 1e-2]}).run(again)
@@ -196,48 +204,43 @@ def test_seeds_and_values_can_be_added_to_a_sweep(tmp_path: Path) -> None:
     assert [run.run for run in ranking.runs] == [more, A0, B0]
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"settings": {"batch": 32}}, "is a sweep with batch 64, not 32; choose another --out"),
-        ({"settings": {}}, "is a sweep with batch 64, not None"),
-        ({"task": "knapsack"}, "is a sweep with task 'search', not 'knapsack'"),
-        ({"teacher": "linear_search"}, "is a sweep with teacher '', not 'linear_search'"),
-    ],
-)
-def test_a_folder_with_another_sweep_is_refused(changes: dict[str, object], message: str, tmp_path: Path) -> None:
-    ranked(tmp_path, dict.fromkeys((A0, A1, B0, B1), (1.0, 5.0)))
+def test_a_folder_with_another_sweep_is_refused(tmp_path: Path) -> None:
+    ranked(tmp_path, ALL_ALIKE)
     before = (tmp_path / "sweep.json").read_bytes()
-    idle = PretendRunner({})
-    with pytest.raises(SettingError, match=message):
-        new_sweep(tmp_path, **changes).run(idle)
-    assert idle.done == []
+    for name, value in {"settings": {"batch": 32}, "task": "knapsack", "teacher": "linear_search"}.items():
+        idle = PretendRunner({})
+        with pytest.raises(SettingError, match="batch" if name == "settings" else name):
+            new_sweep(tmp_path, **{name: value}).run(idle)
+        assert idle.done == []
+    with pytest.raises(SettingError, match="batch"):
+        new_sweep(tmp_path, settings={}).run(PretendRunner({}))
     assert (tmp_path / "sweep.json").read_bytes() == before
 
 
 def test_a_folder_with_something_else_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "letter.txt").write_text("Dear")
-    with pytest.raises(SettingError, match="is not empty and holds no sweep"):
-        new_sweep(tmp_path).run(PretendRunner({}))
-    with pytest.raises(SettingError, match="cannot be written"):
-        new_sweep(tmp_path / "letter.txt").run(PretendRunner({}))
+    letter = tmp_path / "letter.txt"
+    letter.write_text("Dear")
+    for folder in (tmp_path, letter):
+        with pytest.raises(SettingError):
+            new_sweep(folder).run(PretendRunner({}))
+    assert [*tmp_path.iterdir()] == [letter]
 
 
 def test_two_sweeps_do_not_work_in_one_folder(tmp_path: Path) -> None:
     with FileLock(tmp_path / ".lock"), pytest.raises(SettingError, match="another sweep"):
         new_sweep(tmp_path).run(PretendRunner({}))
-    ranked(tmp_path, dict.fromkeys((A0, A1, B0, B1), (1.0, 5.0)))
+    ranked(tmp_path, ALL_ALIKE)
 
 
 def test_those_who_watch_see_what_runs_and_what_is_done(tmp_path: Path) -> None:
     seen: list[SweepState] = []
-    new_sweep(tmp_path).run(PretendRunner(dict.fromkeys((A0, A1, B0, B1), (1.0, 5.0))), seen.append)
+    new_sweep(tmp_path).run(PretendRunner(ALL_ALIKE), seen.append)
     assert [(len(state.ranking.runs), state.running[0].name) for state in seen] == [(0, A0), (1, A1), (2, B0), (3, B1)]
 
 
 def test_a_terminal_shows_the_runs_done_the_best_and_how_far_the_others_are(tmp_path: Path) -> None:
     seen: list[SweepState] = []
-    new_sweep(tmp_path).run(PretendRunner(dict.fromkeys((A0, A1, B0, B1), (1.0, 5.0))), seen.append)
+    new_sweep(tmp_path).run(PretendRunner(ALL_ALIKE), seen.append)
     said = "round 2 of 9: solved 25.0%, steps at n = 20 812.50 (teacher 210.10), 0:07"
     (seen[-1].running[0] / "log.txt").write_text(f"round 1 of 9: 0:03\n{said}\n")
     view = SweepView()
@@ -266,9 +269,10 @@ epochs = 2
 calm_rounds = 1000000
 
 [grid]
-most_rounds = [3, 800]
+most_rounds = [3, LONGEST]
 """
-"""One run that ends at once, and one of some seconds, with checkpoints."""
+"""One run that ends at once, and one of some seconds, or of minutes, with checkpoints."""
+LONGEST = 20_000 if LONG else 400
 
 
 def sweep_words(recipe: Path, out: Path) -> list[str]:
@@ -299,15 +303,19 @@ def jobs_below(folder: Path) -> list[int]:
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
 def test_a_sweep_killed_in_the_middle_ends_as_one_that_was_not(tmp_path: Path) -> None:
     recipe = tmp_path / "tiny.toml"
-    recipe.write_text(TINY)
+    recipe.write_text(TINY.replace("LONGEST", str(LONGEST)))
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     done = subprocess.run(sweep_words(recipe, whole), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    short, long = (killed / "runs" / f"most_rounds={rounds}-seed=0" for rounds in (3, 800))
+    short, long = (killed / "runs" / f"most_rounds={rounds}-seed=0" for rounds in (3, LONGEST))
     with subprocess.Popen(sweep_words(recipe, killed), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         wait_for(lambda: (short / "scores.json").exists() and list((long / "checkpoints").glob("*.json")))
         process.send_signal(signal.SIGKILL)
     assert not (long / "scores.json").exists(), "the longer run was to be killed before its end"
+    for _ in range(20 if LONG else 0):
+        with subprocess.Popen(sweep_words(recipe, killed), stdout=subprocess.DEVNULL) as process:
+            time.sleep(random.uniform(1, 6))
+            process.send_signal(signal.SIGKILL)
     wait_for(lambda: not jobs_below(killed), seconds=60)
     finished = (short / "scores.json").stat().st_mtime_ns
     done = subprocess.run(sweep_words(recipe, killed), capture_output=True, text=True, check=False)
@@ -321,9 +329,7 @@ def test_a_sweep_killed_in_the_middle_ends_as_one_that_was_not(tmp_path: Path) -
             assert (run / name).read_bytes() == (whole / "runs" / run.name / name).read_bytes()
 
 
-def test_the_command_ranks_what_worked_and_says_what_failed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_ranks_what_worked_and_says_what_failed(tmp_path: Path) -> None:
     recipe = tmp_path / "mixed.toml"
     # Lists of one element leave nothing to learn, which only shows when the run has begun.
     recipe.write_text(
@@ -331,16 +337,16 @@ def test_the_command_ranks_what_worked_and_says_what_failed(
         "[grid]\nsizes = [[1], [2, 3]]\n"
     )
     words = ("sweep", recipe, "--out", tmp_path / "out")
-    code, shown, errors = call(capsys, monkeypatch, *words, "--json", tmp_path / "ranking.json")
-    assert code == 0
-    assert "0 of 2 runs done, 2 running" in errors or "0 of 2 runs done, 1 running" in errors
-    assert "failed: sizes=1-seed=0: sizes are (1,): at these sort-bubble leaves nothing to do" in shown
+    done = call_here(*words, "--json", tmp_path / "ranking.json")
+    assert done.returncode == 0
+    assert "0 of 2 runs done" in done.stderr
+    assert "failed: sizes=1-seed=0: sizes are (1,)" in done.stdout
     record = json.loads((tmp_path / "ranking.json").read_text())
     assert [run["run"] for run in record["runs"]] == ["sizes=2,3-seed=0"]
     assert [failure["run"] for failure in record["failed"]] == ["sizes=1-seed=0"]
-    code, shown, errors = call(capsys, monkeypatch, *words, "--json", "-")
-    assert (code, errors) == (0, "")
-    assert json.loads(shown) == record
+    again = call_here(*words, "--json", "-")
+    assert (again.returncode, again.stderr) == (0, "")
+    assert json.loads(again.stdout) == record
 
 
 def test_a_job_ends_when_its_starter_is_gone(tmp_path: Path) -> None:
@@ -384,35 +390,7 @@ def test_a_runner_uses_one_core_for_each_job(tmp_path: Path, monkeypatch: pytest
     assert os.environ["SURPASS_THREADS"] == "7"
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ((), "no recipe is given"),
-        (("nope",), "unknown recipe 'nope'"),
-        (("quick-search", "--processes", "0"), "processes is 0"),
-        (("quick-search", "--seeds", "x"), "seed 'x' is not a whole number"),
-        (("quick-search", "--seeds", ""), "no seeds are given"),
-        (("quick-search", "--seeds", "1,1"), "seeds lists 1 twice"),
-        (("quick-search", "--task", "knapsack"), "recipe quick-search is for search, not for knapsack"),
-        (("quick-search", "--json", "nowhere/x.json"), "cannot be written"),
-    ],
-    ids=lambda words: " ".join(words) if isinstance(words, tuple) else "",
-)
-def test_bad_input_gets_one_sentence_and_exit_code_2(
-    words: tuple[str, ...],
-    message: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    check_refused(call(capsys, monkeypatch, "sweep", *words), message)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_the_recipes_can_be_listed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    code, shown, _ = call(capsys, monkeypatch, "sweep", "--list")
-    assert code == 0
-    assert "paper-search" in shown
-    code, shown, _ = call(capsys, monkeypatch, "sweep", "--list", "--json", "-")
-    assert "paper-search" in [recipe["name"] for recipe in json.loads(shown)]
+def test_the_recipes_can_be_listed() -> None:
+    assert "paper-search" in call_here("sweep", "--list").stdout
+    listed = json.loads(call_here("sweep", "--list", "--json", "-").stdout)
+    assert "paper-search" in [recipe["name"] for recipe in listed]

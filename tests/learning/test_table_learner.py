@@ -10,13 +10,13 @@ import pytest
 from surpass.agents.teachers import teacher_of
 from surpass.arrays import Ints
 from surpass.engine.run import run
-from surpass.errors import SavedFileError, SettingError, UnknownNameError
+from surpass.errors import SavedFileError
 from surpass.learning.methods import new_learner
-from surpass.learning.table import deviations, learner
+from surpass.learning.table import deviations
 from surpass.learning.table.critic import ActorCritic, explored_actions
 from surpass.learning.table.deviations import Deviations
 from surpass.learning.table.episodes import Costs, observe, play, play_all, returns_of, start
-from surpass.learning.table.learner import TableConfig, TableLearner
+from surpass.learning.table.learner import TableLearner
 from surpass.learning.table.logits import LogitTable
 from surpass.learning.table.repair import Reference, revert_failures, revert_losses
 from surpass.learning.table.sampled_tables import SampledTables, ranks_of
@@ -194,15 +194,3 @@ def test_a_damaged_state_is_refused(small_effort: None) -> None:
     for damaged in ({**record, "phase": "nap"}, {**record, "starts": [{"base": "agent", "used": [99], "updates": 0}]}):
         with pytest.raises(SavedFileError):
             one.load_state(tensors, damaged)
-
-
-def test_settings_that_cannot_be_are_refused() -> None:
-    task = find_task("search")
-    for settings, error in (({"sizes": "5"}, SettingError), ({"limit": "x"}, SettingError)):
-        with pytest.raises(error):
-            new_learner(task, "rl", settings=settings)
-    with pytest.raises(UnknownNameError):
-        new_learner(task, "rl", settings={"policy": "forks"})
-    with pytest.raises(SettingError):
-        TableLearner(task, TableConfig(task="search", data="no-such-distribution"))
-    assert learner.FIRST_SIZES[0] >= 2

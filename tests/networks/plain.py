@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import torch
 
@@ -12,7 +14,6 @@ from surpass.tasks.knapsack import KNAPSACK
 from surpass.tasks.search import SEARCH
 from surpass.tasks.sort_bubble import SORT_BUBBLE
 from surpass.tasks.sort_quick import SORT_QUICK
-from tests.decisions import decisions_of
 
 SMALL = {
     "mixed": Interface(
@@ -58,6 +59,24 @@ def draw_observations(interface: Interface, count: int, seed: int = 0) -> np.nda
 
 
 # The structured policy
+
+
+class Decision(NamedTuple):
+    """One choice inside an action, given the operands chosen before it."""
+
+    slot: int
+    prefix: tuple[int, ...]
+    choice: int
+
+
+def decisions_of(interface: Interface, number: int) -> list[Decision]:
+    """Return the choices that make up an action, in order: the instruction, then each operand."""
+    instruction, *choices = interface.action_rows[number].tolist()
+    own = [(index, slot.operand) for index, slot in enumerate(interface.slots) if slot.instruction == instruction]
+    return [
+        Decision(0, (), instruction),
+        *(Decision(index, tuple(choices[:k]), choices[k]) for index, k in own),
+    ]
 
 
 def decision_log_probabilities(network: StructuredPolicy, slot: int, inputs: np.ndarray, prefix: tuple) -> np.ndarray:

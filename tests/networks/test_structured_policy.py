@@ -79,17 +79,6 @@ def test_a_network_that_computes_something_else_is_noticed(wrong: type[Structure
         check_is_the_product_of_its_decisions(network, np.arange(6))
 
 
-@each_interface()
-def test_each_decision_sums_to_one_and_has_as_many_choices_as_its_slot(interface: Interface) -> None:
-    network = sharp_network(interface)
-    inputs = network.encode(draw_observations(interface, 10))
-    for number, slot in enumerate(interface.slots):
-        prefix = torch.zeros((len(inputs), max(0, slot.operand)), dtype=torch.int64)
-        options = network.log_probabilities(number, inputs, prefix)
-        assert options.shape == (len(inputs), slot.choices)
-        assert torch.allclose(options.exp().sum(dim=1), torch.ones(len(inputs)), atol=1e-5)
-
-
 # Shapes
 
 
@@ -105,15 +94,6 @@ def test_every_slot_has_three_hidden_layers_of_64_and_sees_the_operands_before_i
         assert linear == [(inputs, 64), (64, 64), (64, 64), (64, outputs)]
         kinds = [type(m).__name__ for m in layers]  # type: ignore[union-attr]
         assert kinds == ["Linear", "ReLU", "Linear", "ReLU", "Linear", "ReLU", "Linear"]
-
-
-@pytest.mark.parametrize(
-    ("task", "inputs"), [("sort-bubble", 68), ("sort-quick", 129), ("search", 115), ("knapsack", 14)]
-)
-def test_networks_have_as_many_inputs_as_the_papers(task: str, inputs: int) -> None:
-    network = StructuredPolicy(PAPER[task])
-    assert network.encode(np.array([0])).shape == (1, inputs)
-    assert network.slots[0][0].in_features == inputs  # type: ignore[index,union-attr]
 
 
 def test_equal_seeds_give_equal_networks_and_leave_torchs_own_generator_alone() -> None:

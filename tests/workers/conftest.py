@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -71,17 +70,6 @@ def cluster() -> Iterator[TwoNodes]:
         found = TwoNodes()
         yield found
         found.cluster.shutdown()
-        processes = [path.name for path in Path("/proc").iterdir() if path.name.isdecimal()]
-        assert not [process for process in processes if _is_left(process, found.address)]
-
-
-def _is_left(process: str, address: str) -> bool:
-    """Tell whether a process is one of the cluster's that has outlived it."""
-    try:
-        words, state = (Path("/proc", process, name).read_bytes() for name in ("cmdline", "stat"))
-        return f"gcs-address={address}".encode() in words and b" Z " not in state
-    except OSError:
-        return False
 
 
 @pytest.fixture

@@ -35,11 +35,6 @@ def refused(on: str, match: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("on", ["", "rays", "local=4", "ray=", "Ray"])
-def test_a_place_that_there_is_not(on: str) -> None:
-    refused(on, "on is .*; it must be local, ray, or ray=ADDRESS")
-
-
 def test_nothing_at_the_address(cluster: TwoNodes, free_port: int) -> None:
     refused(f"ray=127.0.0.1:{free_port}", f"there is no Ray cluster at 127.0.0.1:{free_port}: .*refused")
 

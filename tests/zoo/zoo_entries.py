@@ -13,7 +13,7 @@ NAMES = tuple(resident.name for resident in zoo_entries())
 IMITATORS = tuple(name for name in NAMES if "/imitation-" in name)
 TABLE_IMITATORS = tuple(name for name in IMITATORS if not name.startswith("sort-full/"))
 WITH_TABLE = tuple(name for name in NAMES if not name.startswith("sort-full/"))
-SORTERS = tuple(name for name in TABLE_IMITATORS if name.startswith("sort-"))
+SORTERS = tuple(name for name in WITH_TABLE if name.startswith("sort-"))
 
 
 @cache
