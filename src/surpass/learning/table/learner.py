@@ -85,7 +85,7 @@ COUNTEREXAMPLE_RATE = 0.25
 MAX_COUNTEREXAMPLES = 400
 MAX_LOSS, LAST_CHECKS = 0.02, 0.6
 """The share of their cost that usual instances may lose by a repair, until a share of the checks has been made."""
-CHECK_EVERY = 2
+CHECK_EVERY = 10
 """After how many rounds of `improve` a quick check looks for counter-examples."""
 STATE = {
     **dict.fromkeys(
