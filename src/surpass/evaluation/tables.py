@@ -133,6 +133,7 @@ TABLES = (
         "table2_quick_interface_steps",
         RowPlan("quick sort", "teacher:quick_sort"),
         RowPlan("rl from scratch", "zoo:sort-quick/rl"),
+        _ours("rl from an agent of sort-bubble", "zoo:sort-quick/rl-from-sort-bubble", "rl from scratch"),
         RowPlan("rl + imitation", "zoo:sort-quick/rl+imitation-quick_sort"),
         _ours(IMPROVED, "zoo:sort-quick/improvement-hoare_sort"),
         limit="10n^2",
