@@ -246,13 +246,6 @@ def test_a_bundle_gives_back_what_was_saved(tmp_path: Path) -> None:
         assert loaded[name].tobytes() == tensor.tobytes()
 
 
-def test_equal_content_makes_equal_files(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        save_bundle(tmp_path / name, {"x": np.arange(4), "y": np.zeros(2)}, {"k": [1, 2]})
-    for suffix in SUFFIXES:
-        assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
-
-
 def test_a_saved_agent_answers_as_before(tmp_path: Path) -> None:
     network = StructuredPolicy(KNAPSACK.interface, seed=3)
     save_agent(tmp_path / "agent", KNAPSACK, network, {"note": "fresh"})
