@@ -39,14 +39,7 @@ def test_every_teacher_passes(teacher) -> None:
     assert [row.size for row in certificate.drawn] == [10, 50]
 
 
-WRONG_AMONG_TIES = pytest.mark.xfail(
-    reason="it fails among ties from n = 247 on, and is to be learned anew", strict=True
-)
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=WRONG_AMONG_TIES if name == "search/rl" else ()) for name in WITH_TABLE]
-)
+@pytest.mark.parametrize("name", WITH_TABLE)
 def test_every_agent_of_the_zoo_with_a_table_passes(name: str) -> None:
     agent = load_entry(name)
     settings = {} if LONG else {"up_to": UP_TO[agent.task.name], "sizes": [10, 50], "instances": 10, "effort": 500}

@@ -193,7 +193,7 @@ def test_what_looks_like_markup_is_shown_as_text(browser: Browser, tmp_path: Pat
     nasty = "</script><img src=x onerror=\"document.title='broken'\"><b>& --> ]]>"
     (recording,) = watch("minimum").recordings
     start = tuple(nasty if slot == 0 else text for slot, text in enumerate(recording.start))
-    listing = replace(recording.listing, note=nasty)
+    listing = recording.listing._replace(note=nasty)
     recording = replace(recording, agent=nasty, instance=nasty, start=start, listing=listing, notices=(nasty,))
     path = tmp_path / "nasty.html"
     path.write_text(viewer_page([recording, recording], nasty), encoding="utf-8")
