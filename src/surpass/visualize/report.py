@@ -195,7 +195,7 @@ def _write_program(
             f"Its rules could not be written within {PROGRAM_SECONDS:.0f} seconds; surpass show {agent.name} does it.",
         )
     except SurpassError as error:
-        return None, f"There is no program to show: {error}."
+        return None, f"No program can be shown: {error}."
     return measure_use(extraction, agent.task.draw(_usual(agent.task, agent.task.training_sizes[1], USED_ON))), note
 
 
