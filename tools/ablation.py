@@ -25,14 +25,21 @@ from surpass.agents.teachers import usual_teacher
 from surpass.engine.run import run
 from surpass.learning.methods import new_learner
 from surpass.learning.table import deviations, learner
+from surpass.learning.table.episodes import Costs
 from surpass.learning.table.learner import TableLearner
+from surpass.learning.table.logits import LogitTable
+from surpass.learning.table.repair import Reference
 from surpass.printing import text_table
 from surpass.table import Table
 from surpass.tasks.registry import find_task
-from surpass.tasks.task import Request, Task
+from surpass.tasks.task import Instances, Request, Task
 
 Variant = dict[tuple[Any, str], Any]
 """What is replaced where."""
+
+
+def _undo_nothing(logits: LogitTable, failing: Instances, usual: Reference, costs: Costs) -> int:
+    return failing.count
 
 
 def _keep_features(task: Task, features: list[int], is_enough: Callable[[list[int]], bool]) -> list[int]:
@@ -45,6 +52,8 @@ VARIANTS: dict[str, Variant] = {
     "no renamed variables": {(deviations.Deviations, "_rename"): lambda *_: []},
     "no deviations off the path": {(deviations, "OFF_PATH_RATE"): 0.0},
     "changes that lose are kept": {(deviations, "revert_losses"): lambda *_: 1.0},
+    "failures are learned on, not undone": {(learner, "revert_failures"): _undo_nothing},
+    "all distributions equally": {(learner, "USUAL_WEIGHT"): 1},
     "only the usual distribution": {(learner, "_usual_mixture"): lambda task: task.inputs.usual_data},
     "one start": {"starts": "1"},  # type: ignore[dict-item]
 }
@@ -70,19 +79,20 @@ def measure(task: Task, agent: Any, largest: int) -> tuple[float, float]:
 
 def make_run(name: str, method: str, seed: int, variant: Variant, minutes: float, largest: int) -> dict[str, float]:
     """Learn with some things replaced, and return what was reached in how many seconds."""
-    task, began = find_task(name), time.monotonic()
-    settings = {key: value for key, value in variant.items() if isinstance(key, str)}
+    task, began = find_task(name), time.process_time()
+    settings = {"updates": "100", **{key: value for key, value in variant.items() if isinstance(key, str)}}
     with ExitStack() as stack:
         for place, value in variant.items():
             if not isinstance(place, str):
                 stack.enter_context(patch.object(*place, value))
         found = new_learner(task, method, seed=seed, settings=settings)
         assert isinstance(found, TableLearner)
-        while found.phase in ("solve", "improve") and time.monotonic() - began < 60 * minutes:
+        while found.phase != "distil" and time.process_time() - began < 60 * minutes:
             found.advance()
-        seconds = time.monotonic() - began
+        seconds = time.process_time() - began
         solved, ratio = measure(task, found.policy, largest)
-    return {"solved": solved, "relative": ratio, "seconds": seconds, "updates": found.updates}
+        is_sound = found.phase == "distil" and found.checks < found.config.checks
+    return {"solved": solved, "relative": ratio, "seconds": seconds, "sound": is_sound}
 
 
 def main() -> None:
@@ -115,13 +125,13 @@ def main() -> None:
     for which in given.runs:
         for name in chosen:
             found = [line for line in done if line["run"] == which and line["variant"] == name]
-            columns = [[line[key] for line in found] for key in ("solved", "relative", "seconds")]
+            columns = [[line[key] for line in found] for key in ("solved", "relative", "sound", "seconds")]
             shown = [
                 " ".join(f"{value:{form}}" for value in column)
-                for column, form in zip(columns, (".1%", ".3f", ".0f"), strict=True)
+                for column, form in zip(columns, (".1%", ".3f", "", ".0f"), strict=True)
             ]
             rows.append([which, name, *shown])
-    print(text_table("", ["run", "variant", "solved", "relative to the teacher", "seconds"], rows))
+    print(text_table("", ["run", "variant", "solved", "relative to the teacher", "sound", "seconds"], rows))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -13,14 +14,14 @@ from surpass.engine.run import run
 from surpass.errors import SavedFileError
 from surpass.learning.methods import new_learner
 from surpass.learning.table import deviations
+from surpass.learning.table.candidates import relative_losses
 from surpass.learning.table.critic import ActorCritic, explored_actions
 from surpass.learning.table.deviations import Deviations
-from surpass.learning.table.episodes import Costs, observe, play, play_all, returns_of, start
+from surpass.learning.table.episodes import Costs, begin, observe, play, play_all, returns_of
 from surpass.learning.table.learner import TableLearner
 from surpass.learning.table.logits import LogitTable
 from surpass.learning.table.repair import Reference, revert_failures, revert_losses
 from surpass.learning.table.sampled_tables import SampledTables, ranks_of
-from surpass.learning.table.starts import relative_losses
 from surpass.machine.state import Outcome
 from surpass.table import Table
 from surpass.tasks.registry import find_task
@@ -56,7 +57,7 @@ def test_an_advantage_is_what_one_other_action_changes_on_the_same_instance(monk
     # Each deviation is found again: at some step of some instance the action changes the return by as much.
     outcomes = set()
     for at, action in product(range(40), np.unique(tried).tolist()):
-        batch = play(table, start(task, instances), np.minimum(at, limits), find_loops=False)
+        batch = play(table, begin(task, instances), np.minimum(at, limits), find_loops=False)
         here = np.flatnonzero(batch.outcomes == Outcome.STEP_LIMIT)
         batch.outcomes[here] = Outcome.RUNNING
         seen = observe(task, batch)
@@ -70,10 +71,10 @@ def test_an_advantage_is_what_one_other_action_changes_on_the_same_instance(monk
 def test_deviations_beat_their_teacher(monkeypatch: pytest.MonkeyPatch) -> None:
     task = find_task("sort-bubble")
     logits = base_table(task, "bubble_sort")
-    improver = Deviations(logits, COSTS, 4)
+    estimator = Deviations(logits, COSTS, 4)
     for k in range(25):
         instances, limits = drawn(task, 6, 128, k)
-        improver.update(instances, limits, lambda k=k: drawn(task, 6, 128, 1000 + k), np.random.default_rng(k))
+        estimator.update(instances, limits, lambda k=k: drawn(task, 6, 128, 1000 + k), np.random.default_rng(k))
     fresh = task.draw(Request(size=6, count=400, seed=7))
     ours = run(Table(task, logits.greedy()), fresh, find_loops=True)
     assert ours.solved.all()
@@ -115,10 +116,10 @@ def test_ranks_count_the_tables_that_are_beaten() -> None:
 def test_sampled_tables_gain_score_from_nothing() -> None:
     task = find_task("knapsack")
     logits = LogitTable(task)
-    improver = SampledTables(logits, Costs(0.0, 1.0))
+    estimator = SampledTables(logits, Costs(0.0, 1.0))
     for k in range(12):
         instances, limits = drawn(task, 4, 40, k)
-        improver.update(instances, limits, np.random.default_rng(k))
+        estimator.update(instances, limits, partial(drawn, task, 4, 40, k), np.random.default_rng(k))
     fresh = task.draw(Request(size=4, count=200, seed=5))
     assert run(Table(task, logits.greedy()), fresh).rewards.mean() > 0.9
 
@@ -177,10 +178,10 @@ def test_a_start_with_a_teacher_competes_with_those_from_nothing(small_effort: N
     assert isinstance(one, TableLearner)
     while one.phase == "solve":
         one.advance()
-    assert {start.name for start in one.starts} == {"nothing", "teacher:binary_search"}
+    assert {start.name for start in one.candidates} == {"nothing", "teacher:binary_search"}
     while one.phase == "improve":
         one.advance()
-    assert len(one.starts) == 1
+    assert len(one.candidates) == 1
 
 
 def test_losses_are_relative_to_the_best() -> None:
@@ -191,6 +192,9 @@ def test_losses_are_relative_to_the_best() -> None:
 def test_a_damaged_state_is_refused(small_effort: None) -> None:
     one = new_learner(find_task("search"), "rl+imitation", settings={"episodes": "32", "starts": "1"})
     tensors, record = one.save_state()
-    for damaged in ({**record, "phase": "nap"}, {**record, "starts": [{"base": "agent", "used": [99], "updates": 0}]}):
+    for damaged in (
+        {**record, "phase": "nap"},
+        {**record, "candidates": [{"base": "agent", "used": [99], "updates": 0}]},
+    ):
         with pytest.raises(SavedFileError):
             one.load_state(tensors, damaged)

@@ -25,13 +25,13 @@ from surpass.engine.batch import Batch
 from surpass.learning.renamings import renamings_of
 from surpass.learning.table.episodes import (
     Costs,
+    begin,
     observe,
     part_of,
     play,
     play_all,
     resume,
     returns_of,
-    start,
     take_step,
 )
 from surpass.learning.table.logits import LogitTable
@@ -55,10 +55,13 @@ MAX_REMEMBERED = 100_000
 class Deviations:
     """Improves the most likely actions of a table of logits by trying others, one at a time."""
 
+    patience = 20
+
     def __init__(self, logits: LogitTable, costs: Costs, deviations: int) -> None:
         self.logits, self.task, self.costs, self.deviations = logits, logits.task, costs, deviations
-        self.remembered: Ints = np.zeros(0, np.int64)
-        """The observations of the last update."""
+        self.plays = 1 + deviations
+        self.met: Ints = np.zeros(0, np.int64)
+        """The observations of the last update, which the next one looks up at once."""
 
     def update(
         self,
@@ -66,10 +69,10 @@ class Deviations:
         limits: Ints,
         fresh: Callable[[], tuple[Instances, Ints]],
         random: np.random.Generator,
-    ) -> tuple[Batch, float]:
-        """Make one update; return the episodes without deviations, and the mean gain on these and fresh instances."""
+    ) -> tuple[float, int]:
+        """Make one update; return the mean gain on these and fresh instances, and about how many steps were played."""
         table = Table(self.task, self.logits.greedy())
-        table.extend(self.remembered)
+        table.extend(self.met)
         whole, returns, path = play_all(table, instances, limits, self.costs)
         which, gained = np.repeat(np.flatnonzero(whole.steps > 0), self.deviations), 0.0
         if which.size and path.size:
@@ -84,8 +87,8 @@ class Deviations:
                 np.concatenate([returns, other_returns]),
             )
             gained = revert_losses(self.logits, before, trial, path, self.costs)
-        self.remembered = table.observations if len(table) < MAX_REMEMBERED else path
-        return whole, gained
+        self.met = table.observations if len(table) < MAX_REMEMBERED else path
+        return gained, int(whole.steps.sum()) * self.plays
 
     def _deviate(
         self,
@@ -100,7 +103,7 @@ class Deviations:
         """Play instances [F] up to a step [F], take another action there, and learn from the returns."""
         known = np.unique(table.actions(path))
         known = known[known != NO_ACTION]
-        batch = play(table, start(self.task, instances), at, find_loops=False)
+        batch = play(table, begin(self.task, instances), at, find_loops=False)
         is_off = random.random(len(at)) < OFF_PATH_RATE
         on, off = np.flatnonzero(~is_off), np.flatnonzero(is_off)
         parts = [(part_of(batch, on), returns[on], limits[on])]

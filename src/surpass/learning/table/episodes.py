@@ -28,7 +28,7 @@ class Costs(NamedTuple):
     """The cost of a wrong answer, as a share of what all steps up to the limit cost."""
 
 
-def start(task: Task, instances: Instances) -> Batch:
+def begin(task: Task, instances: Instances) -> Batch:
     """Return an episode for each instance."""
     batch = allocate(task, instances.count, int(instances.sizes.max()))
     specialise(task).reset(batch, *map(np.ascontiguousarray, instances), np.arange(instances.count))
@@ -48,7 +48,7 @@ def play(table: Table, batch: Batch, limits: Ints, *, find_loops: bool = True) -
 def play_all(table: Table, instances: Instances, limits: Ints, costs: Costs) -> tuple[Batch, Reals, Ints]:
     """Play instances [B] by a table; return the episodes, their returns [B], and the distinct observations, sorted."""
     player = Player(table, find_loops=True, is_counting=True, brief=AT_ONCE)
-    batch = player.finish(start(table.task, instances), limits)
+    batch = player.finish(begin(table.task, instances), limits)
     seen = np.sort(table.keys[(player.counts > 0) & (table.keys != EMPTY)])
     return batch, returns_of(table.task, batch, limits, costs), seen
 

@@ -1,10 +1,10 @@
 """The table learner: natural policy gradient on a table of logits, in one run from nothing or from a teacher.
 
 1. solve    From nothing: an actor-critic learns small sizes (`critic.py`). Features that the policy does not need
-            are dropped, so that it answers on larger sizes too. This is done for several starts. A teacher, or the
-            agent that `--from` names, is one more start.
-2. improve  Each start saves steps by single deviations (`deviations.py`), or gains score by sampled tables
-            (`sampled_tables.py`). After a while the worse half of the starts is dropped, and so on until one is
+            are dropped, so that it answers on larger sizes too. This is done for several starts; each
+            leaves a candidate. A teacher, or the agent that `--from` names, is one more.
+2. improve  Each candidate saves steps by single deviations (`deviations.py`), or gains score by sampled tables
+            (`sampled_tables.py`). After a while the worse half of the candidates is dropped, and so on until one is
             left (successive halving; Jamieson and Talwalkar, 2016). So a run with a teacher does not end worse
             than one without.
 3. check    `checks.find_failures` looks for counter-examples. What makes them fail is undone (`repair.py`), and
@@ -17,7 +17,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -35,14 +35,12 @@ from surpass.learning.curriculum import read_ranges, smallest_size
 from surpass.learning.imitation import Imitation, ImitationConfig
 from surpass.learning.sources import Sources
 from surpass.learning.status import AGREEMENT, REWARD, STEPS, Status, TeacherReference
+from surpass.learning.table.candidates import ESTIMATORS, Candidate, load_candidate, relative_losses
 from surpass.learning.table.critic import ActorCritic
-from surpass.learning.table.deviations import Deviations
 from surpass.learning.table.episodes import Costs, play_all
 from surpass.learning.table.features import ViewAgent, drop_features, without_previous
 from surpass.learning.table.logits import LogitTable
 from surpass.learning.table.repair import Reference, revert_failures
-from surpass.learning.table.sampled_tables import TABLES
-from surpass.learning.table.starts import Start, load_start, relative_losses
 from surpass.learning.updates import SOURCE, tensors_under
 from surpass.machine.interface import NO_ACTION
 from surpass.machine.state import Outcome
@@ -69,8 +67,8 @@ LONGEST_BUDGET = 3200
 """`improve` gains score on sizes whose step limit is at most this."""
 IMPROVE_STEPS = 1 << 19
 """About how many steps an update of `improve` takes."""
-COMPARING = 5
-"""The purpose of instances on which policies are compared: they hold no counter-examples."""
+LEARNING, FRESH, COMPARING = 3, 4, 5
+"""What instances are drawn for; those on which policies are compared hold no counter-examples."""
 EVALUATED = 600
 """How many instances tell whether a feature can be dropped."""
 COMPARED, MOST_COMPARED_STEPS = 40, 1 << 21
@@ -86,13 +84,13 @@ MAX_COUNTEREXAMPLES = 400
 MAX_LOSS, LAST_CHECKS = 0.02, 0.6
 """The share of their cost that usual instances may lose by a repair, until a share of the checks has been made."""
 CHECK_EVERY = 10
-"""After how many rounds of `improve` a quick check looks for counter-examples."""
+"""After how many rounds of a candidate a quick check looks for counter-examples."""
 STATE = {
     **dict.fromkeys(
-        ("updates", "start", "stage", "stage_updates", "turn", "rung_updates", "checks", "episodes"), Count
+        ("updates", "restart", "stage", "stage_updates", "turn", "rung_updates", "checks", "episodes"), Count
     ),
-    **{"phase": str, "counterexamples": list[str], "starts": list[dict[str, Any]], "student": dict[str, Any] | None},
-    **{"is_sound": bool, "improved": list[Count]},
+    **{"phase": str, "counterexamples": list[str], "is_sound": bool, "improved": list[Count]},
+    **{"candidates": list[dict[str, Any]], "student": dict[str, Any] | None},
 }
 """What a checkpoint says beside its tensors."""
 
@@ -107,7 +105,7 @@ class TableConfig:
     )
     task: str
     teacher: str = ""
-    """Whose actions one of the starts begins with."""
+    """Whose actions one of the candidates begins with."""
     seed: Seed = 0
     policy: Annotated[str, OneOf(("table", "network"))] = "table"
     """What is optimised: a table of logits, or a network by the paper's learner, which has other settings."""
@@ -126,7 +124,9 @@ class TableConfig:
     limit: str = ""
     """The step limit while learning, or several, separated by commas, which instances take in turn."""
     updates: Many = 300
-    """The updates of `improve` for the best start; the worse ones get fewer."""
+    """The updates of `improve` for the best candidate; the worse ones get fewer."""
+    estimator: Annotated[str, OneOf(("", *ESTIMATORS))] = ""
+    """How `improve` estimates advantages; by default by deviations, or by sampled tables where the score counts."""
     episodes: BatchSize = 4096
     """Instances per update of `improve`, fewer where episodes are long."""
     deviations: Many = 4
@@ -159,7 +159,7 @@ class TableLearner:
             self.config = replace(self.config, step_cost=0.0)
         self.teacher: Agent | None = teacher_of(task, config.teacher) if config.teacher else None
         self.given = self.teacher or self._named_start()
-        """The agent that a start begins with, if one is given."""
+        """The agent that a candidate begins with, if one is given."""
         self.method = "rl+imitation" if config.teacher else "rl"
         self.costs = Costs(self.config.step_cost, config.wrong_cost)
         self.smallest = smallest_size(task)
@@ -170,24 +170,24 @@ class TableLearner:
 
     def _reset(self) -> None:
         self.phase = "solve" if self._from_nothing and self.task.measure == "steps" else "improve"
-        self.updates = self.start = self.stage = self.stage_updates = 0
+        self.updates = self.restart = self.stage = self.stage_updates = 0
         self.turn = self.rung_updates = self.checks = self.work = 0
         self.improved, self.episodes = [self.smallest, self.smallest], self.config.episodes
         """The sizes that `improve` uses now, and how many instances of them an update has."""
         self.is_sound = False
         self.counterexamples: list[str] = []
         """Instances on which a policy failed, as text."""
-        self.starts: list[Start] = []
+        self.candidates: list[Candidate] = []
         self._critic: ActorCritic | None = None
         self._student: Imitation | None = None
         if self.given is not None:
-            self.starts.append(Start(self.task, self.config, self.given))
+            self.candidates.append(Candidate(self.task, self.config, self.given))
         if self.phase == "improve":
-            self.starts += [Start(self.task, self.config, None) for _ in range(self._from_nothing)]
+            self.candidates += [Candidate(self.task, self.config, None) for _ in range(self._from_nothing)]
 
     @property
     def _from_nothing(self) -> int:
-        """How many starts are learned from nothing: at least one, unless `--from` names an agent."""
+        """How many candidates are learned from nothing: at least one, unless `--from` names an agent."""
         return 0 if self.config.start else max(1, self.config.starts - (self.given is not None))
 
     def _named_start(self) -> Agent | None:
@@ -206,9 +206,9 @@ class TableLearner:
         return {"method": self.method, **asdict(self.config)}
 
     @property
-    def best(self) -> Start | None:
-        """The start that is the best so far; the learner keeps them in order after each rung."""
-        return self.starts[0] if self.starts else None
+    def best(self) -> Candidate | None:
+        """The candidate that is the best so far; the learner keeps them in order after each rung."""
+        return self.candidates[0] if self.candidates else None
 
     @property
     def policy(self) -> Agent:
@@ -289,9 +289,9 @@ class TableLearner:
         doing, done = self.phase, self.updates // ROUND
         if self.phase == "solve":
             stage = min(self.stage, len(self.tops) - 1)
-            doing = f"solve: start {self.start + 1} of {self._from_nothing}, sizes up to {self.tops[stage]}"
+            doing = f"solve: start {self.restart + 1} of {self._from_nothing}, sizes up to {self.tops[stage]}"
         elif self.phase == "improve":
-            doing = f"improve: policy {self.turn + 1} of {len(self.starts)}"
+            doing = f"improve: policy {self.turn + 1} of {len(self.candidates)}"
         return Status(measure=measure, doing=doing, done=done, work=self.work, comparisons=comparisons)
 
     @cached_property
@@ -367,7 +367,7 @@ class TableLearner:
         return self._critic
 
     def _solve(self) -> dict[str, float]:
-        """Make a round of the actor-critic; at the end of a stage, keep its policy as a start."""
+        """Make a round of the actor-critic; at the end of a stage, keep its policy as a candidate."""
         critic, top = self._actor_critic(), self.tops[self.stage]
         critic.anneal(self.stage_updates / max(1, STAGE_UPDATES - ROUND))
         sizes = (min(self.smallest, top), top)
@@ -375,7 +375,7 @@ class TableLearner:
         count = min(MAX_EPISODES, max(MIN_EPISODES, STEPS_PER_UPDATE // longest))
         solved = played = 0
         for _ in range(ROUND):
-            instances, limits = self._draw(sizes, count, 3)
+            instances, limits = self._draw(sizes, count, LEARNING)
             random = np.random.default_rng([self.config.seed, 2, self.updates])
             batch = critic.update(instances, limits, random, self.stage_updates < 0.8 * STAGE_UPDATES)
             solved, played = solved + int((batch.outcomes == Outcome.SOLVED).sum()), played + len(batch.steps)
@@ -387,18 +387,18 @@ class TableLearner:
         return line
 
     def _end_stage(self, solved: float) -> None:
-        """Keep the simplified policy of a stage as a start, and go to the next stage or to the next start."""
-        self.starts.append(self._simplified(self._actor_critic()))
+        """Keep the simplified policy of a stage as a candidate, and go to the next stage or to the next start."""
+        self.candidates.append(self._simplified(self._actor_critic()))
         self.stage, self.stage_updates = self.stage + 1, 0
         if self.stage < len(self.tops) and solved >= MIN_SOLVED:
             return
-        self.start, self.stage, self._critic = self.start + 1, 0, None
-        if self.start >= self._from_nothing:
+        self.restart, self.stage, self._critic = self.restart + 1, 0, None
+        if self.restart >= self._from_nothing:
             self.phase = "improve"
             self._keep_best(self._from_nothing)
 
-    def _simplified(self, critic: ActorCritic) -> Start:
-        """Return the start that begins with the policy, without the features that it can do without.
+    def _simplified(self, critic: ActorCritic) -> Candidate:
+        """Return the candidate that begins with the policy, without the features that it can do without.
 
         The policy of fewer features takes, for what it sees, the action that the policy took there most often.
         """
@@ -425,7 +425,7 @@ class TableLearner:
             return True
 
         used = drop_features(task, critic.logits.features, is_enough)
-        return Start(task, self.config, ViewAgent.voted(task, used, *votes))
+        return Candidate(task, self.config, ViewAgent.voted(task, used, *votes))
 
     # Improve
 
@@ -434,9 +434,8 @@ class TableLearner:
         self.improved = list(self._reachable_sizes())
         instances, limits = self._draw((self.improved[0], self.improved[1]), 64, COMPARING)
         batch, _, _ = play_all(Table.of(self.policy), instances, limits, self.costs)
-        each = (1 + self.config.deviations) * max(1.0, float(batch.steps.mean()))
-        if self.task.measure == "reward":
-            each = TABLES * float(limits.mean())
+        longest = float(limits.mean()) if self.task.measure == "reward" else max(1.0, float(batch.steps.mean()))
+        each = self.candidates[0].estimator.plays * longest
         self.episodes = int(np.clip(IMPROVE_STEPS / each, min(64, self.config.episodes), self.config.episodes))
 
     def _reachable_sizes(self) -> tuple[int, int]:
@@ -459,11 +458,11 @@ class TableLearner:
         return low, high
 
     def _keep_best(self, count: int) -> None:
-        """Keep the best starts, ordered by their cost relative to the best in each doubling of the sizes, in place.
+        """Keep the best candidates, ordered by their cost relative to the best in each doubling of the sizes, in place.
 
-        A start with a given agent is kept in addition until it has been improved.
+        A candidate with a given agent is kept in addition until it has been improved.
         """
-        policies = [Table(self.task, start.logits.greedy()) for start in self.starts]
+        policies = [Table(self.task, candidate.logits.greedy()) for candidate in self.candidates]
         losses = []
         for size in self._doublings():
             request = replace(self.measured_on(size), count=COMPARED)
@@ -473,9 +472,9 @@ class TableLearner:
             losses.append(relative_losses(np.array([returns.mean() for _, returns, _ in played])))
             if min(int(batch.steps.sum()) for batch, _, _ in played) > MOST_COMPARED_STEPS:
                 break
-        order = [self.starts[k] for k in np.argsort(np.mean(losses, axis=0), kind="stable").tolist()]
-        given = [start for start in order if start.base is self.given is not None and not start.updates]
-        self.starts = [start for start in order if start not in given][:count] + given
+        order = [self.candidates[k] for k in np.argsort(np.mean(losses, axis=0), kind="stable").tolist()]
+        given = [candidate for candidate in order if candidate.base is self.given is not None and not candidate.updates]
+        self.candidates = [candidate for candidate in order if candidate not in given][:count] + given
 
     def _doublings(self) -> list[int]:
         """Return sizes from the smallest to the largest that the task names, each twice the one before."""
@@ -483,51 +482,46 @@ class TableLearner:
         return [size for size in (self.smallest << k for k in range(20)) if size <= largest] or [self.smallest]
 
     def _quota(self) -> int:
-        """Return how many updates each start gets in this rung: a quarter of what the last one gets in the end."""
-        return self.config.updates if len(self.starts) == 1 else max(ROUND, self.config.updates // 4)
+        """Return how many updates each candidate gets in this rung: a quarter of what the last one gets in the end."""
+        return self.config.updates if len(self.candidates) == 1 else max(ROUND, self.config.updates // 4)
 
     def _improve(self) -> dict[str, float]:
-        """Make a round of updates of one start; at the end of a rung, drop the worse half."""
-        if not self.starts:
+        """Make a round of updates of one candidate; at the end of a rung, drop the worse half."""
+        if not self.candidates:
             raise DivergedError(
                 "no policy was found to improve: give a teacher (rl+imitation), or smaller training sizes"
             )
-        start = self.starts[self.turn]
+        candidate = self.candidates[self.turn]
         if not self.rung_updates and not self.turn:
             self._choose_sizes()
-        gained = self._update(start)
+        gained = self._update(candidate)
         self.rung_updates += ROUND
-        line = self._line(start.logits.greedy(), self.improved[1], gained=gained, policies=len(self.starts))
-        if self.rung_updates >= self._quota() or start.is_exhausted:
+        line = self._line(candidate.logits.greedy(), self.improved[1], gained=gained, policies=len(self.candidates))
+        if self.rung_updates >= self._quota() or candidate.is_exhausted:
             self.turn, self.rung_updates = self.turn + 1, 0
-            if self.turn == len(self.starts):
+            if self.turn == len(self.candidates):
                 self._end_rung()
-        elif start.updates % (CHECK_EVERY * ROUND) == 0:
-            self._add(find_failures(Table(self.task, start.logits.greedy()), QUICK, seed=self.updates))
+        elif candidate.updates % (CHECK_EVERY * ROUND) == 0:
+            self._add(find_failures(Table(self.task, candidate.logits.greedy()), QUICK, seed=self.updates))
         return line
 
-    def _update(self, start: Start) -> float:
-        """Make a round of updates of a start, in place; return the mean gain of the last one."""
+    def _update(self, candidate: Candidate) -> float:
+        """Make a round of updates of a candidate, in place; return the mean gain of the last one."""
         sizes, gained = (self.improved[0], self.improved[1]), 0.0
         for _ in range(ROUND):
             random = np.random.default_rng([self.config.seed, 2, self.updates])
-            instances, limits = self._draw(sizes, self.episodes, 3)
-            if isinstance(start.improver, Deviations):
-                batch, gained = start.improver.update(
-                    instances, limits, lambda: self._draw(sizes, self.episodes, 4), random
-                )
-                self.work += int(batch.steps.sum()) * (1 + self.config.deviations)
-            else:
-                gained, steps = start.improver.update(instances, limits, random)
-                self.work += steps
-            self.updates, start.updates = self.updates + 1, start.updates + 1
-            start.idle = 0 if gained > 0 else start.idle + 1
+            instances, limits = self._draw(sizes, self.episodes, LEARNING)
+            fresh = partial(self._draw, sizes, self.episodes, FRESH)
+            gained, steps = candidate.estimator.update(instances, limits, fresh, random)
+            self.work += steps
+            self.updates, candidate.updates = self.updates + 1, candidate.updates + 1
+            candidate.idle = 0 if gained > 0 else candidate.idle + 1
         return gained
 
     def _end_rung(self) -> None:
-        """Drop the worse half of the starts; if one is left, check it."""
-        is_last = len(self.starts) == 1
-        self._keep_best(max(1, len(self.starts) // 2))
+        """Drop the worse half of the candidates; if one is left, check it."""
+        is_last = len(self.candidates) == 1
+        self._keep_best(max(1, len(self.candidates) // 2))
         self.turn = 0
         if is_last:
             self.phase = "check"
@@ -539,8 +533,8 @@ class TableLearner:
 
     def _check(self) -> dict[str, float]:
         """Search for counter-examples; undo what makes them fail, or learn on them; without any, begin to distil."""
-        start = self.starts[0]
-        table = Table(self.task, start.logits.greedy())
+        candidate = self.candidates[0]
+        table = Table(self.task, candidate.logits.greedy())
         failures = find_failures(
             table, THOROUGH, known=self.counterexamples, seed=self.checks, enough=MAX_COUNTEREXAMPLES
         )
@@ -550,28 +544,28 @@ class TableLearner:
             self.phase = "distil"
             self.student.learn_again(table.observations)
         else:
-            self._repair(start)
-        return self._line(start.logits.greedy(), self.improved[1], failing=len(failures))
+            self._repair(candidate)
+        return self._line(candidate.logits.greedy(), self.improved[1], failing=len(failures))
 
-    def _repair(self, start: Start) -> None:
+    def _repair(self, candidate: Candidate) -> None:
         """Undo what makes counter-examples fail, or learn on them, in place.
 
         If usual instances that were solved lose too much by undoing, the policy learns instead: it may find another
         way. Only after many checks it undoes changes at any cost.
         """
         usual, limits = self._draw((self.improved[0], self.improved[1]), -(-self.episodes // 4), COMPARING)
-        batch, returns, _ = play_all(Table(self.task, start.logits.greedy()), usual, limits, self.costs)
+        batch, returns, _ = play_all(Table(self.task, candidate.logits.greedy()), usual, limits, self.costs)
         solved = (batch.outcomes == Outcome.SOLVED) | (self.task.measure == "reward")
-        before = start.logits.logits[: start.logits.count].copy()
+        before = candidate.logits.logits[: candidate.logits.count].copy()
         reference = Reference(usual, limits, returns)
-        unsolved = revert_failures(start.logits, self._counterexamples(), reference, self.costs)
-        _, now, _ = play_all(Table(self.task, start.logits.greedy()), usual, limits, self.costs)
+        unsolved = revert_failures(candidate.logits, self._counterexamples(), reference, self.costs)
+        _, now, _ = play_all(Table(self.task, candidate.logits.greedy()), usual, limits, self.costs)
         lost = float((returns - now)[solved].sum()) / max(abs(float(returns[solved].sum())), 1e-9)
         if lost > MAX_LOSS and self.checks < LAST_CHECKS * self.config.checks:
-            start.logits.restore(before)
-            self._update(start)
+            candidate.logits.restore(before)
+            self._update(candidate)
         elif unsolved:
-            self._update(start)
+            self._update(candidate)
 
     def _distil(self) -> dict[str, float]:
         """Let the network learn for a round; once it equals the table, check it, and teach it where it fails."""
@@ -597,11 +591,11 @@ class TableLearner:
     def save_state(self) -> tuple[Tensors, dict[str, Any]]:
         """Return everything that `load_state` needs to continue exactly from here."""
         tensors: Tensors = {}
-        record: dict[str, Any] = {"starts": [], "student": None}
-        for k, start in enumerate(self.starts):
-            own, about = start.save()
-            tensors |= {f"start.{k}.{name}": array for name, array in own.items()}
-            record["starts"].append(about)
+        record: dict[str, Any] = {"candidates": [], "student": None}
+        for k, candidate in enumerate(self.candidates):
+            own, about = candidate.save()
+            tensors |= {f"candidate.{k}.{name}": array for name, array in own.items()}
+            record["candidates"].append(about)
         if self.phase == "solve" and self._critic is not None:
             tensors |= {f"critic.{name}": array for name, array in self._critic.save().items()}
         if self.phase == "distil" or self._student is not None:
@@ -618,11 +612,11 @@ class TableLearner:
             self.task.parse_instance(text)
         self._reset()
         for name in STATE:
-            if name not in ("starts", "student"):
+            if name not in ("candidates", "student"):
                 setattr(self, name, state[name])
-        self.starts = [
-            load_start(self.task, self.given, self.config, tensors_under(f"start.{k}.", tensors), about)
-            for k, about in enumerate(state["starts"])
+        self.candidates = [
+            load_candidate(self.task, self.given, self.config, tensors_under(f"candidate.{k}.", tensors), about)
+            for k, about in enumerate(state["candidates"])
         ]
         own = tensors_under("critic.", tensors)
         if own:

@@ -12,7 +12,7 @@ import numpy as np
 
 from surpass.arrays import Flags, Ints, Reals
 from surpass.engine.run import run
-from surpass.learning.table.episodes import Costs, observe, part_of, play, play_all, resume, start
+from surpass.learning.table.episodes import Costs, begin, observe, part_of, play, play_all, resume
 from surpass.learning.table.logits import LogitTable
 from surpass.machine.interface import NO_ACTION
 from surpass.machine.state import Outcome
@@ -65,7 +65,7 @@ def _first_met(observations: Ints, table: Table, reference: Reference) -> tuple[
     """Return the instances [m] that meet one of some observations by a table, and which one they meet first [m]."""
     stopping = Table.holding(table.task, *table.entries())
     stopping.insert(observations, np.full(len(observations), NO_ACTION))
-    batch = play(stopping, start(table.task, reference.instances), reference.limits)
+    batch = play(stopping, begin(table.task, reference.instances), reference.limits)
     came = np.flatnonzero(batch.outcomes == Outcome.NO_ACTION)
     if not came.size:
         return came, came
@@ -88,8 +88,8 @@ class Reversal(NamedTuple):
 def revert_failures(logits: LogitTable, failing: Instances, usual: Reference, costs: Costs) -> int:
     """Undo changes in place until as many failing instances [B] as possible are solved; return how many are not.
 
-    Of the changes on the way of an instance, those go that solve most at the least cost to the usual instances. The
-    base agent solves the instances, so this ends: at worst an instance is played as the base agent plays it.
+    Of the changes on the way of an instance, those go that solve most at the least cost to the usual instances. At worst
+    an instance is played as the base agent plays it; if that fails too, it is given up.
     """
     table, lost = Table(logits.task, logits.greedy()), set[int]()
 

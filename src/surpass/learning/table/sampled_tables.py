@@ -1,4 +1,4 @@
-"""Sampled tables: improve a score by comparing whole policies (a cross-entropy method; Rubinstein and Kroese, 2004).
+"""Sampled tables: improve a score by comparing whole policies, with ranks as fitness (Wierstra et al., 2014).
 
 An update draws some tables from the probabilities of the logits: one action for each observation, which then holds for
 all steps of all episodes. All tables play the same instances. On an instance a table has the advantage
@@ -11,6 +11,8 @@ Ranks put instances of all sizes on a par. As the logits grow, nearly all tables
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from surpass.arrays import Flags, Ints, Reals
@@ -19,7 +21,7 @@ from surpass.engine.batch import Batch
 from surpass.engine.pool import Call
 from surpass.engine.specialise import specialise
 from surpass.learning.table.critic import explored_actions
-from surpass.learning.table.episodes import CUT_SHORT, Costs, returns_of, start
+from surpass.learning.table.episodes import CUT_SHORT, Costs, begin, returns_of
 from surpass.learning.table.logits import LogitTable
 from surpass.machine.state import RUNNING
 from surpass.table import EMPTY, Table, find_all
@@ -37,21 +39,29 @@ ROUNDING = 1e-9
 class SampledTables:
     """Improves a table of logits by drawing whole tables from it."""
 
-    def __init__(self, logits: LogitTable, costs: Costs) -> None:
+    patience, plays = 20, TABLES
+
+    def __init__(self, logits: LogitTable, costs: Costs, _: int = 0) -> None:
         self.logits, self.task, self.costs = logits, logits.task, costs
-        self.observations: Ints = np.zeros(0, np.int64)
-        """What has come up so far, in ascending order."""
+        self.met: Ints = np.zeros(0, np.int64)
+        """The observations that have come up so far, in ascending order."""
         self._actions = explored_actions(self.task)
 
-    def update(self, instances: Instances, limits: Ints, random: np.random.Generator) -> tuple[float, int]:
+    def update(
+        self,
+        instances: Instances,
+        limits: Ints,
+        _: Callable[[], tuple[Instances, Ints]],
+        random: np.random.Generator,
+    ) -> tuple[float, int]:
         """Make one update; return the share of instances on which the tables differed, and the steps they took."""
         returns: Reals = np.zeros((TABLES, instances.count))
         played: list[tuple[Ints, Ints, Flags]] = []
         steps = 0
-        known = self.draw(self.observations, random, TABLES)
+        known = self.draw(self.met, random, TABLES)
         for k in range(TABLES):
             table = Table(self.task, _Drawn(self, random))
-            table.insert(self.observations, known[k])
+            table.insert(self.met, known[k])
             same = _find_same(table, played)
             if same is not None:
                 returns[k] = returns[same]
@@ -62,7 +72,7 @@ class SampledTables:
             returns[k, np.isin(batch.outcomes, CUT_SHORT[:2])] = 0.0
             played.append((observations, table.actions(observations), seen))
             steps += int(batch.steps.sum())
-        self.observations = np.union1d(self.observations, np.concatenate([one[0] for one in played]))
+        self.met = np.union1d(self.met, np.concatenate([one[0] for one in played]))
         ranks = ranks_of(returns)
         self._learn(played, ranks)
         return float((ranks != 0).any(axis=0).mean()), steps
@@ -83,10 +93,10 @@ class SampledTables:
         For each of K tables `played` holds the observations [m] that came up, their actions [m], and which of B
         instances met each [B, m].
         """
-        count, width = len(self.observations), self.task.interface.action_count
+        count, width = len(self.met), self.task.interface.action_count
         sums, counts = np.zeros((2, count, width))
         for (observations, actions, seen), gained in zip(played, advantages, strict=True):
-            rows = np.searchsorted(self.observations, observations)
+            rows = np.searchsorted(self.met, observations)
             sums[rows, actions] += gained @ seen
             counts[rows, actions] += seen.sum(axis=0)
         (rows,) = np.nonzero(counts.any(axis=1))
@@ -94,7 +104,7 @@ class SampledTables:
         centred = sums[rows] - counts[rows] * mean
         at, actions = np.nonzero(counts[rows])
         self.logits.update(
-            self.observations[rows[at]],
+            self.met[rows[at]],
             actions,
             centred[at, actions],
             counts[rows][at, actions],
@@ -151,7 +161,7 @@ def _play_and_see(table: Table, instances: Instances, limits: Ints) -> tuple[Bat
             moved[:, find_all(table.keys, before[taken])] = counts[:, taken]
             counts = moved
 
-    batch = advance(task, start(task, instances), calls, answer=answer)
+    batch = advance(task, begin(task, instances), calls, answer=answer)
     places = np.flatnonzero(counts.any(axis=0))
     places = places[np.argsort(table.keys[places])]
     return batch, table.keys[places], counts[:, places] > 0

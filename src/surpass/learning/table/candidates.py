@@ -1,12 +1,13 @@
-"""Policies to begin with: what becomes of each, and how far each falls behind the best."""
+"""Candidates: the policies that a run begins with and improves, each with its estimator of advantages."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import numpy as np
 
-from surpass.arrays import Reals
+from surpass.arrays import Ints, Reals
 from surpass.bundles import Tensors
 from surpass.errors import SavedFileError
 from surpass.learning.table.deviations import Deviations
@@ -17,31 +18,58 @@ from surpass.learning.table.sampled_tables import SampledTables
 from surpass.learning.updates import SOURCE, take_numbers, tensors_under
 from surpass.reading import Count, validate
 from surpass.table import Agent
-from surpass.tasks.task import Task
+from surpass.tasks.task import Instances, Task
 
-PATIENCE, CELLS_PER_UPDATE = 20, 100
-"""A start is exhausted after so many updates without a gain, and one more for each so many cells of the table."""
+CELLS_PER_UPDATE = 100
+"""A candidate has as many more updates of patience as its table has so many cells."""
 
 
-class Start:
-    """A policy to begin with, and what has become of it."""
+class Estimator(Protocol):
+    """Estimates the advantages of actions from episodes, and updates a table of logits by them."""
+
+    patience: int
+    """After how many updates without a gain more of them are not worth their time."""
+    plays: int
+    """How many times an update plays each instance."""
+    met: Ints
+    """The observations of the last update, or of all: what a checkpoint keeps beside the logits."""
+
+    def __init__(self, logits: LogitTable, costs: Costs, deviations: int) -> None: ...
+
+    def update(
+        self,
+        instances: Instances,
+        limits: Ints,
+        fresh: Callable[[], tuple[Instances, Ints]],
+        random: np.random.Generator,
+    ) -> tuple[float, int]:
+        """Make one update in place; return what it gained, 0 if nothing, and how many steps were played.
+
+        `fresh` draws other instances with their limits, to test what was learned.
+        """
+        ...
+
+
+ESTIMATORS: dict[str, type[Estimator]] = {"deviations": Deviations, "sampled-tables": SampledTables}
+"""The estimators that `improve` can use; a new one is a file of its own and a line here."""
+
+
+class Candidate:
+    """A policy that a run began with, and what has become of it."""
 
     def __init__(self, task: Task, settings: Any, base: Agent | None) -> None:
         self.base = base
         self.logits = LogitTable(task, base, settings.base_logit)
+        usual = "sampled-tables" if task.measure == "reward" else "deviations"
         costs = Costs(settings.step_cost, settings.wrong_cost)
-        self.improver: Deviations | SampledTables = (
-            SampledTables(self.logits, costs)
-            if task.measure == "reward"
-            else Deviations(self.logits, costs, settings.deviations)
-        )
+        self.estimator = ESTIMATORS[settings.estimator or usual](self.logits, costs, settings.deviations)
         self.updates = self.idle = 0
         """How many updates there were, and how many since the last one that gained something."""
 
     @property
     def is_exhausted(self) -> bool:
         """Whether so many updates have gained nothing that more are not worth their time."""
-        return self.idle >= PATIENCE + self.logits.count // CELLS_PER_UPDATE
+        return self.idle >= self.estimator.patience + self.logits.count // CELLS_PER_UPDATE
 
     @property
     def name(self) -> str:
@@ -49,10 +77,9 @@ class Start:
         return "nothing" if self.base is None or isinstance(self.base, ViewAgent) else str(self.base.name)
 
     def save(self) -> tuple[Tensors, dict[str, Any]]:
-        """Return everything that `load_start` needs."""
+        """Return everything that `load_candidate` needs."""
         tensors = {f"logits.{name}": array for name, array in self.logits.save().items()}
-        improver = self.improver
-        tensors["met"] = improver.remembered if isinstance(improver, Deviations) else improver.observations
+        tensors["met"] = self.estimator.met
         kind, features = "none" if self.base is None else "agent", list[int]()
         if isinstance(self.base, ViewAgent):
             kind, features = "view", self.base.features
@@ -60,8 +87,10 @@ class Start:
         return tensors, {"base": kind, "features": features, "updates": self.updates, "idle": self.idle}
 
 
-def load_start(task: Task, given: Agent | None, settings: Any, tensors: Tensors, record: dict[str, Any]) -> Start:
-    """Return a start as `Start.save` left it; `given` is the agent that it begins with, if it begins with one."""
+def load_candidate(
+    task: Task, given: Agent | None, settings: Any, tensors: Tensors, record: dict[str, Any]
+) -> Candidate:
+    """Return a candidate as `Candidate.save` left it; `given` is the agent that it begins with, if any."""
     found = validate({"base": str, "features": list[int], "updates": Count, "idle": Count}, record, SOURCE)
     if any(not 0 <= k < len(task.interface.features) for k in found["features"]):
         raise SavedFileError(f"{SOURCE} names features that the task does not have")
@@ -74,15 +103,11 @@ def load_start(task: Task, given: Agent | None, settings: Any, tensors: Tensors,
         base = ViewAgent(task, found["features"], keys, answers)
     elif found["base"] == "agent":
         base = given
-    start = Start(task, settings, base)
-    start.logits.load(tensors_under("logits.", tensors))
-    met = take_numbers(tensors, "met", task.interface.observation_count)
-    if isinstance(start.improver, Deviations):
-        start.improver.remembered = met
-    else:
-        start.improver.observations = met
-    start.updates, start.idle = found["updates"], found["idle"]
-    return start
+    candidate = Candidate(task, settings, base)
+    candidate.logits.load(tensors_under("logits.", tensors))
+    candidate.estimator.met = take_numbers(tensors, "met", task.interface.observation_count)
+    candidate.updates, candidate.idle = found["updates"], found["idle"]
+    return candidate
 
 
 def relative_losses(returns: Reals) -> Reals:
