@@ -53,6 +53,7 @@ VARIANTS: dict[str, Variant] = {
     "no deviations off the path": {(deviations, "OFF_PATH_RATE"): 0.0},
     "changes that lose are kept": {(deviations, "revert_losses"): lambda *_: 1.0},
     "failures are learned on, not undone": {(learner, "revert_failures"): _undo_nothing},
+    "unused changes are kept": {(learner, "revert_unused"): lambda *_: None},
     "all distributions equally": {(learner, "USUAL_WEIGHT"): 1},
     "only the usual distribution": {(learner, "_usual_mixture"): lambda task: task.inputs.usual_data},
     "one start": {"starts": "1"},  # type: ignore[dict-item]

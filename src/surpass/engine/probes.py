@@ -21,10 +21,10 @@ from surpass.tasks.task import Instances, Request, Task, join_instances
 SEARCH = "search"
 """The source of changed instances, in the place of a distribution."""
 SMALL_SIZES = (*range(1, 13), 16, 20, 30, 50)
-LARGE_FROM, LARGEST = 64, 1000
+LARGE_FROM, LARGEST = 13, 1000
 """Sizes in this range count as large."""
-LARGE_SIZES = 6
-"""How many large sizes are chosen at random, one in each part of that range."""
+LARGE_SIZES = 24
+"""How many large sizes are chosen at random, one in each part of that range: a fault can show at a few sizes only."""
 LARGE_SHARE = 1 / 3
 """The share of the time that goes into drawn instances of large sizes."""
 MOST_WORDS = 1 << 22
@@ -45,7 +45,7 @@ class Effort:
     """How many instances of each distribution and kind of query are drawn at each of these sizes."""
     cost: float = math.inf
     """The most that those of one size, distribution and kind may cost together; two are always drawn."""
-    large: int = 250_000
+    large: int = 60_000
     """What those of a large size cost, at least; further large sizes are chosen at random. 0 for none."""
     changed: int = 15_000
     """How many changed instances are tried at most."""
@@ -57,9 +57,9 @@ class Effort:
     """A cheaper search that comes first. If it finds failures, there is no other."""
 
 
-QUICK = Effort(enumerated=5_000, drawn=50, large=20_000, changed=0)
+QUICK = Effort(enumerated=5_000, drawn=50, large=5_000, changed=0)
 NORMAL = Effort()
-THOROUGH = Effort(drawn=1_600, large=2_000_000, changed=120_000, before=NORMAL)
+THOROUGH = Effort(drawn=1_600, large=500_000, changed=120_000, before=NORMAL)
 
 
 class Probe(NamedTuple):

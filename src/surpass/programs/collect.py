@@ -15,7 +15,7 @@ from surpass.tasks.task import Instances
 
 Progress = Callable[[str, int, int | None], None]
 
-EFFORT = Effort(up_to=40, drawn=2000, cost=400_000, large=200_000)
+EFFORT = Effort(up_to=40, drawn=2000, cost=400_000, large=50_000)
 SMALL_SIZES = (*range(1, 11), 12, 15, 20)
 """Sizes that are drawn beside the task's own."""
 FEW = 256

@@ -54,9 +54,9 @@ log = logging.getLogger("surpass")
 
 REFERENCE_ROUND = 1_000_000
 """The number of the round that gives the instances on which programs of all rounds are measured."""
-EACH_ROUND = replace(NORMAL, enumerated=50_000, large=50_000, changed=2_000)
+EACH_ROUND = replace(NORMAL, enumerated=50_000, large=12_000, changed=2_000)
 """How hard to search for failures at the end of a round,"""
-AT_END = replace(NORMAL, large=500_000, changed=30_000)
+AT_END = replace(NORMAL, large=125_000, changed=30_000)
 """and at the end of the last one."""
 OTHERS = 0.15
 """The share of the instances that come from the other distributions."""

@@ -7,7 +7,8 @@
             (`sampled_tables.py`). After a while the worse half of the candidates is dropped, and so on until one is
             left (successive halving; Jamieson and Talwalkar, 2016). So a run with a teacher does not end worse
             than one without.
-3. check    `checks.find_failures` looks for counter-examples. What makes them fail is undone (`repair.py`), and
+3. check    Changes that no instance meets are undone (`repair.py`): they are not needed, and little tested.
+            `checks.find_failures` looks for counter-examples. What makes them fail is undone as well, and
             they join the training data, until none is found.
 4. distil   A network learns the most likely actions by imitation, and is checked as well.
 """
@@ -40,7 +41,7 @@ from surpass.learning.table.critic import ActorCritic
 from surpass.learning.table.episodes import Costs, play_all
 from surpass.learning.table.features import ViewAgent, drop_features, without_previous
 from surpass.learning.table.logits import LogitTable
-from surpass.learning.table.repair import Reference, revert_failures
+from surpass.learning.table.repair import Reference, revert_failures, revert_unused
 from surpass.learning.updates import SOURCE, tensors_under
 from surpass.machine.interface import NO_ACTION
 from surpass.machine.state import Outcome
@@ -71,7 +72,7 @@ LEARNING, FRESH, COMPARING = 3, 4, 5
 """What instances are drawn for; those on which policies are compared hold no counter-examples."""
 EVALUATED = 600
 """How many instances tell whether a feature can be dropped."""
-COMPARED, MOST_COMPARED_STEPS = 40, 1 << 21
+COMPARED, MOST_COMPARED_STEPS = 100, 1 << 21
 """On how many instances of each doubling of the sizes policies are compared, up to the size that takes many steps."""
 TOLERANCE = 0.01
 """The share of additional cost that is accepted for a feature less."""
@@ -465,9 +466,7 @@ class TableLearner:
         policies = [Table(self.task, candidate.logits.greedy()) for candidate in self.candidates]
         losses = []
         for size in self._doublings():
-            request = replace(self.measured_on(size), count=COMPARED)
-            instances = self.task.draw(request)
-            limits = self._limits(instances.sizes)
+            instances, limits = self._draw((size, size), COMPARED, COMPARING)
             played = [play_all(policy, instances, limits, self.costs) for policy in policies]
             losses.append(relative_losses(np.array([returns.mean() for _, returns, _ in played])))
             if min(int(batch.steps.sum()) for batch, _, _ in played) > MOST_COMPARED_STEPS:
@@ -534,6 +533,7 @@ class TableLearner:
     def _check(self) -> dict[str, float]:
         """Search for counter-examples; undo what makes them fail, or learn on them; without any, begin to distil."""
         candidate = self.candidates[0]
+        self._forget_unused(candidate)
         table = Table(self.task, candidate.logits.greedy())
         failures = find_failures(
             table, THOROUGH, known=self.counterexamples, seed=self.checks, enough=MAX_COUNTEREXAMPLES
@@ -546,6 +546,12 @@ class TableLearner:
         else:
             self._repair(candidate)
         return self._line(candidate.logits.greedy(), self.improved[1], failing=len(failures))
+
+    def _forget_unused(self, candidate: Candidate) -> None:
+        """Undo what deviations off the path have changed and neither usual instances nor counter-examples meet."""
+        usual, _ = self._draw((self.improved[0], self.improved[1]), self.config.episodes, COMPARING)
+        instances = join_instances(self.task, [usual, self._counterexamples()]) if self.counterexamples else usual
+        revert_unused(candidate.logits, instances, self._limits(instances.sizes), self.costs)
 
     def _repair(self, candidate: Candidate) -> None:
         """Undo what makes counter-examples fail, or learn on them, in place.

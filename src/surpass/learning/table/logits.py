@@ -74,6 +74,11 @@ class LogitTable:
         """Return the row of each observation [m]; -1 where there is none."""
         return self._rows[find_all(self._keys, project(self.task, observations, self.features))]
 
+    @property
+    def observations(self) -> Ints:
+        """What each row shows: an observation, with the value 0 in the features that are not looked at."""
+        return self._shown
+
     def _add_rows(self, shown: Ints) -> None:
         """Add rows for what is seen [m] for the first time, in place."""
         before, count = len(self._shown), len(self._shown) + len(shown)

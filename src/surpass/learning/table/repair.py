@@ -1,4 +1,4 @@
-"""Undo changes of a policy: those of an update that cost more than they bring, and those that make instances fail.
+"""Undo changes of a policy: those of an update that lose, those that nothing meets, and those that make instances fail.
 
 A change is an observation in which the policy does something other than before, or other than its base agent.
 """
@@ -74,6 +74,20 @@ def _first_met(observations: Ints, table: Table, reference: Reference) -> tuple[
     return came, observe(table.task, stopped)
 
 
+def revert_unused(logits: LogitTable, instances: Instances, limits: Ints, costs: Costs) -> None:
+    """Undo the changes that no instance [B] meets, in place: they bring nothing, and few instances have tested them."""
+    _, _, seen = play_all(Table(logits.task, logits.greedy()), instances, limits, costs)
+    unused = np.setdiff1d(logits.observations, seen)
+    base = logits.base_actions(unused)
+    _undo(logits, unused[base != NO_ACTION], base[base != NO_ACTION])
+
+
+def _undo(logits: LogitTable, observations: Ints, wanted: Ints) -> None:
+    """Make actions [m] the best ones after observations [m] again, in place."""
+    while (other := (did := logits.best_actions(observations)) != wanted).any():
+        logits.prefer(observations[other], wanted[other], did[other])
+
+
 class Reversal(NamedTuple):
     """A change that can be undone: an observation in which the policy differs from its base agent."""
 
@@ -88,8 +102,8 @@ class Reversal(NamedTuple):
 def revert_failures(logits: LogitTable, failing: Instances, usual: Reference, costs: Costs) -> int:
     """Undo changes in place until as many failing instances [B] as possible are solved; return how many are not.
 
-    Of the changes on the way of an instance, those go that solve most at the least cost to the usual instances. At worst
-    an instance is played as the base agent plays it; if that fails too, it is given up.
+    Of the changes on the way of an instance, those go that solve most at the least cost to the usual instances. At
+    worst an instance is played as the base agent plays it; if that fails too, it is given up.
     """
     table, lost = Table(logits.task, logits.greedy()), set[int]()
 
@@ -106,8 +120,7 @@ def revert_failures(logits: LogitTable, failing: Instances, usual: Reference, co
         undone = _cheapest(changes, is_on)
         seen = np.array([change.observation for change in undone], np.int64)
         wanted = np.array([change.base for change in undone], np.int64)
-        while (other := (did := logits.best_actions(seen)) != wanted).any():
-            logits.prefer(seen[other], wanted[other], did[other])
+        _undo(logits, seen, wanted)
         table.extend(seen)
     return len(unsolved(failing))
 
