@@ -47,7 +47,7 @@ def learning_charts(
             continue
         lines = _learning_lines(settings, column, x)
         if column == histories[0].measure:
-            lines += _levels(histories, agents, x, progress)
+            lines += _levels(settings, agents, x, progress)
         charts.append(_learning_chart(column, lines, histories, x))
     if not columns and any(run.is_of_student.any() for run in histories):
         charts.append(_student_chart(settings, "solved"))
@@ -136,30 +136,49 @@ def _learning_chart(column: str, lines: list[ChartLine], histories: Sequence[His
 
 
 def _levels(
-    histories: Sequence[History], agents: Sequence[AnyAgent], x: str, progress: Progress | None
+    settings: Sequence[SettingHistories], agents: Sequence[AnyAgent], x: str, progress: Progress | None
 ) -> list[ChartLine]:
-    """Return the levels of teachers, and of agents that have no curves, where the runs are measured."""
-    places = np.concatenate([_places(run, x)[np.isfinite(run.measured()[0])] for run in histories])
-    first, last = float(places.min()), float(places.max())
-    ends = (first, last) if first < last else (first - 0.5, last + 0.5)  # one round: the level is a line all the same
-    found: dict[str, tuple[AnyAgent, History]] = {}
-    for agent, run in [(run.teacher, run) for run in histories] + [(agent, histories[0]) for agent in agents]:
-        if agent is not None:
-            found.setdefault(agent.name, (agent, run))
+    """Return what teachers, and agents that have no curves, need at the size of each point of the settings' lines."""
+    found: dict[str, tuple[AnyAgent, list[SettingHistories]]] = {}
+    for one in settings:
+        for agent in (*(run.teacher for run in one.runs), *agents):
+            if agent is not None and one not in (whose := found.setdefault(agent.name, (agent, []))[1]):
+                whose.append(one)
     lines = []
-    for agent, run in found.values():
-        values, measured_at = run.measured()
-        known = np.isfinite(values) & np.isfinite(measured_at)
-        sizes = measured_at[known].astype(int).tolist()
-        # The teacher of a single run follows the sizes that it grew through; among several runs there is one level.
-        follows = len(histories) == 1 and len(set(sizes)) > 1
-        at, sizes = (_places(run, x)[known], sizes) if follows else (np.array(ends), sizes[-1:] * 2)
-        level = _measure_level(agent, run, sorted(set(sizes)), progress)
+    for agent, whose in found.values():
+        sizes = [_sizes(one, x) for one in whose]
+        known = sorted({size for places in sizes for some in places.values() for size in some})
+        level = _measure_level(agent, whose[0].runs[0], known, progress)
         if not level:
             continue
+        if len(known) == 1:  # a line through the chart, even where there is a single round
+            places = sorted({at for some in sizes for at in some})
+            ends = np.array([places[0], places[-1]]) + (np.array([-0.5, 0.5]) if len(places) == 1 else 0)
+            drawn = {"": (ends, np.full(2, level[known[0]]))}
+        else:
+            drawn = {one.setting: _mean_level(some, level) for one, some in zip(whose, sizes, strict=True)}
+        alike = {(at.tobytes(), values.tobytes()) for at, values in drawn.values()}
         label = agent.name.removeprefix("teacher:") + (" (teacher)" if agent.name.startswith("teacher:") else "")
-        lines.append(ChartLine(label, at, np.array([level[size] for size in sizes]), role="teacher"))
+        for setting, (at, values) in list(drawn.items())[: None if len(alike) > 1 else 1]:
+            named = f"{label} at the sizes of {setting}" if len(alike) > 1 else label
+            lines.append(ChartLine(named, at, values, role="teacher"))
     return lines
+
+
+def _sizes(one: SettingHistories, x: str) -> dict[float, list[int]]:
+    """Return the sizes at which the runs of a setting were measured, by the place on the axis."""
+    sizes: dict[float, list[int]] = {}
+    for run in one.runs:
+        values, measured_at = run.measured()
+        known = np.isfinite(values) & np.isfinite(measured_at)
+        for at, size in dict(zip(_places(run, x)[known].tolist(), measured_at[known].tolist(), strict=True)).items():
+            sizes.setdefault(at, []).append(int(size))
+    return dict(sorted(sizes.items()))
+
+
+def _mean_level(sizes: dict[float, list[int]], level: dict[int, float]) -> tuple[Reals, Reals]:
+    """Return the places and the mean of a level at the sizes of each."""
+    return np.array(list(sizes)), np.array([np.mean([level[size] for size in some]) for some in sizes.values()])
 
 
 def _measure_level(agent: AnyAgent, run: History, sizes: Sequence[int], progress: Progress | None) -> dict[int, float]:
