@@ -43,7 +43,7 @@ class Printed:
 
 
 _tables: ContextVar[dict[str, str] | None] = ContextVar("_tables", default=None)
-"""While a text is written for a notebook: the HTML of each of its tables, by the mark that stands for it in the text."""
+"""While a text is written for a notebook: the HTML of each of its tables, by the mark that stands there instead."""
 
 
 def line_width() -> int:

@@ -14,7 +14,7 @@ from surpass.tasks.drawing import Gauge, split_position
 from surpass.tasks.task import Task
 
 _PLACE = re.compile(r"(.+)\[(\d+)\]")
-_INDEXED = re.compile(r"\w+\[\w+\]")
+_INDEXED = re.compile(r"(\w+)\[(\w+)[^\[\]]*\]")
 
 
 class Column(NamedTuple):
@@ -91,7 +91,7 @@ def plan_of(task: Task, size: int) -> PicturePlan:
     if drawing.positions is None and named_registers(task):
         arrows = {memory.names[k - FIRST] for k in named_registers(task)}
     bars = [*(bar.name for bar in drawing.bars), *(column.name for column in lists if not column.is_flags)]
-    seen = [split_position(part) for feature in task.interface.features for part in _INDEXED.findall(feature.name)]
+    seen = [pair for feature in task.interface.features for pair in _INDEXED.findall(feature.name)]
 
     def rows_of(register: str) -> tuple[int, ...]:
         for pairs in (declared, seen):

@@ -140,8 +140,9 @@ SIZES = ((4.9, 2.9), (4.1, 2.7))
 def inline_svg(chart: Chart, *, name: str, in_line: int = 1) -> str:
     """Return a chart as an SVG element for a page; `name` tells it from others, and must be of letters and digits.
 
-    It is as large as suits `in_line` charts in a line. Its text is text and its colours are variables of the page, so that they follow light and dark. The page writes the
-    legend below it, see `legend_of`: in a picture that is made smaller nobody could read it.
+    It is as large as suits `in_line` charts in a line. Its text is text and its colours are variables of the page, so
+    that they follow light and dark. The page writes the legend below it, see `legend_of`: in a picture that is made
+    smaller nobody could read it.
     """
     with _styled(svg_text="none"):
         figure = _new_figure(*SIZES[in_line > 2])
@@ -248,7 +249,7 @@ def _draw(axis: Any, chart: Chart) -> dict[str, Any]:
             ticks.set_minor_formatter(NullFormatter())
         elif is_whole:
             ticks.set_major_locator(MaxNLocator(integer=True, nbins=8))
-            limits(*_widen(*limits(), least))
+            limits(_widen(limits(), least))
         ticks.set_major_formatter(FuncFormatter(lambda value, _: _show_tick(value)))
     if chart.is_share:
         axis.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
@@ -256,8 +257,9 @@ def _draw(axis: Any, chart: Chart) -> dict[str, Any]:
     return handles
 
 
-def _widen(low: float, high: float, least: int) -> tuple[float, float]:
-    """Return the ends of an axis of whole numbers, so far apart that two of them stand on it; 0 stays at the end."""
+def _widen(ends: tuple[float, float], least: int) -> tuple[float, float]:
+    """Return the ends of an axis of whole numbers, at least so far apart, and none below 0 where no value is."""
+    low, high = ends
     if high - low >= least:
         return low, high
     middle, half = round((low + high) / 2), (least + 1) // 2

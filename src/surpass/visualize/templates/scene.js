@@ -153,7 +153,8 @@ class Renderer {
     const { width, height } = this;
     const pen = this.context;
     pen.clearRect(0, 0, width, height);
-    const rows = this.rows(), arrows = rows.map((_, row) => this.reel.arrows.filter((arrow) => arrow.rows.includes(row)));
+    const rows = this.rows(), all = this.reel.arrows;
+    const arrows = rows.map((_, row) => all.filter((arrow) => arrow.rows.includes(row)));
     const below = arrows.map((some) => (some.length ? 16 + 15 * Math.min(some.length, ARROW_COLOURS) : 6));
     const tall = (height - below.reduce((a, b) => a + b, 0)) / Math.max(1, rows.length);
     const wide = (width - this.behind) / this.columns;
