@@ -32,7 +32,7 @@ def check_printed(result: object) -> str:
     text = str(result)
     assert repr(result) == text
     html = result._repr_html_()  # type: ignore[attr-defined]
-    assert html.startswith("<pre>")
+    assert html.startswith(("<pre", "<figure"))
     json.dumps(result.as_json())  # type: ignore[attr-defined]
     return text
 

@@ -6,10 +6,12 @@ import html
 import io
 import math
 import os
+import re
 import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import Any, Literal
 
 Progress = Callable[[str, int, int | None], None]
@@ -31,7 +33,17 @@ class Printed:
         return str(self)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        tables: dict[str, str] = {}
+        token = _tables.set(tables)
+        try:
+            parts = re.split("(\0\\d+\0)\n", str(self))
+        finally:
+            _tables.reset(token)
+        return "".join(tables.get(part) or _html_text(part) for part in parts if part.strip("\n"))
+
+
+_tables: ContextVar[dict[str, str] | None] = ContextVar("_tables", default=None)
+"""While a text is written for a notebook: the HTML of each of its tables, by the mark that stands there instead."""
 
 
 def line_width() -> int:
@@ -77,6 +89,10 @@ def text_table(
     nothing that the others do not say. Then its rows have their names on lines of their own, and at last a line for
     each cell. Numbers and names stay whole.
     """
+    if (tables := _tables.get()) is not None:
+        mark = f"\0{len(tables)}\0"
+        tables[mark] = html_table(title, columns, rows, note)
+        return f"{mark}\n"
     room = (width or line_width()) - len(MARGIN)
     lines = [wrap(title, "    ", first="", width=width)] if title else []
     lines += [MARGIN + line if line else "" for line in _lay_out(columns, rows, spare, room)]
@@ -105,7 +121,7 @@ def _lay_out(columns: Sequence[str], rows: Sequence[Sequence[str]], spare: Seque
 
 def _are_words(cells: Sequence[str]) -> bool:
     said = [cell for cell in cells if cell not in ("", "-")]
-    return sum(cell[0].isalpha() for cell in said) > len(said) / 2
+    return sum(cell.lstrip()[:1].isalpha() for cell in said) > len(said) / 2
 
 
 def _draw(heads: Sequence[str], rows: Sequence[Sequence[str]], room: int, *, breaks: bool) -> list[str] | None:
@@ -158,6 +174,47 @@ def _fold(text: str, head: str, room: int) -> list[str]:
     indent = " " * len(head) if head else MARGIN * 2
     broken = textwrap.wrap(head + text, room, subsequent_indent=indent, drop_whitespace=False)
     return [line.rstrip() for line in broken]
+
+
+# HTML: no colours of its own, so that it is as light or as dark as the page around it
+
+WORDS, NUMBERS = (f"text-align: {side}; padding: 0.15em 0.8em 0.15em 0; " for side in ("left", "right"))
+"""How the cells of a column stand."""
+
+
+def html_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> str:
+    """Return a table as HTML, numbers aligned to the right; a row of a single cell is a heading of those below it."""
+    whole = zip(*(row for row in rows if len(row) > 1), strict=True)
+    styles = [WORDS if _are_words(cells) else NUMBERS for cells in whole] or [WORDS] * len(columns)
+
+    def write(row: Sequence[str], tag: str, more: str) -> str:
+        span = f' colspan="{len(columns)}"' if len(row) < len(columns) else ""
+        cells = (
+            f'<{tag}{span} style="{style}{more}">{html.escape(text)}</{tag}>'
+            for text, style in zip(row, [WORDS] if span else styles, strict=True)
+        )
+        return f"<tr>{''.join(cells)}</tr>"
+
+    head = write(columns, "th", "vertical-align: bottom; border-bottom: 1px solid currentColor")
+    body = [
+        write(row, "th", "") if len(row) < len(columns) else write(row, "td", "white-space: pre; vertical-align: top")
+        for row in rows
+    ]
+    style = "border-collapse: collapse; table-layout: auto; margin: 0.2em 0; font-variant-numeric: tabular-nums"
+    table = f'<table style="{style}"><thead>{head}</thead><tbody>{"".join(body)}</tbody></table>'
+    caption = f'<figcaption style="font-weight: 600">{html.escape(title)}</figcaption>' if title else ""
+    below = f"<small>{html.escape(note)}</small>" if note else ""
+    return f'<figure style="margin: 0.5em 0">{caption}<div style="overflow-x: auto">{table}</div>{below}</figure>'
+
+
+def _html_text(text: str) -> str:
+    """Return text as HTML; what is laid out in columns keeps its lines, other lines are broken where they must be."""
+    blocks = []
+    for block in re.split("\n{2,}", text.strip("\n")):
+        fit = "pre; overflow-x: auto" if re.search(r"\S {2,}\S", block) else "pre-wrap; word-break: normal"
+        style = f"font-family: monospace; margin: 0.5em 0; white-space: {fit}"
+        blocks.append(f'<pre style="{style}">{html.escape(block)}</pre>')
+    return "".join(blocks)
 
 
 # Numbers and words

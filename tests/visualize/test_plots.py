@@ -59,6 +59,26 @@ def test_the_teacher_of_a_run_follows_the_sizes_that_it_grew_through(tmp_path: P
     assert made.charts[0].y_label == "mean steps, while sizes grow"
 
 
+def test_teachers_follow_the_sizes_of_several_runs_too(tmp_path: Path) -> None:
+    runs = [write_run(tmp_path / name, sizes=sizes) for name, sizes in (("a", (5, 5, 50)), ("b", (5, 50, 50)))]
+    small, large = level_of("binary_search", 5), level_of("binary_search", 50)
+    teachers = [line for line in plot(*runs).charts[0].lines if line.role == "teacher"]
+    assert [line.y.tolist() for line in teachers] == [[small, small, large], [small, large, large]]
+    assert len({line.label for line in teachers}) == 2
+    alike = plot(runs[0], write_run(tmp_path / "c", sizes=(5, 5, 50)))
+    assert line_of(alike, "binary_search (teacher)").y.tolist() == [small, small, large]
+
+
+def test_the_teacher_of_a_sweep_follows_the_sizes_of_its_seeds(tmp_path: Path) -> None:
+    folder = write_sweep(tmp_path / "sweep")
+    for path in sorted(folder.glob("runs/*/curves.csv")):
+        is_first = json.loads((path.parent / "recipe.json").read_text())["seed"] == 0
+        path.write_text(path.read_text().replace("2,20,1000000,50", f"2,20,1000000,{5 if is_first else 50}"))
+    level = next(line for line in plot(folder).charts[0].lines if line.role == "teacher").y
+    small, large = level_of("binary_search", 5), level_of("binary_search", 50)
+    assert level.tolist() == pytest.approx([large, (small + 2 * large) / 3, large])
+
+
 def test_a_sweep_is_the_mean_over_its_seeds_with_the_interval(tmp_path: Path) -> None:
     made = plot(write_sweep(tmp_path / "sweep"))
     three, two = made.charts[0].lines[:2]
@@ -161,6 +181,17 @@ def test_pictures_are_of_their_kind_and_drawn_again_the_same(kind: str, begins: 
         made.write(path)
     assert paths[0].read_bytes().startswith(begins)
     assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+@pytest.mark.parametrize("rules", [[3.0, 3.0, 3.0], [0.0, 0.0], [7.0, 8.0], [4.0]])
+def test_whole_numbers_stand_on_an_axis_of_whole_numbers(rules: list[float]) -> None:
+    line = ChartLine("a", np.arange(1.0, len(rules) + 1), np.array(rules))
+    svg = inline_svg(Chart("Rules", "round", "rules", (line,)), name="one")
+    words = [text.text for text in ElementTree.fromstring(svg).iter() if (text.tag.endswith("text")) and text.text]
+    numbers = [word for word in words if word not in ("round", "rules")]
+    assert all(number.isdecimal() for number in numbers), "and none is below 0"
+    assert {f"{value:.0f}" for value in rules} <= set(numbers)
+    assert len(numbers) >= len(rules) + 3, "a constant stands between others"
 
 
 def test_what_looks_like_formulas_or_markup_is_drawn_as_text() -> None:

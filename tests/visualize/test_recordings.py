@@ -12,14 +12,18 @@ from PIL import Image
 import surpass
 from surpass.agents import as_task
 from surpass.errors import SettingError, SurpassError
+from surpass.pictures.layout import Caption, Text, lay_out
 from surpass.pictures.plan import plan_of
+from surpass.pictures.text import draw_lines
 from surpass.programs.program import Function, Place, Program, Rule
 from surpass.visualize.recording import MOST_SIZE, record_run
 from surpass.visualize.terminal import play_recordings
-from surpass.visualize.viewer import viewer_fragment
+from surpass.visualize.viewer import recording_data, viewer_fragment
 from tests.cli.here import call_here
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+MERGE = str(Path(__file__).with_name("merge.py"))
+QUICK = "zoo:sort-quick/improvement-hoare_sort"
 
 
 def test_a_recording_holds_what_a_trace_tells() -> None:
@@ -86,10 +90,44 @@ def test_positions_and_values_come_from_the_declaration(task: str, positions: li
     assert [plan.names[slot] for slot in plan.values] == values
 
 
-@pytest.mark.parametrize("drawing", [{"positions": ("v9",)}, {"level": "q"}, {"flags": ("taken",)}], ids=str)
+@pytest.mark.parametrize(
+    "drawing",
+    [
+        {"positions": ("v9",)},
+        {"positions": ("B[v1]",)},
+        {"positions": ("A[v9]",)},
+        {"level": "q"},
+        {"flags": ("taken",)},
+    ],
+    ids=str,
+)
 def test_a_drawing_of_what_is_not_there_is_refused(drawing: dict[str, Any]) -> None:
     with pytest.raises(SurpassError):
         replace(surpass.find_task("sort-bubble"), drawing=surpass.Drawing(**drawing))
+
+
+def test_a_variable_stands_below_the_list_that_features_index_with_it() -> None:
+    (recording,) = surpass.watch("teacher:take_the_smaller", "1,4,2,3", task=MERGE).recordings
+    assert [recording.plan.names[slot] for slot in recording.plan.positions] == ["a", "b", "c"]
+    assert recording.plan.rows == ((0,), (1,), (2,)), "no feature tells of c, which stands in the last list"
+    (scene, _), *_ = recording.scenes()
+    lines = [line.strip() for line in draw_lines(scene, 60)]
+    names = ["A", "▲ a", "B", "▲ b", "C", "▲ c"]
+    assert [line for line in lines if line in names] == names
+    shapes = lay_out(scene, Caption("", ""), 480, 300)
+    high = {shape.text: shape.y for shape in shapes if isinstance(shape, Text)}
+    assert sorted("AaBbCc", key=high.__getitem__) == list("AaBbCc")
+
+
+def test_a_task_can_say_in_which_lists_a_variable_stands() -> None:
+    declared = surpass.Drawing(positions=("a", "C[b]", "A[c]", "B[c]"))
+    plan = plan_of(replace(as_task(MERGE), drawing=declared), 4)
+    assert plan.rows == ((0,), (2,), (0, 1))
+
+
+def test_a_run_without_calls_shows_no_stack() -> None:
+    quick, never = (surpass.watch(name, "3,1,2").recordings[0] for name in ("teacher:quick_sort", QUICK))
+    assert [recording_data(one)["calls"] for one in (quick, never)] == [True, False]
 
 
 def test_a_gif_shows_the_first_and_the_last_moment(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from surpass.visualize.subjects import find_subject
 from tests.cli.here import call_here
 from tests.visualize.made_runs import write_run, write_sweep
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 HOSTILE = "<b>bold</b>&amp;\"'"
 """A name that looks like markup."""
 FAILS = "task search\nq = A[v1]: Found(1)\nq > A[v1]: MoveVar(1, +1)\nelse: NotFound()\n"
@@ -105,6 +106,23 @@ def test_every_part_is_on_the_page(improved: Report) -> None:
     for line, share in zip(usage.program.listing().splitlines()[3:], usage.fired, strict=False):
         assert line.rsplit("  ", 1)[0].strip() in page.text
         assert f"{share / usage.steps:.1%}" in page.text
+
+
+def test_a_run_is_titled_by_what_was_learned(learned: Path) -> None:
+    assert "<h1>search by imitation from linear_search, seed 0</h1>" in surpass.report(learned).html
+
+
+def test_the_variables_are_those_of_the_task() -> None:
+    page = Page(surpass.report("teacher:from_both_ends", task=EXAMPLES / "partition.py").html)
+    assert "i and j are the agent's variables." in page.text
+    assert "v1" not in page.text
+    assert "teacher:from_both_ends on partition" in page.text
+
+
+def test_one_rule_is_no_rules(tmp_path: Path) -> None:
+    path = tmp_path / "one.rules"
+    path.write_text("task sort-bubble\nelse: MoveVar(1, +1)\n")
+    assert "<b>1</b><span>rule</span>" in surpass.report(path).html
 
 
 def test_the_page_asks_for_nothing_from_outside(improved: Report) -> None:

@@ -63,6 +63,18 @@ def test_no_number_of_a_table_is_cut_on_a_phone(shown: Browser) -> None:
         assert named == "zoo:search/improvement-binary_search", "each number stands behind the name of its column"
 
 
+def test_charts_fill_their_line(shown: Browser) -> None:
+    for width in (500, 1280):
+        shown.resize(width)
+        for across, charts in shown.run(
+            "return [...document.querySelectorAll('.figures')].map((line) => [line.getBoundingClientRect(),"
+            " [...line.querySelectorAll('svg.chart')].map((chart) => chart.getBoundingClientRect())])"
+        ):
+            assert min(one["left"] for one in charts) == pytest.approx(across["left"], abs=1)
+            assert max(one["right"] for one in charts) == pytest.approx(across["right"], abs=1)
+            assert len({one["top"] for one in charts}) == (1 if width == 1280 else len(charts))
+
+
 def test_charts_follow_light_and_dark(shown: Browser) -> None:
     colours = []
     for scheme in ("dark", "light"):

@@ -18,6 +18,7 @@ from surpass.visualize.watched import Watched
 from tests.visualize.conftest import Browser
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+MERGE = str(Path(__file__).with_name("merge.py"))
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ CASES = {
     "knapsack": Case("zoo:knapsack/rl", "teacher:depth_first", 6),
     "sort-full": Case("teacher:selection_sort", None, 8),
     "minimum": Case("teacher:scan", None, 6, str(EXAMPLES / "minimum.py")),
+    "merge": Case("teacher:take_the_smaller", None, 7, MERGE),
 }
 SEED = 5
 
@@ -159,6 +161,34 @@ def test_two_agents_stay_in_step_and_the_lit_rule_is_the_one_that_fired(
                 assert lit == [line_of[int(fired[at - 1])]]
             else:
                 assert lit == []
+
+
+def test_each_variable_stands_below_its_own_list(browser: Browser, tmp_path: Path) -> None:
+    show(browser, tmp_path, watch("merge"))
+    drawn = browser.run(
+        "const drawn = [], pen = viewer.panels[0].renderer.context, fill = pen.fillText.bind(pen);"
+        " pen.fillText = (text, x, y) => { drawn.push([text, y]); fill(text, x, y); };"
+        " viewer.seek(3); return drawn"
+    )
+    high = {text: y for text, y in drawn if text in "ABCabc"}
+    assert sorted("AaBbCc", key=high.__getitem__) == list("AaBbCc")
+
+
+@pytest.mark.parametrize("name", ["minimum", "sort-quick"])
+def test_the_program_stands_beside_the_bars_where_there_is_room(name: str, browser: Browser, tmp_path: Path) -> None:
+    seen = surpass.watch("teacher:quick_sort", "4,2,3,1") if name == "sort-quick" else watch(name)
+    show(browser, tmp_path, seen)
+    places = (
+        "return ['canvas', '.program', '.calls'].map((one) => viewer.panels[0].element.querySelector(one))"
+        ".map((one) => one && one.getBoundingClientRect()).map((at) => at && [at.left, at.top, at.right, at.bottom])"
+    )
+    bars, program, calls = browser.run(places)
+    assert program[0] >= bars[2]
+    assert program[1] < bars[3]
+    assert (calls is None) == (name == "minimum"), "there is a stack where functions are called"
+    browser.resize(500)
+    bars, program, _ = browser.run(places)
+    assert program[1] >= bars[3]
 
 
 def test_an_answer_is_shown_once_there_is_one(browser: Browser, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from surpass.evaluation.tables import Measure
-from surpass.printing import Printed, finite, line_width, wrap
+from surpass.printing import Printed, finite, html_table, line_width, wrap
 
 AGREEMENT = 3.0
 """How many standard errors may lie between a teacher's printed mean and ours: there are some 80 such cells."""
@@ -117,6 +117,12 @@ class ComparisonTable(Printed):
                 text.append(wrap(heading, "    ", first=""))
                 text += [align(label, cells, part) for label, cells in block]
         return "\n".join(text) + "\n"
+
+    def _repr_html_(self) -> str:
+        rows: list[list[str]] = []
+        for row in self.rows:
+            rows += [[_heading(row)], *([label, *cells] for label, cells in _lines(row, self.measure))]
+        return html_table(f"{self.title}: {self.what}", ["size", *(f"{size:,}" for size in self.sizes)], rows)
 
     def as_markdown(self) -> str:
         """Return the table in Markdown."""

@@ -93,28 +93,30 @@ def lay_out(scene: Scene, caption: Caption, width: float, height: float, x: floa
     for gauge in reversed(scene.gauges):
         shapes += _gauge(gauge.name, gauge.text, gauge.level, gauge.mark, left, bottom - 14, inner)
         bottom -= 22
-    most = max((len(row.heights) for row in scene.bars), default=0)
+    most, count = max((len(row.heights) for row in scene.bars), default=0), len(scene.bars)
     # There is room for all arrows at one position, so that the bars stand still while arrows meet and part.
-    below = 14.0 + 14.0 * min(len(scene.arrows), MOST_BELOW) if scene.arrows else 6.0
-    top = y + 60.0
-    count = max(1, len(scene.bars))
-    each = (bottom - below - top) / count
+    names = [min(len(scene.arrows_below(number)), MOST_BELOW) for number in range(count)]
+    below = [14.0 + 14.0 * some if some else 6.0 for some in names]
+    base = y + 60.0
+    each = (bottom - base - sum(below)) / max(1, count)
     if most:
-        wide = inner / (most + (1 if any(at == most for _, at in scene.arrows) else 0))
-        for number, row in enumerate(scene.bars):
-            base = top + each * (number + 1)
-            shapes += _row(scene, row, left, base, wide, each - (20 if count == 1 else 34), number == count - 1)
-        shapes += _arrows(scene, left, top + each * count, wide)
+        wide = inner / (most + (1 if any(arrow.at == most for arrow in scene.arrows) else 0))
+        for number, room in enumerate(below):
+            base += each
+            shapes += _row(scene, number, left, base, wide, each - (20 if count == 1 else 34))
+            shapes += _arrows(scene, number, left, base, wide)
+            base += room
     return shapes
 
 
-def _row(scene: Scene, row: Bars, left: float, base: float, wide: float, tall: float, is_last: bool) -> Iterator[Shape]:
+def _row(scene: Scene, number: int, left: float, base: float, wide: float, tall: float) -> Iterator[Shape]:
     """Yield a row of bars that stands on `base`."""
+    row, is_last = scene.bars[number], number == len(scene.bars) - 1
     gap = min(4.0, wide * 0.15) if wide >= 3 else 0.0
     if is_last and scene.bracket:
         low, high = scene.bracket
         yield Box(left + low * wide, base - tall - 8, (high - low + 1) * wide, tall + 8, BRACKET)
-    colours = {at: ARROWS[k % len(ARROWS)] for k, (_, at) in reversed(list(enumerate(scene.arrows)))}
+    colours = {arrow.at: ARROWS[k % len(ARROWS)] for k, arrow in reversed(scene.arrows_below(number))}
     for at, share, _ in _columns(row, wide):
         x = left + at * wide
         colour = LIT if at in scene.lit else CHANGED if at in scene.changed else BAR
@@ -146,10 +148,10 @@ def _columns(row: Bars, wide: float) -> Iterator[tuple[int, float, str]]:
         yield at, max(row.heights[at : at + step]), row.texts[at]
 
 
-def _arrows(scene: Scene, left: float, base: float, wide: float) -> Iterator[Shape]:
+def _arrows(scene: Scene, below: int, left: float, base: float, wide: float) -> Iterator[Shape]:
     """Yield an arrow below the bar at which each register stands, with its name; those at one bar share it."""
     met: dict[int, int] = {}
-    for number, (name, at) in enumerate(scene.arrows):
+    for number, (name, at, _) in scene.arrows_below(below):
         colour = ARROWS[number % len(ARROWS)]
         x, row = left + (at + 0.5) * wide, met.get(at, 0)
         met[at] = row + 1

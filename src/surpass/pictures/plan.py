@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 from surpass.arrays import Ints, Reals
 from surpass.machine.state import FIRST
-from surpass.tasks.drawing import Gauge
+from surpass.tasks.drawing import Gauge, split_position
 from surpass.tasks.task import Task
 
 _PLACE = re.compile(r"(.+)\[(\d+)\]")
+_INDEXED = re.compile(r"(\w+)\[(\w+)[^\[\]]*\]")
 
 
 class Column(NamedTuple):
@@ -40,7 +41,9 @@ class PicturePlan:
     names: tuple[str, ...]
     """The name of each slot, as traces call it."""
     positions: tuple[int, ...]
-    """The slots of the registers that stand at a position of the lists."""
+    """The slots of the registers that stand at a position of a list."""
+    rows: tuple[tuple[int, ...], ...]
+    """For each of them, the rows of bars that it stands below."""
     values: tuple[int, ...]
     """The slots that are written as they are."""
     level: int | None
@@ -83,9 +86,19 @@ def plan_of(task: Task, size: int) -> PicturePlan:
 
     shown = [k for k, name in enumerate(memory.names) if not name.startswith("_")]
     at = [memory.names[k] for k in shown]
-    arrows = set(at if drawing.positions is None else drawing.positions)
+    declared = [split_position(position) for position in drawing.positions or ()]
+    arrows = set(at) if drawing.positions is None else {name for _, name in declared}
     if drawing.positions is None and named_registers(task):
         arrows = {memory.names[k - FIRST] for k in named_registers(task)}
+    bars = [*(bar.name for bar in drawing.bars), *(column.name for column in lists if not column.is_flags)]
+    seen = [pair for feature in task.interface.features for pair in _INDEXED.findall(feature.name)]
+
+    def rows_of(register: str) -> tuple[int, ...]:
+        for pairs in (declared, seen):
+            if found := tuple(k for k, name in enumerate(bars) if (name, register) in pairs):
+                return found
+        return (len(bars) - 1,)
+
     written = set(at) - arrows if drawing.values is None else set(drawing.values)
     rest = [*at, *singles, *memory.reals]
     slots = {name: sum(len(column.places) for column in lists) + k for k, name in enumerate(rest)}
@@ -98,6 +111,7 @@ def plan_of(task: Task, size: int) -> PicturePlan:
         lists=lists,
         names=tuple([memory.item_name(p, size) or "" for c in lists for p in c.places] + rest),
         positions=tuple(slots[name] for name in at if name in arrows),
+        rows=tuple(rows_of(name) for name in at if name in arrows),
         values=tuple(
             slots[name]
             for name in rest

@@ -21,6 +21,15 @@ class Bars(NamedTuple):
     texts: tuple[str, ...]
 
 
+class Arrow(NamedTuple):
+    """A register that stands at a position."""
+
+    name: str
+    at: int
+    rows: tuple[int, ...]
+    """The rows of bars that it stands below."""
+
+
 class Filling(NamedTuple):
     """A gauge: how far it is filled and where its mark stands, from 0 to 1."""
 
@@ -37,8 +46,7 @@ class Scene:
     bars: tuple[Bars, ...]
     lit: frozenset[int]
     """The positions whose flag is set."""
-    arrows: tuple[tuple[str, int], ...]
-    """The registers that stand at a position, with the position."""
+    arrows: tuple[Arrow, ...]
     level: tuple[str, float, str] | None
     """A line across the bars: its name, its height and its value."""
     bracket: tuple[int, int] | None
@@ -48,6 +56,10 @@ class Scene:
     """Everything else, by name."""
     changed: frozenset[int] = frozenset()
     """The positions of the bars that the last step changed."""
+
+    def arrows_below(self, row: int) -> list[tuple[int, Arrow]]:
+        """Return the arrows below a row of bars, with their numbers among all."""
+        return [(number, arrow) for number, arrow in enumerate(self.arrows) if row in arrow.rows]
 
 
 class Renderer:
@@ -94,14 +106,17 @@ class Renderer:
             bars.append(Bars(column.name, _scale(numbers, scale), tuple(part)))
             if plan.level is not None and line is not None:
                 level = (plan.names[plan.level], _scale([line], scale)[0], texts[plan.level])
-        most = max((len(row.heights) for row in bars), default=0)
-        stands = [(slot, _whole(texts[slot])) for slot in plan.positions]
-        arrows = tuple((plan.names[slot], at) for slot, at in stands if at is not None and 0 <= at <= most)
-        away = [slot for slot, at in stands if at is None or not 0 <= at <= most]
+        arrows, away = [], []
+        for slot, rows in zip(plan.positions, plan.rows, strict=True):
+            at, most = _whole(texts[slot]), max((len(bars[row].heights) for row in rows if bars), default=0)
+            if at is None or not 0 <= at <= most:
+                away.append(slot)
+            else:
+                arrows.append(Arrow(plan.names[slot], at, rows))
         return Scene(
             bars=tuple(bars),
             lit=frozenset(lit),
-            arrows=arrows,
+            arrows=tuple(arrows),
             level=level,
             bracket=bracket(bars[-1].heights, level[1], arrows) if plan.bracket and level and bars else None,
             gauges=tuple(self._fill(texts, *gauge) for gauge in plan.gauges),
@@ -117,10 +132,10 @@ class Renderer:
         return Filling(gauge.name, filled, marked, f"{_short(texts[level])} / {_short(texts[mark])}")
 
 
-def bracket(heights: Sequence[float], level: float, arrows: Sequence[tuple[str, int]]) -> tuple[int, int] | None:
+def bracket(heights: Sequence[float], level: float, arrows: Sequence[Arrow]) -> tuple[int, int] | None:
     """Return between which positions of an ordered row a level can be, as far as the arrows on it tell."""
     low, high = 0, len(heights) - 1
-    for _, at in arrows:
+    for _, at, _ in arrows:
         if at < len(heights):
             if heights[at] <= level:
                 low = max(low, at if heights[at] == level else at + 1)

@@ -17,13 +17,13 @@ def draw_lines(scene: Scene, columns: int, height: int = 8) -> list[str]:
     most = max((len(row.heights) for row in scene.bars), default=0)
     wide = _width(scene, columns, most)
     step = 1 if wide else -(-most // columns)
-    for row in scene.bars:
+    for number, row in enumerate(scene.bars):
         if len(scene.bars) > 1:
             lines.append(row.name)
         lines += _draw_bars(scene, row, height if len(scene.bars) == 1 else max(3, height // 2), wide or 1, step)
-    for name, at in scene.arrows:
-        x = at // step * (wide or 1)
-        lines.append(f"{' ' * x}▲ {name}" if x + len(name) + 2 <= columns else f"{' ' * (x - len(name) - 1)}{name} ▲")
+        for _, (name, at, _) in scene.arrows_below(number):
+            x, room = at // step * (wide or 1), columns - len(name) - 2
+            lines.append(f"{' ' * x}▲ {name}" if x <= room else f"{' ' * (x - len(name) - 1)}{name} ▲")
     for gauge in scene.gauges:
         filled = round(20 * gauge.level)
         lines.append(f"{gauge.name}: {'█' * filled}{'░' * (20 - filled)} {gauge.text}")

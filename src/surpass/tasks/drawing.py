@@ -35,8 +35,9 @@ class Drawing:
     """
 
     positions: tuple[str, ...] | None = None
-    """The registers that are drawn as arrows at a position of the lists. If not given, those that operands name; if
-    operands name none, all of them."""
+    """The registers that are drawn as arrows at a position of a list. If not given, those that operands name; if
+    operands name none, all of them. `B[j]` says that j stands in the list B. A plain `j` stands in the lists that names
+    of features such as `A[i] ? B[j]` index with it, and in the last one if there are none."""
     values: tuple[str, ...] | None = None
     """The registers that are written as numbers. If not given, all others that are not hidden."""
     level: str = ""
@@ -58,7 +59,9 @@ class Drawing:
         whole = {name for name in items if name}
         lists = {name.partition("[")[0] for name in whole}
         bars = {bar.name for bar in self.bars} | lists
-        uses = [(name, registers, "registers") for name in (*(self.positions or ()), *(self.values or ()))]
+        places = [split_position(position) for position in self.positions or ()]
+        uses = [(name, registers, "registers") for name in (*(name for _, name in places), *(self.values or ()))]
+        uses += [(name, bars, "lists") for name, _ in places if name]
         uses += [(name, lists, "lists") for name in self.flags]
         uses += [(self.level, whole, "items")] if self.level else []
         uses += [(name, reals, "real numbers") for gauge in self.gauges for name in (gauge.level, gauge.mark)]
@@ -66,3 +69,9 @@ class Drawing:
         for name, known, what in uses:
             if name not in known:
                 raise DeclarationError(f"task {task!r} draws {name!r}, which is none of its {what}")
+
+
+def split_position(position: str) -> tuple[str, str]:
+    """Return the list and the register of a position: B and j of `B[j]`, an empty text and j of `j`."""
+    name, _, register = position.rpartition("[")
+    return name, register.removesuffix("]")

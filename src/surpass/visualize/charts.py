@@ -133,16 +133,19 @@ SHEET = {
     **{INK: "var(--ink)", FAINT: "var(--faint)", GRID: "var(--grid)"},
 }
 """The variables of the page's style that stand for each colour."""
+SIZES = ((4.9, 2.9), (4.1, 2.7))
+"""The width and height of a chart of up to two in a line, and of one of more: wider ones have no larger letters."""
 
 
-def inline_svg(chart: Chart, *, name: str, width: float = 4.1, height: float = 2.7) -> str:
+def inline_svg(chart: Chart, *, name: str, in_line: int = 1) -> str:
     """Return a chart as an SVG element for a page; `name` tells it from others, and must be of letters and digits.
 
-    Its text is text and its colours are variables of the page, so that they follow light and dark. The page writes the
-    legend below it, see `legend_of`: in a picture that is made smaller nobody could read it.
+    It is as large as suits `in_line` charts in a line. Its text is text and its colours are variables of the page, so
+    that they follow light and dark. The page writes the legend below it, see `legend_of`: in a picture that is made
+    smaller nobody could read it.
     """
     with _styled(svg_text="none"):
-        figure = _new_figure(width, height)
+        figure = _new_figure(*SIZES[in_line > 2])
         figure.patch.set_alpha(0)
         axis = figure.subplots()
         axis.patch.set_alpha(0)
@@ -237,20 +240,30 @@ def _draw(axis: Any, chart: Chart) -> dict[str, Any]:
     # Where all numbers are whole, so are those of the ticks.
     whole_x = chart.x_unit == 1 and all((line.x % 1 == 0).all() for line in chart.lines)
     whole_y = not chart.is_share and all((line.y % 1 == 0).all() for line in chart.lines)
-    for is_log, is_whole, scale, ticks in (
-        (chart.log_x, whole_x, axis.set_xscale, axis.xaxis),
-        (chart.log_y, whole_y, axis.set_yscale, axis.yaxis),
+    for is_log, is_whole, scale, ticks, limits, least in (
+        (chart.log_x, whole_x, axis.set_xscale, axis.xaxis, axis.set_xlim, 1),
+        (chart.log_y, whole_y, axis.set_yscale, axis.yaxis, axis.set_ylim, 4),
     ):
         if is_log:
             scale("log")
             ticks.set_minor_formatter(NullFormatter())
         elif is_whole:
             ticks.set_major_locator(MaxNLocator(integer=True, nbins=8))
+            limits(_widen(limits(), least))
         ticks.set_major_formatter(FuncFormatter(lambda value, _: _show_tick(value)))
     if chart.is_share:
         axis.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
         axis.set_ylim(-0.03, 1.05)
     return handles
+
+
+def _widen(ends: tuple[float, float], least: int) -> tuple[float, float]:
+    """Return the ends of an axis of whole numbers, at least so far apart, and none below 0 where no value is."""
+    low, high = ends
+    if high - low >= least:
+        return low, high
+    middle, half = round((low + high) / 2), (least + 1) // 2
+    return (max(0, middle - half) if round(low) >= 0 else middle - half), middle + half
 
 
 def _numbered(chart: Chart) -> Iterator[tuple[ChartLine, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,7 @@ def learning_charts(
             continue
         lines = _learning_lines(settings, column, x)
         if column == histories[0].measure:
-            lines += _levels(histories, agents, x, progress)
+            lines += _levels(settings, agents, x, progress)
         charts.append(_learning_chart(column, lines, histories, x))
     if not columns and any(run.is_of_student.any() for run in histories):
         charts.append(_student_chart(settings, "solved"))
@@ -84,20 +84,17 @@ def _learning_lines(
     """Return a line for each setting, over the rounds in which a run itself learned, or else over its network's."""
     lines = []
     for number, one in enumerate(settings):
-        points: dict[float, list[float]] = {}
+        runs = []
         for run in one.runs:
             chosen = run.is_of_student == of_student
             values = _values(run, column)[chosen]
-            places = np.arange(1.0, len(values) + 1) if of_student else _places(run, x)[chosen]
-            known = np.isfinite(values) & np.isfinite(places)
-            # Of a run there is one point at a place, so that what is shaded is what differs between seeds.
-            for at, value in dict(zip(places[known].tolist(), values[known].tolist(), strict=True)).items():
-                points.setdefault(at, []).append(value)
+            runs.append((np.arange(1.0, len(values) + 1) if of_student else _places(run, x)[chosen], values))
+        points = _by_place(runs)
         if not points:
             continue
-        at = np.array(sorted(points))
+        at = np.array(list(points))
         widest = max(map(len, points.values()))
-        table = np.array([points[k] + [np.nan] * (widest - len(points[k])) for k in at])
+        table = np.array([some + [np.nan] * (widest - len(some)) for some in points.values()])
         line, low, high = mean_with_band(Curve(one.setting, at, table))
         if widest == 1:
             lines.append(ChartLine(one.setting, at, line, colour=number))
@@ -106,6 +103,19 @@ def _learning_lines(
         label = f"{one.setting} ({count(len(one.runs), 'seed')})"
         lines.append(ChartLine(label, at, line, low, high, colour=number))
     return lines
+
+
+def _by_place(runs: Iterable[tuple[Reals, Reals]]) -> dict[float, list[float]]:
+    """Return the values at each place in order, from the places [m] and values [m] of each of some runs.
+
+    Of a run there is one value at a place, so that they differ between seeds only.
+    """
+    points: dict[float, list[float]] = {}
+    for places, values in runs:
+        known = np.isfinite(values) & np.isfinite(places)
+        for at, value in dict(zip(places[known].tolist(), values[known].tolist(), strict=True)).items():
+            points.setdefault(at, []).append(value)
+    return dict(sorted(points.items()))
 
 
 def _student_chart(settings: Sequence[SettingHistories], column: str) -> Chart:
@@ -136,30 +146,41 @@ def _learning_chart(column: str, lines: list[ChartLine], histories: Sequence[His
 
 
 def _levels(
-    histories: Sequence[History], agents: Sequence[AnyAgent], x: str, progress: Progress | None
+    settings: Sequence[SettingHistories], agents: Sequence[AnyAgent], x: str, progress: Progress | None
 ) -> list[ChartLine]:
-    """Return the levels of teachers, and of agents that have no curves, where the runs are measured."""
-    places = np.concatenate([_places(run, x)[np.isfinite(run.measured()[0])] for run in histories])
-    first, last = float(places.min()), float(places.max())
-    ends = (first, last) if first < last else (first - 0.5, last + 0.5)  # one round: the level is a line all the same
-    found: dict[str, tuple[AnyAgent, History]] = {}
-    for agent, run in [(run.teacher, run) for run in histories] + [(agent, histories[0]) for agent in agents]:
-        if agent is not None:
-            found.setdefault(agent.name, (agent, run))
+    """Return what teachers, and agents that have no curves, need at the size of each point of the settings' lines."""
+    found: dict[str, tuple[AnyAgent, list[SettingHistories]]] = {}
+    for one in settings:
+        for agent in (*(run.teacher for run in one.runs), *agents):
+            if agent is not None and one not in (whose := found.setdefault(agent.name, (agent, []))[1]):
+                whose.append(one)
     lines = []
-    for agent, run in found.values():
-        values, measured_at = run.measured()
-        known = np.isfinite(values) & np.isfinite(measured_at)
-        sizes = measured_at[known].astype(int).tolist()
-        # The teacher of a single run follows the sizes that it grew through; among several runs there is one level.
-        follows = len(histories) == 1 and len(set(sizes)) > 1
-        at, sizes = (_places(run, x)[known], sizes) if follows else (np.array(ends), sizes[-1:] * 2)
-        level = _measure_level(agent, run, sorted(set(sizes)), progress)
+    for agent, whose in found.values():
+        sizes = [_by_place((_places(run, x), _measured_sizes(run)) for run in one.runs) for one in whose]
+        known = sorted({int(size) for places in sizes for some in places.values() for size in some})
+        level = _measure_level(agent, whose[0].runs[0], known, progress) if known else {}
         if not level:
             continue
+        if len(known) == 1:  # a line through the chart, even where there is a single round
+            places = sorted({at for some in sizes for at in some})
+            ends = np.array([places[0], places[-1]]) + (np.array([-0.5, 0.5]) if len(places) == 1 else 0)
+            drawn = [("", ends, np.full(2, level[known[0]]))]
+        else:
+            means = [[np.mean([level[int(size)] for size in at]) for at in some.values()] for some in sizes]
+            drawn = [
+                (one.setting, np.array([*at]), np.array(y)) for one, at, y in zip(whose, sizes, means, strict=True)
+            ]
+        is_same = len({(at.tobytes(), y.tobytes()) for _, at, y in drawn}) == 1
         label = agent.name.removeprefix("teacher:") + (" (teacher)" if agent.name.startswith("teacher:") else "")
-        lines.append(ChartLine(label, at, np.array([level[size] for size in sizes]), role="teacher"))
+        for setting, at, y in drawn[:1] if is_same else drawn:
+            lines.append(ChartLine(label if is_same else f"{label} at the sizes of {setting}", at, y, role="teacher"))
     return lines
+
+
+def _measured_sizes(run: History) -> Reals:
+    """Return the size that each round [m] of a run was measured at; NaN where it was not."""
+    values, sizes = run.measured()
+    return np.where(np.isfinite(values), sizes, np.nan)
 
 
 def _measure_level(agent: AnyAgent, run: History, sizes: Sequence[int], progress: Progress | None) -> dict[int, float]:

@@ -104,6 +104,11 @@ class Recording:
         return "budget used" if self.uses_budget else self.outcome
 
     @cached_property
+    def calls(self) -> bool:
+        """Whether the run calls a function."""
+        return any(move.opened for move in self.moves)
+
+    @cached_property
     def idle(self) -> frozenset[int]:
         """The slots that say nothing: the score of a task that never counts one."""
         scores = {slot for slot, name in enumerate(self.plan.names) if name == self.task.memory.reals[0]}

@@ -15,8 +15,10 @@ from markupsafe import Markup
 from surpass.errors import SettingError
 from surpass.evaluation.comparison import ComparisonRow, ComparisonTable, show_measured
 from surpass.evaluation.growth import growth_of, paper_growth_of
-from surpass.printing import Progress
+from surpass.pictures.plan import plan_of
+from surpass.printing import Progress, count
 from surpass.programs.listing import list_program
+from surpass.tasks.task import Task
 from surpass.visualize.charts import Chart, inline_svg, legend_of
 from surpass.visualize.growth_charts import growth_chart, how_counted, ratio_chart
 from surpass.visualize.headline import how_learned
@@ -58,6 +60,7 @@ def write_page(report: Report, progress: Progress | None = None) -> str:
         learning_note=note,
         viewer=viewer_fragment(recordings) if recordings else "",
         lines=list_program(report.usage.program) if report.usage else [],
+        variables=_variables(report.subject.task),
         long_listing=LONG_LISTING,
         most_lines=MOST_LINES,
         version=version("surpass"),
@@ -70,14 +73,14 @@ def write_page(report: Report, progress: Progress | None = None) -> str:
 
 
 def _drawn(charts: Sequence[Chart | None], name: str) -> list[dict[str, Any]]:
+    shown = [chart for chart in charts if chart]
     return [
         {
             "title": chart.title,
-            "svg": Markup(inline_svg(chart, name=f"{name}{number}")),
+            "svg": Markup(inline_svg(chart, name=f"{name}{number}", in_line=len(shown))),
             "legend": [(label, Markup(sample)) for label, sample in legend_of(chart)],
         }
-        for number, chart in enumerate(charts)
-        if chart
+        for number, chart in enumerate(shown)
     ]
 
 
@@ -89,6 +92,15 @@ def _learning(subject: Subject, progress: Progress | None) -> tuple[list[Chart],
         return learning_charts([SettingHistories(subject.label, (subject.history,))], progress=progress), ""
     except SettingError as error:
         return [], f"There is no chart: {error}."
+
+
+def _variables(task: Task) -> str:
+    """Return what the variables in a program are, in a sentence; nothing if it has none."""
+    plan = plan_of(task, task.training_sizes[1])
+    *names, last = [plan.names[slot] for slot in plan.positions] or [""]
+    if names:
+        return f"{', '.join(names)} and {last} are the agent's variables."
+    return f"{last} is the agent's variable." if last else ""
 
 
 # Numbers
@@ -155,7 +167,8 @@ def _tiles(report: Report, table: ComparisonTable) -> list[tuple[str, str]]:
             tiles.append((show(last.paper), f"the paper's {own.paper_label}"))
     tiles.append((show_measured("solved", solved), f"of {tried:,} test instances solved"))
     if report.usage is not None:
-        tiles.append((f"{len(report.usage.program.rules):,}", "rules"))
+        number, _, what = count(len(report.usage.program.rules), "rule").partition(" ")
+        tiles.append((number, what))
     return tiles
 
 

@@ -20,6 +20,7 @@ from surpass.engine.run import AnyAgent
 from surpass.errors import SavedFileError, SettingError, SurpassError
 from surpass.evaluation.curves import read_rounds
 from surpass.learning.recipes import RUN, Recipe
+from surpass.learning.runs import describe_recipe
 from surpass.learning.sweeps import FIXED, Sweep
 from surpass.reading import Seed, Setting, Weight, as_path, read_bytes, read_record, validate
 from surpass.tasks.task import Task
@@ -120,6 +121,13 @@ class Subject:
             return True
         stem = self.history.folder / "agent"
         return stem.with_suffix(".json").exists() and bool(load_bundle(stem)[1].get("finished", True))
+
+    @property
+    def title(self) -> str:
+        """What it is, in a few words."""
+        if self.history is None:
+            return f"{self.name} on {self.task.name}"
+        return describe_recipe(self.history.recipe)
 
     @property
     def label(self) -> str:

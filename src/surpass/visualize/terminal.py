@@ -67,6 +67,6 @@ def _lines(recording: Recording, columns: int, height: int) -> Iterator[list[str
         ending = f": {recording.ending}" if at == len(recording.moves) else ""
         action = "start" if move is None else move.action
         rule = "" if move is None or move.rule is None else f"rule {move.rule + 1}: {texts.get(move.rule, '')}"
-        call = "" if move is None or recording.task.memory.saved is None else f"  ({move.function})"
+        call = f"  ({move.function})" if move and recording.calls else ""
         heading = [f"{recording.agent}  step {at:,} of {recording.steps:,}{ending}", f"{action}{call}", rule]
         yield [fit_line(line, columns) for line in heading] + draw_lines(scene, columns, height)

@@ -123,6 +123,7 @@ def recording_data(recording: Recording) -> dict[str, Any]:
         "bars": bars,
         "names": list(plan.names),
         "positions": plan.positions,
+        "rows": plan.rows,
         "values": [slot for slot in plan.values if slot not in recording.idle],
         "awaited": sorted(recording.awaited),
         "level": plan.level,
@@ -130,7 +131,7 @@ def recording_data(recording: Recording) -> dict[str, Any]:
         "gauges": [
             {"name": gauge.name, "level": level, "mark": mark, "bars": gauge.bars} for gauge, level, mark in plan.gauges
         ],
-        "calls": recording.task.memory.saved is not None,
+        "calls": recording.calls,
         "texts": [truncate(text, LONGEST_TEXT, tail=30) for text in numbers],
         "heights": [recording.renderer.number(text) for text in numbers],
         "start": start,

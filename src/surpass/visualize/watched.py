@@ -47,8 +47,8 @@ class Watched(Printed):
 
     @property
     def title(self) -> str:
-        """The agents' names."""
-        return " against ".join(recording.agent for recording in self.recordings)
+        """The agents' names, and the task."""
+        return f"{' against '.join(one.agent for one in self.recordings)} on {self.recordings[0].task.name}"
 
     def __str__(self) -> str:
         told = [f"{recording!r}." for recording in self.recordings]
@@ -182,5 +182,5 @@ def _caption(recording: Recording, at: int, move: Move | None, recordings: Seque
         title=recording.agent,
         progress=f"step {at:,} of {recording.steps:,}" + (f": {recording.ending}" if is_over else ""),
         action=(tells_saving and saving(recordings)) or ("start" if move is None else move.action),
-        call="" if move is None or recording.task.memory.saved is None else move.function,
+        call=move.function if move and recording.calls else "",
     )

@@ -97,6 +97,7 @@ class Reel {
     return this.recording.positions.map((slot, number) => ({
       name: this.recording.names[slot],
       at: Number(this.text(slot)),
+      rows: this.recording.rows[number],
       number,
       moved: changed.has(slot),
     }));
@@ -152,13 +153,18 @@ class Renderer {
     const { width, height } = this;
     const pen = this.context;
     pen.clearRect(0, 0, width, height);
-    const names = this.reel.recording.positions.length;
-    const below = names ? 16 + 15 * Math.min(names, ARROW_COLOURS) : 6;
-    const rows = this.rows();
-    const tall = (height - below) / Math.max(1, rows.length);
+    const rows = this.rows(), all = this.reel.arrows;
+    const arrows = rows.map((_, row) => all.filter((arrow) => arrow.rows.includes(row)));
+    const below = arrows.map((some) => (some.length ? 16 + 15 * Math.min(some.length, ARROW_COLOURS) : 6));
+    const tall = (height - below.reduce((a, b) => a + b, 0)) / Math.max(1, rows.length);
     const wide = (width - this.behind) / this.columns;
-    rows.forEach((row, number) => this.drawRow(row, tall * (number + 1), tall, wide, number === rows.length - 1, rows.length));
-    this.drawArrows(height - below, wide);
+    let base = 0;
+    rows.forEach((row, number) => {
+      base += tall;
+      this.drawRow(row, base, tall, wide, number === rows.length - 1, rows.length);
+      this.drawArrows(arrows[number], row.count, base, wide);
+      base += below[number];
+    });
   }
 
   /** Every row of bars: its name, and the height from 0 to 1, the text and the slot of each. */
@@ -266,10 +272,10 @@ class Renderer {
     pen.fillText(text, x + 2, level - 5);
   }
 
-  drawArrows(base, wide) {
+  drawArrows(arrows, count, base, wide) {
     const pen = this.context, met = new Set(), ends = [];
     pen.textBaseline = "alphabetic";
-    for (const arrow of this.reel.arrows) {
+    for (const arrow of arrows) {
       if (!(arrow.at >= 0 && arrow.at < this.places)) continue;
       const x = arrow.at < this.columns ? (arrow.at + 0.5) * wide : this.columns * wide + this.behind / 2;
       pen.fillStyle = this.arrowColours[arrow.number % ARROW_COLOURS];
@@ -280,7 +286,7 @@ class Renderer {
         pen.lineTo(x - 5, base + 11);
         pen.lineTo(x + 5, base + 11);
         pen.fill();
-        if (wide >= 4 && arrow.at < this.columns) pen.fillRect(arrow.at * wide + 1, base - 3, wide - 2, 3);
+        if (wide >= 4 && arrow.at < count) pen.fillRect(arrow.at * wide + 1, base - 3, wide - 2, 3);
       }
       pen.font = `${arrow.moved ? "700" : "500"} 13px ${this.font}`;
       const half = pen.measureText(arrow.name).width / 2, middle = Math.max(half, Math.min(x, this.width - half));

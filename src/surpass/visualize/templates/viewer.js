@@ -70,7 +70,8 @@ class Panel {
     const { recording } = this;
     this.count = make("span", { class: "count" });
     this.badge = make("span", { class: "badge" });
-    this.canvas = make("canvas", { class: recording.bars.length ? "stage tall" : "stage", role: "img" });
+    const rows = Math.max(1, recording.bars.length + this.reel.rows.length);
+    this.canvas = make("canvas", { class: "stage", role: "img", style: `--rows: ${rows}` });
     this.action = make("dd", { class: "action" });
     this.facts = new Map();
     const list = make("dl", { class: "facts" }, [make("div", {}, [make("dt", { text: "action" }), this.action])]);
@@ -91,11 +92,8 @@ class Panel {
         this.badge,
       ]),
       ...recording.notices.map((text) => make("p", { class: "notice", text })),
-      this.canvas,
-      ...this.gauges.map((gauge) => gauge.element),
-      list,
     ];
-    if (recording.calls) parts.push(this.buildStack());
+    const picture = make("div", { class: "picture" }, [this.canvas, ...this.gauges.map((gauge) => gauge.element), list]);
     this.detail = make("details", {}, [
       make("summary", { text: "Program and steps" }),
       make("div", { class: "detail" }, [this.buildListing(), this.buildTrace()]),
@@ -105,7 +103,8 @@ class Panel {
       this.measure();
       this.show(this.reel.at);
     });
-    this.element = make("article", { class: "panel", "aria-label": recording.agent }, [...parts, this.detail]);
+    parts.push(make("div", { class: "moment" }, [picture, this.detail, ...(recording.calls ? [this.buildStack()] : [])]));
+    this.element = make("article", { class: "panel", "aria-label": recording.agent }, parts);
   }
 
   /** After which step a slot first holds something new; the last one if it never does. */
@@ -446,7 +445,7 @@ class Viewer {
       this.status,
     ]);
     this.root.replaceChildren(
-      make("p", { class: "about", text: `${recording.task}, size ${recording.size}: ${breakable(recording.instance)}` }),
+      make("p", { class: "about", text: `Size ${recording.size}: ${breakable(recording.instance)}` }),
       ...(this.panels.length > 1 ? [this.verdict] : []),
       make("div", { class: `panels panels-${this.panels.length}` }, this.panels.map((panel) => panel.element)),
       this.controls,
