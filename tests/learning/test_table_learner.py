@@ -13,14 +13,14 @@ from surpass.arrays import Ints
 from surpass.engine.run import run
 from surpass.errors import SavedFileError
 from surpass.learning.methods import new_learner
-from surpass.learning.table import deviations
-from surpass.learning.table.candidates import relative_losses
+from surpass.learning.table import deviations, learner
+from surpass.learning.table.candidates import Candidate, relative_losses
 from surpass.learning.table.critic import ActorCritic, explored_actions
 from surpass.learning.table.deviations import Deviations
 from surpass.learning.table.episodes import Costs, begin, observe, play, play_all, returns_of
 from surpass.learning.table.learner import TableLearner
 from surpass.learning.table.logits import LogitTable
-from surpass.learning.table.repair import Reference, revert_failures, revert_losses
+from surpass.learning.table.repair import Reference, revert_failures, revert_losses, revert_unused
 from surpass.learning.table.sampled_tables import SampledTables, ranks_of
 from surpass.machine.state import Outcome
 from surpass.table import Table
@@ -155,7 +155,78 @@ def test_what_makes_instances_fail_is_undone() -> None:
     assert run(Table(task, logits.greedy()), instances, find_loops=True).solved.all()
 
 
+def test_changes_that_no_instance_meets_are_undone_and_the_others_stay() -> None:
+    task = find_task("sort-bubble")
+    logits = base_table(task, "insertion_sort")
+    instances, limits = drawn(task, 3, 40)
+    _, _, short = play_all(Table(task, logits.greedy()), instances, limits, COSTS)
+    longer, longer_limits = drawn(task, 12, 200)
+    _, _, path = play_all(Table(task, logits.greedy()), longer, longer_limits, COSTS)
+    changed = path[[np.flatnonzero(np.isin(path, short))[0], np.flatnonzero(~np.isin(path, short))[0]]]
+    before = logits.best_actions(changed)
+    logits.prefer(changed, (before + 1) % task.interface.action_count, before)
+    revert_unused(logits, instances, limits, COSTS)
+    assert (logits.best_actions(changed) == before).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("outcome", [Outcome.SOLVED, Outcome.WRONG_ANSWER])
+def test_a_repair_may_not_cost_much_where_usual_instances_were_solved(
+    outcome: Outcome, monkeypatch: pytest.MonkeyPatch, small_effort: None
+) -> None:
+    one = new_learner(find_task("sort-bubble"), "rl+imitation", settings={"starts": "1", "episodes": "64"})
+    assert isinstance(one, TableLearner)
+    batch = begin(one.task, drawn(one.task, 4, 64)[0])
+    batch.outcomes[:] = Outcome.SOLVED
+    batch.outcomes[1:] = outcome
+    # The first instance costs as much as before; all others lose half of what they brought.
+    returns = iter([np.full(64, -10.0), np.array([-10.0] + [-15.0] * 63)])
+    learned: list[object] = []
+    monkeypatch.setattr(learner, "play_all", lambda *_: (batch, next(returns), None))
+    monkeypatch.setattr(learner, "revert_failures", lambda *_: 0)
+    monkeypatch.setattr(one, "_counterexamples", lambda: None)
+    monkeypatch.setattr(one, "_update", learned.append)
+    one._repair(one.candidates[0])
+    assert bool(learned) == (outcome == Outcome.SOLVED)
+
+
 # Whole runs
+
+
+def test_a_task_with_a_score_begins_with_several_starts_and_any_estimator_can_be_chosen() -> None:
+    one = new_learner(find_task("knapsack"), "rl")
+    assert isinstance(one, TableLearner)
+    assert [type(candidate.estimator) for candidate in one.candidates] == [SampledTables] * 5
+    other = new_learner(find_task("sort-bubble"), "rl+imitation", settings={"estimator": "sampled-tables"})
+    assert isinstance(other, TableLearner)
+    assert isinstance(other.candidates[0].estimator, SampledTables)
+
+
+class FailsOnTies:
+    """Binary search that does not find what stands next to its like."""
+
+    def __init__(self, task: Task) -> None:
+        self.task, self.name, self.teacher = task, "ties", teacher_of(task, "binary_search")
+
+    def actions(self, observations: Ints) -> Ints:
+        names = [feature.name for feature in self.task.interface.features]
+        columns = [names.index("A[v1] ? A[v1+1]"), names.index("q ? A[v1]")]
+        is_tied = (self.task.interface.digits(observations)[:, columns] == [1, 1]).all(axis=1)
+        actions: Ints = np.where(is_tied, self.task.interface.action_count - 1, self.teacher.actions(observations))
+        return actions
+
+
+def test_candidates_are_compared_on_all_their_data(small_effort: None) -> None:
+    """One that fails on ties, and is as good elsewhere, falls behind."""
+    task = find_task("search")
+    one = new_learner(task, "rl+imitation", settings={"starts": "1", "data": "uniform,repeats"})
+    assert isinstance(one, TableLearner)
+    good = one.candidates[0]
+    bad = Candidate(task, one.config, FailsOnTies(task))
+    for k in range(2):
+        bad.updates = good.updates = 1
+        one.candidates = [bad, good] if k else [good, bad]
+        one._keep_best(1)
+        assert one.candidates == [good]
 
 
 @pytest.mark.parametrize(("task", "method"), [("search", "rl"), ("search", "rl+imitation"), ("knapsack", "rl")])
