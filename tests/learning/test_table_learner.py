@@ -256,8 +256,16 @@ def test_a_start_with_a_teacher_competes_with_those_from_nothing(small_effort: N
 
 
 def test_losses_are_relative_to_the_best() -> None:
-    np.testing.assert_allclose(relative_losses(np.array([-10.0, -20.0, -15.0])), [0, 1, 0.5])
-    np.testing.assert_allclose(relative_losses(np.array([2.0, 3.0])), [1 / 3, 0])
+    def losses(*returns: list[float], failed: float = np.nan) -> list[float]:
+        found = np.array(returns)
+        return relative_losses(found, found != failed).tolist()
+
+    assert losses([-10.0, -10.0], [-30.0, -10.0], [-15.0, -15.0]) == [0, 1, 0.5]
+    assert losses([2.0], [3.0]) == [1 / 3, 0]
+    # One in four fails: the whole costs as much as if it took twice the steps of the best, whatever the limit.
+    for limit in (-100.0, -1000.0):
+        assert losses([-10.0] * 4, [-10.0, -10.0, limit, -10.0], failed=limit) == [0, 0.25]
+    assert losses([-100.0] * 2, [-100.0] * 2, failed=-100.0) == [0, 0]
 
 
 def test_a_damaged_state_is_refused(small_effort: None) -> None:

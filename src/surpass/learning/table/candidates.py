@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from surpass.arrays import Ints, Reals
+from surpass.arrays import Flags, Ints, Reals
 from surpass.bundles import Tensors
 from surpass.errors import SavedFileError
 from surpass.learning.table.deviations import Deviations
@@ -110,8 +110,15 @@ def load_candidate(
     return candidate
 
 
-def relative_losses(returns: Reals) -> Reals:
-    """Return by which share each of K policies, with mean returns [K], falls behind the best of them."""
-    best = returns.max()
-    losses: Reals = (best - returns) / max(abs(float(best)), 1e-9)
+def relative_losses(returns: Reals, solved: Flags) -> Reals:
+    """Return by which share each of K policies, with returns [K, B], falls behind the best of them.
+
+    An instance that is not solved counts twice what the best policy needs, not all steps up to the limit: most
+    failures can be repaired.
+    """
+    shares = solved.mean(axis=1)
+    means = np.where(solved, returns, 0.0).sum(axis=1) / np.maximum(solved.sum(axis=1), 1)
+    best = means[shares == shares.max()].max()
+    worth = shares * means + (1 - shares) * (best - abs(best))
+    losses: Reals = (worth.max() - worth) / max(abs(float(worth.max())), 1e-9)
     return losses

@@ -27,9 +27,10 @@ from surpass.agents import agent_of_recipe
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.structured import StructuredPolicy
 from surpass.agents.teachers import teacher_of
-from surpass.arrays import Ints
+from surpass.arrays import Flags, Ints
 from surpass.bundles import Tensors
 from surpass.checks import QUICK, THOROUGH, find_failures
+from surpass.engine.batch import Batch
 from surpass.engine.run import AnyAgent, run
 from surpass.errors import DivergedError, SavedFileError, SettingError
 from surpass.learning.curriculum import read_ranges, smallest_size
@@ -72,7 +73,7 @@ LEARNING, FRESH, COMPARING = 3, 4, 5
 """What instances are drawn for; those on which policies are compared hold no counter-examples."""
 EVALUATED = 600
 """How many instances tell whether a feature can be dropped."""
-COMPARED, MOST_COMPARED_STEPS = 100, 1 << 21
+COMPARED, MOST_COMPARED_STEPS = 100, 1 << 22
 """On how many instances of each doubling of the sizes policies are compared, up to the size that takes many steps."""
 TOLERANCE = 0.01
 """The share of additional cost that is accepted for a feature less."""
@@ -468,12 +469,18 @@ class TableLearner:
         for size in self._doublings():
             instances, limits = self._draw((size, size), COMPARED, COMPARING)
             played = [play_all(policy, instances, limits, self.costs) for policy in policies]
-            losses.append(relative_losses(np.array([returns.mean() for _, returns, _ in played])))
+            solved = np.array([self._solved(batch) for batch, _, _ in played])
+            losses.append(relative_losses(np.array([returns for _, returns, _ in played]), solved))
             if min(int(batch.steps.sum()) for batch, _, _ in played) > MOST_COMPARED_STEPS:
                 break
         order = [self.candidates[k] for k in np.argsort(np.mean(losses, axis=0), kind="stable").tolist()]
         given = [candidate for candidate in order if candidate.base is self.given is not None and not candidate.updates]
         self.candidates = [candidate for candidate in order if candidate not in given][:count] + given
+
+    def _solved(self, batch: Batch) -> Flags:
+        """Tell which episodes [B] solved their instances; where the score counts, any end is one."""
+        solved: Flags = (batch.outcomes == Outcome.SOLVED) | (self.task.measure == "reward")
+        return solved
 
     def _doublings(self) -> list[int]:
         """Return sizes from the smallest to the largest that the task names, each twice the one before."""
@@ -561,7 +568,7 @@ class TableLearner:
         """
         usual, limits = self._draw((self.improved[0], self.improved[1]), -(-self.episodes // 4), COMPARING)
         batch, returns, _ = play_all(Table(self.task, candidate.logits.greedy()), usual, limits, self.costs)
-        solved = (batch.outcomes == Outcome.SOLVED) | (self.task.measure == "reward")
+        solved = self._solved(batch)
         before = candidate.logits.logits[: candidate.logits.count].copy()
         reference = Reference(usual, limits, returns)
         unsolved = revert_failures(candidate.logits, self._counterexamples(), reference, self.costs)
