@@ -1,8 +1,9 @@
 """What can be done with surpass from Python; each command of the command line is a thin shell over these functions.
 
 Wherever an agent is expected, an agent object is taken, a run that `learn` returned, or a text that names one:
-`teacher:NAME`, `zoo:NAME`, the folder of a run, a checkpoint, or a program file `NAME.rules`. A task is a `Task`, a
-name, or a Python file that registers one.
+`teacher:NAME`, `zoo:NAME`, the folder of a run, a checkpoint, or a program file `NAME.rules`. A name alone is a
+teacher's if there is one, of the task first, and else that of a folder. A task is a `Task`, a name, or a Python file
+that registers one.
 """
 
 from __future__ import annotations
@@ -112,9 +113,7 @@ def watch(
     from surpass.visualize.watched import Watched
 
     first = as_agent(agent, task)
-    agents = [first] if against is None else [first, as_agent(against)]
-    if agents[-1].task is not first.task:
-        raise SettingError(f"{agents[-1].name} works on {agents[-1].task.name}, not on {first.task.name}")
+    agents = [first] if against is None else [first, as_agent(against, first.task)]
     notices: tuple[str, ...] = ()
     if instance is None:
         check_range("size", size, SIZE)

@@ -192,7 +192,7 @@ class Checker:
         for instance in {int(one.sizes[0]): one for one in instances}.values():
             self._check_text(instance)
         in_range = [one for one in instances if time.process_time() < end and self._play(one, len(instances))]
-        for teacher in declared_teachers().values():
+        for teacher in declared_teachers():
             if teacher.task is self.task and not self.task.interface.is_full_view:
                 self._check_teacher(teacher, in_range[:: 1 + len(in_range) // TAUGHT])
         return len(instances)
