@@ -33,7 +33,7 @@ from surpass.bundles import (
     save_bundle,
     write_atomically,
 )
-from surpass.errors import ADVICE, SavedFileError, SettingError, SurpassError
+from surpass.errors import SavedFileError, SettingError, SurpassError
 from surpass.learning.status import Status
 from surpass.printing import truncate
 from surpass.reading import Setting, Weight, as_path, read_record, show, validate
@@ -105,6 +105,13 @@ def describe_recipe(recipe: Mapping[str, Any]) -> str:
     teacher = f" from {recipe['teacher']}" if recipe.get("teacher") else ""
     text = f"{recipe.get('task')} by {recipe.get('method')}{teacher}, seed {recipe.get('seed')}"
     return truncate(text, 200)
+
+
+def advise(recipe: Mapping[str, Any]) -> str:
+    """Return what to try when nothing is solved by what a recipe says."""
+    tries = ["smaller sizes first", "more updates", "a larger step limit"]
+    tries.append("another teacher" if recipe.get("teacher") else "a teacher to begin with (--method rl+imitation)")
+    return f"Try {', '.join(tries[:-1])}, or {tries[-1]}; surpass learn --settings lists what --set can change."
 
 
 class RunFolder:
@@ -285,7 +292,7 @@ def train(
         took = time.monotonic() - before
         unsolved = unsolved + 1 if curves[-1].get("solved") == curves[-1].get("sampled_solved") == 0 else 0
         if unsolved == HOPELESS:
-            log.warning("nothing was solved in the last %d rounds. %s", HOPELESS, ADVICE)
+            log.warning("nothing was solved in the last %d rounds. %s", HOPELESS, advise(learner.recipe))
         if folder:
             folder.seconds += time.monotonic() - before
         if report:

@@ -481,7 +481,8 @@ class Task:
             # A user's own `read` need not look at everything itself.
             if not isinstance(error.__cause__, ArithmeticError | LookupError | TypeError | ValueError):
                 raise
-            raise InstanceError(f"it takes {self.inputs.written}") from error
+            said = " ".join(str(error.__cause__).split())
+            raise InstanceError(f"{said and said + '; '}it takes {self.inputs.written}") from error
         if not isinstance(read, tuple) or len(read) != 2 or not isinstance(read[1], tuple | list):
             raise DeclarationError(
                 f"task {self.name!r}: inputs.read returned {_short(read)}; it must return an instance and a tuple of "
