@@ -68,9 +68,9 @@ def trace(
     limit: str | None = None,
     progress: Progress | None = None,
 ) -> Trace:
-    """Return every step of an agent on one instance: a text such as `5,2,9,1`, or lists as `apply` takes them, or drawn.
+    """Return every step of an agent on one instance.
 
-    A list of numbers is a list; a tuple of such, as in `([1, 3, 5], 3)`, has several parts.
+    It is a text such as `5,2,9,1`, a list of numbers, a tuple of several parts such as `([1, 3, 5], 3)`, or drawn.
     """
     found = as_agent(agent, task)
     if instance is None:

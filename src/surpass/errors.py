@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+
 class SurpassError(Exception):
     """The base of every error that surpass raises on purpose; its text is one sentence."""
 

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from surpass.arrays import Flags
 from surpass.bundles import digest
 from surpass.engine.record import Episode
 from surpass.engine.run import run
-from surpass.arrays import Flags
 from surpass.errors import DeclarationError, InstanceError, ObservationError, SurpassError
 from surpass.machine.instructions import Action
 from surpass.machine.interface import NO_ACTION
