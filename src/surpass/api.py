@@ -294,10 +294,10 @@ class Run(Printed):
         going_on = ""
         if not self.is_finished:
             going_on = wrap(f"The run is not finished: {self._resuming} continues it.") + "\n"
-        if all(row.solved == 0 for row in self.scores.rows):
+        elif all(row.solved == 0 for row in self.scores.rows):
             from surpass.learning.runs import advise
 
-            going_on += f"Nothing is solved. {advise(self.recipe)}\n"
+            going_on = wrap(f"Nothing is solved. {advise(self.recipe)}") + "\n"
         return f"{spent}\n{self.scores}{going_on}{self.notes}"
 
 

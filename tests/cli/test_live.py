@@ -162,7 +162,7 @@ def test_the_time_left_is_that_of_all_parts_of_a_run_or_none(clock_at: Clock) ->
     assert learning.view.describe().endswith(", 0:20, scored in about 0:50")
 
 
-@pytest.mark.parametrize(("minutes", "told"), [(1, "0:10 of at most 1:00"), (9, "0:10 of at most 9:00, scored in")])
+@pytest.mark.parametrize(("minutes", "told"), [(1, "0:10 of 1:00"), (9, "0:10 of 9:00, scored in")])
 def test_a_time_that_is_set_is_told_as_what_it_is(minutes: float, told: str, clock_at: Clock) -> None:
     learning = Learning(clock_at, minutes=minutes)
     learning.learner.doing = ""
@@ -192,6 +192,14 @@ def test_a_line_in_which_only_the_round_and_the_time_differ_is_not_told(
     learning.learn([(0.1, 200.0, 20)], seconds=0.1)
     (told,) = capsys.readouterr().err.splitlines()
     assert told.startswith("round 551 of 35: stage 2 of 3, sizes 5 to 20, solved 10.0%")
+
+
+def test_parts_that_are_over_soon_are_not_told_each(clock_at: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    learning = Learning(clock_at)
+    for part in range(200):
+        learning.learner.doing = f"part {part}"
+        learning.learn([(1.0, 200.0, 20)], seconds=0.5)
+    assert 10 < len(capsys.readouterr().err.splitlines()) < 25
 
 
 def test_a_sparkline_has_the_ends_and_fits() -> None:

@@ -82,7 +82,7 @@ class RunView(Display):
             self._has_begun, self.state, self.status = True, state, status
             # The first round is not measured: it waits for what is compiled.
             if not state.afterwards and len(state.curves) > state.began_with:
-                is_urgent = is_urgent or not self._rounds
+                is_urgent = is_urgent or len(state.curves) == state.began_with + 1
                 self._rounds.append((time.monotonic(), status.done, status.work))
             self.announce(urgent=is_urgent)
 
@@ -149,7 +149,7 @@ class RunView(Display):
     def _time(self) -> str:
         """Return how long the run has taken, of how long if that is set, and when it comes to the scores."""
         minutes, left = self.state.minutes, None if self.state.afterwards else self.pace()[1]
-        spent = clock(self.seconds) + ("" if minutes is None else f" of at most {clock(60 * minutes)}")
+        spent = clock(self.seconds) + ("" if minutes is None else f" of {clock(60 * minutes)}")
         is_sooner = left is not None and (minutes is None or left < 60 * minutes - self.seconds)
         return f"{spent}, scored in about {clock(left)}" if left is not None and is_sooner else spent
 

@@ -263,6 +263,7 @@ def _read_memory(task: Task, signature: Signature, size: int, end: _End) -> dict
     if signature.everything:
         registers = zip(task.memory.names, end.registers[FIRST:].tolist(), strict=True)
         result |= {name: held for name, held in registers if not name.startswith("_")}
+        result |= {task.memory.reals[SCORE]: float(end.reals[SCORE])} if task.measure == "reward" else {}
     return result
 
 
