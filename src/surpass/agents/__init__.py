@@ -110,11 +110,9 @@ def find_agent(text: str, task: Task | None = None) -> AnyAgent:
     A name alone is that of a teacher, of `task` first; if there is none, it is a file or a folder.
     """
     kind, colon, name = text.partition(":")
-    if any(one.name == f"teacher:{text}" for one in known_teachers()):
-        return find_teacher(text, task)
-    if colon and kind == "teacher":
+    if text.startswith("teacher:") or any(one.name == f"teacher:{text}" for one in known_teachers()):
         try:
-            return find_teacher(name, task)
+            return find_teacher(text.removeprefix("teacher:"), task)
         except UnknownNameError as error:
             error.args = (f"{error}; for a teacher of your own, give the file of its task with --task FILE.py",)
             raise
