@@ -130,6 +130,24 @@ def test_evaluation_and_trace_print_well() -> None:
     assert trace.as_json()["outcome"] == "solved"
 
 
+def test_an_instance_of_several_parts_is_taken_as_apply_takes_it() -> None:
+    agent, given, text = "teacher:binary_search", ([1, 3, 5, 9], 5), "1,3,5,9:5"
+    assert surpass.apply(agent, [given]).rows[0].is_solved
+    assert str(surpass.trace(agent, given)) == str(surpass.trace(agent, text))
+    assert surpass.watch(agent, given).recordings[0].instance == surpass.watch(agent, text).recordings[0].instance
+    assert surpass.trace("teacher:depth_first", ((0.5, 0.25), (1, 2), 0.5)).instance == "0.5,0.25:1,2:0.5"
+
+
+def test_the_advice_after_a_run_is_not_what_was_run() -> None:
+    scores = surpass.evaluate("teacher:bubble_sort", sizes=[9], instances=2, limit="2")
+    for method, teacher, is_advised in (("rl", "", True), ("rl+imitation", "bubble_sort", False)):
+        recipe = {"task": "sort-bubble", "method": method, "teacher": teacher}
+        run = surpass.Run(Path("runs/one"), recipe, [], 1.0, True, surpass.find_agent("teacher:bubble_sort"), scores)
+        assert "Nothing is solved" in str(run)
+        assert ("--method rl+imitation" in " ".join(str(run).split())) is is_advised
+        assert "Nothing is solved" not in str(replace(run, is_finished=False)), "it can still be resumed"
+
+
 def test_a_task_is_taken_by_name_as_object_and_from_a_file() -> None:
     search = as_task("search")
     assert as_task(search) is search

@@ -11,7 +11,8 @@ import surpass
 FOR_A_TASK = """
     SIZE SCORE RUNNING SOLVED WRONG State kernel compare registers value comparison flag Feature Instruction variable
     integer binary pointer STEPS Interface Memory Inputs list_inputs Instances Request Reward Enumeration Task
-    register_task teacher See Do Action enter leave NO_RECEIVER PREVIOUS_ACTION CurrentFunction
+    register_task teacher See Do Action enter leave NO_RECEIVER PREVIOUS_ACTION CurrentFunction Signature RealInput
+    Drawing Gauge Limit
 """
 
 

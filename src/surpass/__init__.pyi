@@ -64,9 +64,11 @@ from surpass.tasks.registry import find_task as find_task
 from surpass.tasks.registry import known_tasks as known_tasks
 from surpass.tasks.registry import register_task as register_task
 from surpass.tasks.signature import RealInput as RealInput
+from surpass.tasks.signature import Signature as Signature
 from surpass.tasks.task import Enumeration as Enumeration
 from surpass.tasks.task import Inputs as Inputs
 from surpass.tasks.task import Instances as Instances
+from surpass.tasks.task import Limit as Limit
 from surpass.tasks.task import Memory as Memory
 from surpass.tasks.task import Request as Request
 from surpass.tasks.task import Reward as Reward

@@ -1,8 +1,9 @@
 """What can be done with surpass from Python; each command of the command line is a thin shell over these functions.
 
 Wherever an agent is expected, an agent object is taken, a run that `learn` returned, or a text that names one:
-`teacher:NAME`, `zoo:NAME`, the folder of a run, a checkpoint, or a program file `NAME.rules`. A task is a `Task`, a
-name, or a Python file that registers one.
+`teacher:NAME`, `zoo:NAME`, the folder of a run, a checkpoint, or a program file `NAME.rules`. A name alone is a
+teacher's if there is one, of the task first, and else that of a folder. A task is a `Task`, a name, or a Python file
+that registers one.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from surpass.checks.certificate import Certificate
 from surpass.checks.check import check as check_agent
 from surpass.engine.record import TRACED, record
 from surpass.engine.run import AnyAgent
-from surpass.errors import ADVICE, DivergedError, RecipeError, SettingError, UnknownNameError
+from surpass.errors import DivergedError, RecipeError, SettingError, UnknownNameError
 from surpass.evaluation.application import apply as apply
+from surpass.evaluation.application import parts_of
 from surpass.evaluation.scores import Evaluation, evaluate
 from surpass.machine.trace import Trace
 from surpass.printing import Printed, Progress, count, wrap
@@ -58,7 +60,7 @@ SHOWN_INSTEAD = 1000
 
 def trace(
     agent: AgentLike,
-    instance: str | Sequence[float] | None = None,
+    instance: str | Sequence[Any] | None = None,
     *,
     task: TaskLike | None = None,
     size: int = 5,
@@ -66,7 +68,10 @@ def trace(
     limit: str | None = None,
     progress: Progress | None = None,
 ) -> Trace:
-    """Return every step of an agent on one instance: a text such as `5,2,9,1`, a list of numbers, or a drawn one."""
+    """Return every step of an agent on one instance.
+
+    It is a text such as `5,2,9,1`, a list of numbers, a tuple of several parts such as `([1, 3, 5], 3)`, or drawn.
+    """
     found = as_agent(agent, task)
     if instance is None:
         check_range("the size of a trace", size, TRACED)
@@ -80,18 +85,20 @@ def trace(
 
 
 def _written_instance(
-    task: Task, instance: str | Sequence[float] | None, size: int, seed: int, data: str = "", queries: str = ""
+    task: Task, instance: str | Sequence[Any] | None, size: int, seed: int, data: str = "", queries: str = ""
 ) -> str:
     """Return an instance as text: the one that is given, or one that is drawn."""
     if instance is None:
         data, queries = data or task.inputs.usual_data, queries or task.inputs.usual_queries
         return task.write_instance(task.draw(Request(size=size, count=1, seed=seed, data=data, queries=queries)))
-    return instance if isinstance(instance, str) else ",".join(map(str, instance))
+    if isinstance(instance, str):
+        return instance
+    return ":".join(",".join(map(str, part)) for part in parts_of(task, "the instance", instance))
 
 
 def watch(
     agent: AgentLike,
-    instance: str | Sequence[float] | None = None,
+    instance: str | Sequence[Any] | None = None,
     *,
     against: AgentLike | None = None,
     task: TaskLike | None = None,
@@ -106,15 +113,13 @@ def watch(
     """Return a recording of an agent on one instance, or of two in step; it shows itself in a notebook.
 
     `write` makes a page, a GIF or an SVG of it, `play` shows it in the terminal. An instance is a text such as
-    `5,2,9,1`, a list of numbers, or drawn; with `listing` the agent's program stands beside its run.
+    `5,2,9,1`, lists as `apply` takes them, or drawn; with `listing` the agent's program stands beside its run.
     """
     from surpass.visualize.recording import MOST_SIZE, record_run
     from surpass.visualize.watched import Watched
 
     first = as_agent(agent, task)
-    agents = [first] if against is None else [first, as_agent(against)]
-    if agents[-1].task is not first.task:
-        raise SettingError(f"{agents[-1].name} works on {agents[-1].task.name}, not on {first.task.name}")
+    agents = [first] if against is None else [first, as_agent(against, first.task)]
     notices: tuple[str, ...] = ()
     if instance is None:
         check_range("size", size, SIZE)
@@ -289,8 +294,10 @@ class Run(Printed):
         going_on = ""
         if not self.is_finished:
             going_on = wrap(f"The run is not finished: {self._resuming} continues it.") + "\n"
-        if all(row.solved == 0 for row in self.scores.rows):
-            going_on += f"Nothing is solved. {ADVICE}\n"
+        elif all(row.solved == 0 for row in self.scores.rows):
+            from surpass.learning.runs import advise
+
+            going_on = wrap(f"Nothing is solved. {advise(self.recipe)}") + "\n"
         return f"{spent}\n{self.scores}{going_on}{self.notes}"
 
 

@@ -22,12 +22,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-ADVICE = (
-    "Try smaller sizes first, more updates, a larger step limit, or a teacher to begin with (--method rl+imitation); "
-    "surpass learn --settings lists what --set can change."
-)
-"""What to try when nothing is being solved."""
-
 
 class SurpassError(Exception):
     """The base of every error that surpass raises on purpose; its text is one sentence."""

@@ -61,11 +61,11 @@ def test_every_paper_task_has_a_teacher_and_every_teacher_a_summary() -> None:
         assert find_teacher(known.name.removeprefix("teacher:")) is known
 
 
-def test_a_second_teacher_of_a_known_name_is_refused() -> None:
-    def quick_sort(see: See, do: Do) -> None: ...
+def test_a_second_teacher_of_a_tasks_own_name_is_refused() -> None:
+    def bubble_sort(see: See, do: Do) -> None: ...
 
     with pytest.raises(DeclarationError):
-        teacher(SORT_BUBBLE)(quick_sort)
+        teacher(SORT_BUBBLE)(bubble_sort)
 
 
 @pytest.mark.parametrize(

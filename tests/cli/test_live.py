@@ -49,12 +49,13 @@ class Pretended:
         "seed": 7,
     }
     rounds = 0
+    doing = "stage 2 of 3, sizes 5 to 20"
 
     def status(self, curve: Mapping[str, float]) -> Status:
         comparisons = (TeacherComparison(20, curve["mean_steps"], 211.3),) if curve else ()
         return Status(
             measure=STEPS,
-            doing="stage 2 of 3, sizes 5 to 20",
+            doing=self.doing,
             done=self.rounds,
             expected=35,
             work=1_000_000 * self.rounds,
@@ -109,7 +110,7 @@ def test_the_view_of_a_run_says_what_a_person_wants_to_know(width: int, clock_at
         "sort-bubble by rl+imitation from insertion_sort, seed 7",
         "runs/mine",
         "stage 2 of 3, sizes 5 to 20",
-        "round 5 of 35 0:10, about 1:00 left",
+        "round 5 of 35 0:10 ━",
         "solved 100.0%",
         "steps at n = 20 207.25 (teacher",
         "best so far 205.50 in round 4",
@@ -151,21 +152,54 @@ def test_while_it_is_scored_the_view_says_so(clock_at: Clock) -> None:
     assert "left" not in shown
 
 
-def test_the_time_that_is_set_bounds_the_time_left(clock_at: Clock) -> None:
-    learning = Learning(clock_at, minutes=0.5)
+def test_the_time_left_is_that_of_all_parts_of_a_run_or_none(clock_at: Clock) -> None:
+    learning = Learning(clock_at)
+    assert learning.learn(ROUNDS).pace() == (pytest.approx(500_000), None), "this is stage 2 of 3"
+    assert learning.view.describe().endswith(", 0:10")
+    learning.learner.doing = ""
     learning.show()
-    assert learning.learn(ROUNDS).pace() == (pytest.approx(500_000), pytest.approx(20))
+    assert learning.learn(ROUNDS).pace() == (pytest.approx(500_000), pytest.approx(50))
+    assert learning.view.describe().endswith(", 0:20, scored in about 0:50")
+
+
+@pytest.mark.parametrize(("minutes", "told"), [(1, "0:10 of 1:00"), (9, "0:10 of 9:00, scored in")])
+def test_a_time_that_is_set_is_told_as_what_it_is(minutes: float, told: str, clock_at: Clock) -> None:
+    learning = Learning(clock_at, minutes=minutes)
+    learning.learner.doing = ""
+    assert told in learning.learn(ROUNDS).describe()
+    assert ("scored" in learning.view.describe()) is ("scored" in told)
 
 
 def test_lines_without_a_terminal_come_at_a_calm_pace(clock_at: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     learning = Learning(clock_at)
     learning.show()
-    learning.learn([(1.0, 200.0, 20)] * 2000, seconds=0.1)
+    learning.learn([(1.0, 200.0 + k, 20) for k in range(20_000)], seconds=0.1)
     learning.show("scoring it")
     told = capsys.readouterr().err.splitlines()
     assert told[0].startswith("round 1 of 35: stage 2 of 3, sizes 5 to 20, solved 100.0%, steps at n = 20 200.00")
-    assert 20 < len(told) < 60
-    assert told[-1] == "scoring it, 3:20"
+    rounds = [int(line.split()[1].replace(",", "")) for line in told[:-1]]
+    assert 15 < len(rounds) < 40
+    assert all(2 * (b - a) >= a - c for c, a, b in zip(rounds, rounds[1:], rounds[2:], strict=False))
+    assert told[-1] == "scoring it, 33:20"
+
+
+def test_a_line_in_which_only_the_round_and_the_time_differ_is_not_told(
+    clock_at: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    learning = Learning(clock_at)
+    learning.learn([(0.0, 200.0, 20)] * 550, seconds=0.1)
+    assert len(capsys.readouterr().err.splitlines()) == 1
+    learning.learn([(0.1, 200.0, 20)], seconds=0.1)
+    (told,) = capsys.readouterr().err.splitlines()
+    assert told.startswith("round 551 of 35: stage 2 of 3, sizes 5 to 20, solved 10.0%")
+
+
+def test_parts_that_are_over_soon_are_not_told_each(clock_at: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    learning = Learning(clock_at)
+    for part in range(200):
+        learning.learner.doing = f"part {part}"
+        learning.learn([(1.0, 200.0, 20)], seconds=0.5)
+    assert 10 < len(capsys.readouterr().err.splitlines()) < 25
 
 
 def test_a_sparkline_has_the_ends_and_fits() -> None:

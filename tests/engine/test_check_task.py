@@ -100,6 +100,20 @@ RIGHT = {
 }
 """Edits that leave the task right, some of them where plain Python and compiled code differ."""
 
+DOUBTED = {
+    "a teacher that solves nothing": (
+        'return do.Move(1, +1) if see("A[i] <= A[i+1]") else do.Stop()',
+        "return do.Move(1, -1)",
+        r"teacher:climb of task 'mountain' solves none of \d+ small instances .* loop \(mountain.py, line 200\)",
+    ),
+    "a find_wrong that is the wrong way round": (
+        "    return wrong\n",
+        "    return ~wrong\n",
+        r"find_wrong calls all \d+ solutions wrong .* \(mountain.py, line 110\)",
+    ),
+}
+"""What is allowed but hardly meant: a warning when the file is loaded."""
+
 DECLARED = {
     "no kernel": ("@kernel\ndef swap", "def swap", "is not a kernel"),
     "a number for a kernel": ("does=swap)", "does=5)", "it must be a function"),
@@ -151,7 +165,7 @@ for folder in sorted(Path(sys.argv[1]).iterdir()):
 def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
     """What is said of each edit, all by one process with the compiler off."""
     root = tmp_path_factory.mktemp("edits")
-    for name, (old, new, *_) in {**PLAYED, **RIGHT}.items():
+    for name, (old, new, *_) in {**PLAYED, **RIGHT, **DOUBTED}.items():
         (root / name).mkdir()
         write(root / name, old, new)
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
@@ -173,6 +187,12 @@ def test_a_mistake_is_found_by_playing(case: str, verdicts: dict[str, dict[str, 
 def test_a_right_task_passes(case: str, verdicts: dict[str, dict[str, str]]) -> None:
     assert verdicts[case]["kind"] == "passed", verdicts[case]
     assert not verdicts[case]["doubts"]
+
+
+@pytest.mark.parametrize("case", DOUBTED)
+def test_what_is_hardly_meant_is_pointed_out(case: str, verdicts: dict[str, dict[str, str]]) -> None:
+    assert verdicts[case]["kind"] == "passed", verdicts[case]
+    assert re.search(DOUBTED[case][2], verdicts[case]["doubts"][-1]), verdicts[case]
 
 
 @pytest.mark.parametrize("case", DECLARED)

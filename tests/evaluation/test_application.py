@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +48,14 @@ def test_a_search_gives_a_position_or_none() -> None:
 def test_a_knapsack_gives_what_is_chosen_with_its_weight_and_value() -> None:
     (result,) = surpass.apply("teacher:depth_first", ["0.25,0.5,0.125:0.5,0.75,0.25:0.625"], limit="100n").results
     assert result == {"chosen": [1, 2], "sum of weights": 0.625, "sum of values": 1.0, "value": 1.0}
+
+
+def test_a_task_that_is_measured_by_its_score_gives_it() -> None:
+    task = replace(surpass.find_task("knapsack"), signature=None)
+    agent = replace(surpass.find_teacher("depth_first"), task=task)
+    (result,) = surpass.apply(agent, ["0.25,0.5,0.125:0.5,0.75,0.25:0.625"], limit="100n").results
+    assert result is not None
+    assert result["best"] == 1.0
 
 
 def test_what_is_not_solved_has_no_result_and_says_why() -> None:

@@ -267,3 +267,9 @@ def test_steps_are_compared_where_both_solve_and_late_sizes_are_left_out() -> No
     assert 0 < row.difference_count == round(row.solved * 50) < 50
     assert "only where both solve the instance" in str(found)
     assert "left out for want of time: n=8" in str(found)
+
+
+def test_what_a_reader_of_ones_own_says_is_shown() -> None:
+    task = as_task(FOLDER / "pair_sum.py")
+    with pytest.raises(surpass.SurpassError, match=r"the list must be in order; it takes an ordered list and a target"):
+        task.parse_instance("3,1:4")

@@ -9,19 +9,22 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 import surpass.bundles
 import surpass.learning.runs
+import surpass.tasks.task
 from surpass.errors import SettingError
 from surpass.learning.methods import new_learner
 from surpass.learning.recipes import find_recipe
-from surpass.learning.runs import RunFolder, write_json
+from surpass.learning.runs import RunFolder, train, write_json
 from surpass.tasks.registry import find_task
+from surpass.tasks.task import Instances, Request, Task
 from tests.learning.quick import LEARNERS, checkpoint_files, knapsack_learner, quick_learner, run_in
 from tests.long import LONG
 
@@ -209,3 +212,44 @@ def test_a_run_is_not_replaced_by_its_own_student(tmp_path: Path) -> None:
     for teacher in (tmp_path, tmp_path / "agent.json"):
         with pytest.raises(SettingError, match="the teacher"):
             RunFolder(tmp_path).begin({**recipe, "teacher": str(teacher)}, resume=False, overwrite=True)
+
+
+@pytest.mark.parametrize(("share", "is_said"), [(0.9, True), (0.1, False)])
+def test_a_draw_that_takes_most_of_the_time_is_named(
+    share: float, is_said: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Clock:
+        now = 0.0
+
+        def monotonic(self) -> float:
+            return self.now
+
+    class Drawing:
+        """A learner whose rounds take a second each, a part of which it draws in."""
+
+        task: Task
+        rounds = 0
+        recipe: ClassVar[dict[str, Any]] = {}
+
+        @property
+        def done(self) -> bool:
+            return self.rounds == 30
+
+        def advance(self) -> dict[str, float]:
+            self.rounds += 1
+            self.task.draw(Request(size=3, count=2, data="slow"))
+            clock.now += 1 - share
+            return {"round": self.rounds}
+
+    def slow(request: Request) -> Instances:
+        clock.now += share
+        return task.inputs.draw["uniform"](request)
+
+    clock, learner, task = Clock(), Drawing(), find_task("sort-bubble")
+    learner.task = replace(task, inputs=replace(task.inputs, draw={"slow": slow}))
+    for module in (surpass.learning.runs, surpass.tasks.task):
+        monkeypatch.setattr(module, "time", clock)
+    train(learner)
+    said = [message for message in caplog.messages if "inputs.draw['slow']" in message]
+    assert len(said) == is_said
+    assert not said or "90% of the time" in said[0]

@@ -81,7 +81,7 @@ def task_of_run(name: str, folder: Path, give: str = "--task") -> Task:
 def as_agent(agent: AgentLike, task: TaskLike | None = None) -> AnyAgent:
     """Return the agent itself, that of a run, or the one that a text names; it must be of `task` if one is given."""
     wanted = None if task is None else as_task(task)
-    found: Any = find_agent(str(agent)) if isinstance(agent, str | Path) else agent
+    found: Any = find_agent(str(agent), wanted) if isinstance(agent, str | Path) else agent
     if not hasattr(found, "task") and hasattr(found, "folder") and hasattr(found, "agent"):
         if found.agent is None:
             raise SettingError(f"the run {found.folder} has no agent yet; resume it first")
@@ -95,11 +95,8 @@ def as_agent(agent: AgentLike, task: TaskLike | None = None) -> AnyAgent:
 
 
 def agent_of_recipe(task: Task, name: str) -> AnyAgent:
-    """Return the agent that a recipe of a task names to learn from; a bare name is a teacher's.
-
-    One of a smaller task is carried over.
-    """
-    found = find_agent(name if ":" in name or "/" in name or "." in name else f"teacher:{name}")
+    """Return the agent that a recipe of a task names to learn from; one of a smaller task is carried over."""
+    found = find_agent(name, task)
     if found.task is task:
         return found
     if not isinstance(found, Agent):
@@ -107,12 +104,15 @@ def agent_of_recipe(task: Task, name: str) -> AnyAgent:
     return AdaptedAgent(found, task)
 
 
-def find_agent(text: str) -> AnyAgent:
-    """Return the agent that a text names: `teacher:NAME`, `zoo:NAME`, a run's folder, a checkpoint, a program file."""
+def find_agent(text: str, task: Task | None = None) -> AnyAgent:
+    """Return the agent that a text names: `teacher:NAME`, `zoo:NAME`, a run's folder, a checkpoint, a program file.
+
+    A name alone is that of a teacher, of `task` first; if there is none, it is a file or a folder.
+    """
     kind, colon, name = text.partition(":")
-    if colon and kind == "teacher":
+    if text.startswith("teacher:") or any(one.name == f"teacher:{text}" for one in known_teachers()):
         try:
-            return find_teacher(name)
+            return find_teacher(text.removeprefix("teacher:"), task)
         except UnknownNameError as error:
             error.args = (f"{error}; for a teacher of your own, give the file of its task with --task FILE.py",)
             raise
@@ -130,10 +130,10 @@ def find_agent(text: str) -> AnyAgent:
         stem = _bundle_of(path)
         _task_of_bundle(stem)
         return load_saved(stem, text)
-    names = ", ".join(t.name for t in known_teachers())
     raise SettingError(
-        f"unknown agent {text!r}; known: {names}, zoo:NAME (see surpass zoo), a run's folder, a checkpoint or a program"
-        " file NAME.rules"
+        f"unknown agent {text!r}: no teacher is called so, and there is no such file or folder; known:"
+        f" {', '.join(one.name for one in known_teachers(task))}, zoo:NAME (see surpass zoo), a run's folder,"
+        " a checkpoint or a program file NAME.rules"
     )
 
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TypeVar
+from typing import Any
 
 from surpass.errors import SettingError, UnknownNameError
 from surpass.full_view.agent import FullViewTeacher
-from surpass.programs.text import read_program
-from surpass.table import Agent
 from surpass.tasks import registry  # noqa: F401 - makes the package's own teachers known
 from surpass.tasks.task import Task
 from surpass.tasks.teacher import Teacher, declared_teachers
 
 AnyTeacher = Teacher | FullViewTeacher
-Kind = TypeVar("Kind", Teacher, FullViewTeacher)
 
 
 @cache
@@ -25,17 +22,22 @@ def _agent_of(teacher: Teacher) -> AnyTeacher:
     return FullViewTeacher(teacher.name, teacher.task, teacher.choose, teacher.summary)
 
 
-def find_teacher(name: str) -> AnyTeacher:
-    """Return the teacher of a name."""
-    known = declared_teachers()
-    if name not in known:
-        raise UnknownNameError("teacher", name, known)
-    return _agent_of(known[name])
+def find_teacher(name: str, task: Task | None = None) -> AnyTeacher:
+    """Return the teacher of a name: that of `task`, or else the only one that is called so."""
+    named = [teacher for teacher in known_teachers() if teacher.name == f"teacher:{name}"]
+    found = [teacher for teacher in named if teacher.task is task] or named
+    if not found:
+        names = [teacher.name.partition(":")[2] for teacher in known_teachers(task)]
+        raise UnknownNameError("teacher", name, names)
+    if len(found) > 1:
+        tasks = " and ".join(teacher.task.name for teacher in found)
+        raise SettingError(f"{tasks} each have a teacher {name!r}; say which task is meant (--task, task=)")
+    return found[0]
 
 
 def known_teachers(task: Task | None = None) -> tuple[AnyTeacher, ...]:
     """Return every teacher, or those of one task."""
-    return tuple(_agent_of(t) for t in declared_teachers().values() if task is None or t.task is task)
+    return tuple(_agent_of(t) for t in declared_teachers() if task is None or t.task is task)
 
 
 def usual_teacher(task: Task) -> AnyTeacher | None:
@@ -45,19 +47,12 @@ def usual_teacher(task: Task) -> AnyTeacher | None:
     return next(named, known[0] if known else None)
 
 
-def teacher_of(task: Task, name: str) -> Agent:
-    """Return the teacher of a name, or the program of a file, which must teach `task` by its table."""
-    if name.endswith(".rules"):
-        return read_program(name, task=task)
-    return teacher_of_kind(task, name, Teacher)
+def teacher_of(task: Task, name: str) -> Any:
+    """Return the agent of a name, which must be one of `task`: with a table, or with a full view if that has one."""
+    from surpass.agents import find_agent  # which needs this module
 
-
-def teacher_of_kind(task: Task, name: str, kind: type[Kind]) -> Kind:
-    """Return the teacher of a name, which must teach `task` and be of a kind."""
-    names = [t.name.partition(":")[2] for t in known_teachers(task)]
-    if name not in declared_teachers():
-        raise UnknownNameError(f"teacher of {task.name}", name, names)
-    found = find_teacher(name)
-    if found.task is not task or not isinstance(found, kind):
-        raise SettingError(f"teacher {name!r} does not teach {task.name}; its teachers: {', '.join(names)}")
+    found = find_agent(name, task)
+    if found.task is not task:
+        names = ", ".join(teacher.name.partition(":")[2] for teacher in known_teachers(task))
+        raise SettingError(f"{found.name} does not teach {task.name}; its teachers: {names or 'none'}")
     return found

@@ -27,10 +27,10 @@ PATIENCE = 2.0
 """Seconds before anything is shown, unless the work is known to take long."""
 REFRESH = 0.25
 """Seconds between two drawings."""
-PLAIN_EVERY = 10.0
-"""Seconds between plain lines while there is news."""
+LEAST_PAUSE, MOST_PAUSE, PAUSE_SHARE = 2.0, 300.0, 0.25
+"""Seconds between plain lines while there is news, and the share of the time so far that they grow to."""
 STILL_EVERY = 60.0
-"""Seconds between plain lines while there is none."""
+"""Seconds between plain lines at least while there is none."""
 
 
 def is_terminal() -> bool:
@@ -49,7 +49,7 @@ class Display:
         self.message = ""
         """What the package said last, until there is news."""
         self._is_drawn = is_terminal()
-        self._last_line = self.began + PATIENCE - self.pause
+        self._last_line = self.began
         self._told_last = ""
         self._has_news = False
         self._ended = threading.Event()
@@ -64,8 +64,8 @@ class Display:
 
     @property
     def pause(self) -> float:
-        """How many seconds lie between plain lines while there is news."""
-        return PLAIN_EVERY
+        """How many seconds lie between plain lines while there is news: more and more."""
+        return min(MOST_PAUSE, max(LEAST_PAUSE, PAUSE_SHARE * self.seconds))
 
     @abstractmethod
     def draw(self) -> RenderableType:
@@ -74,6 +74,10 @@ class Display:
     @abstractmethod
     def describe(self) -> str:
         """Return what there is to say now, as a plain line."""
+
+    def gist(self) -> str:
+        """Return what of the plain line is news: without it no line is printed."""
+        return self.describe()
 
     def announce(self, *, urgent: bool) -> None:
         """Note that there is news; where there is no terminal a line says it, now if it is urgent."""
@@ -122,9 +126,10 @@ class Display:
         """Print a plain line if there is news that no line has told yet, or if there has been none for long."""
         waited = time.monotonic() - self._last_line
         is_due = self._has_news and not self.message and (urgent or waited >= self.pause)
-        if is_due and (line := self.describe()) != self._told_last:
-            self._print(line)
-        elif waited >= STILL_EVERY:
+        if is_due and (gist := self.gist()) != self._told_last:
+            self._told_last = gist
+            self._print(self.describe())
+        elif waited >= max(STILL_EVERY, self.pause):
             self._print(f"still running ({clock(self.seconds)})")
 
     def _show(self) -> None:
@@ -144,7 +149,7 @@ class Display:
             self._live = None
 
     def _print(self, line: str) -> None:
-        self._last_line, self._told_last, self._has_news = time.monotonic(), line, False
+        self._last_line, self._has_news = time.monotonic(), False
         print(fit(line), file=sys.stderr, flush=True)
 
 

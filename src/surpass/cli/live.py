@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 LATE = 12
 """How many of the last rounds the pace is taken from."""
-LEAST_PAUSE, MOST_PAUSE, PAUSE_SHARE = 2.0, 30.0, 0.05
-"""Seconds between plain lines, and the share of the time so far that they grow to."""
 WIDE = 60
 """How wide a bar and a curve are at most."""
 MOST_COMPARED = 4
@@ -71,11 +69,6 @@ class RunView(Display):
         """When each of the last rounds ended, how many were done by then, and how much work."""
         self._learns_since = self.began
 
-    @property
-    def pause(self) -> float:
-        """How many seconds lie between plain lines: more and more."""
-        return min(MOST_PAUSE, max(LEAST_PAUSE, PAUSE_SHARE * self.seconds))
-
     def __call__(self, state: RunState) -> None:
         """Show how far the run has come."""
         status = state.learner.status(state.curves[-1] if state.curves else {})
@@ -89,25 +82,26 @@ class RunView(Display):
             self._has_begun, self.state, self.status = True, state, status
             # The first round is not measured: it waits for what is compiled.
             if not state.afterwards and len(state.curves) > state.began_with:
-                is_urgent = is_urgent or not self._rounds
+                is_urgent = is_urgent or len(state.curves) == state.began_with + 1
                 self._rounds.append((time.monotonic(), status.done, status.work))
             self.announce(urgent=is_urgent)
 
     # What is known
 
     def pace(self) -> tuple[float | None, float | None]:
-        """Return how much work is done in a second, and how many seconds are left, as far as that is known."""
-        state, status, now = self.state, self.status, time.monotonic()
-        limit = None if state.minutes is None else max(0.0, 60 * state.minutes - (now - self._learns_since))
+        """Return how much work is done in a second, and after how many seconds the learning ends, as far as is known.
+
+        A learner that does several things one after the other knows only when the present one ends.
+        """
         if len(self._rounds) < 2:
-            return None, limit
+            return None, None
         (first, done, work), (last, done_now, work_now) = self._rounds[0], self._rounds[-1]
-        spent = max(1e-9, last - first)
+        spent, status = max(1e-9, last - first), self.status
         rate = (work_now - work) / spent if work_now > work else None
-        left = None
-        if status.expected is not None and done_now > done:
-            left = max(0.0, spent / (done_now - done) * (status.expected - done_now) - (now - last))
-        return rate, min((one for one in (left, limit) if one is not None), default=None)
+        if status.doing or status.expected is None or done_now == done:
+            return rate, None
+        left = spent / (done_now - done) * (status.expected - done_now) - (time.monotonic() - last)
+        return rate, max(0.0, left)
 
     def _alike(self) -> list[tuple[int, Mapping[str, float]]]:
         """Return the rounds that have the size of the last, numbered from the beginning of what is done now."""
@@ -153,8 +147,11 @@ class RunView(Display):
         return f"round {status.done:,}" + ("" if status.expected is None else f" of {status.expected:,}")
 
     def _time(self) -> str:
-        left = None if self.state.afterwards else self.pace()[1]
-        return clock(self.seconds) + ("" if left is None else f", about {clock(left)} left")
+        """Return how long the run has taken, of how long if that is set, and when it comes to the scores."""
+        minutes, left = self.state.minutes, None if self.state.afterwards else self.pace()[1]
+        spent = clock(self.seconds) + ("" if minutes is None else f" of {clock(60 * minutes)}")
+        is_sooner = left is not None and (minutes is None or left < 60 * minutes - self.seconds)
+        return f"{spent}, scored in about {clock(left)}" if left is not None and is_sooner else spent
 
     def _facts(self) -> list[tuple[str, str]]:
         """Return what the last round showed: what, and how much."""
@@ -176,24 +173,32 @@ class RunView(Display):
             facts.append((f"{unit} at n = {one.size:,}", f"{show_number(one.ours, 2)}{beside}"))
         if measure.column in line and not (comparisons and measure.column.startswith("mean")):
             facts.append((measure.words, show_measure(measure, line[measure.column])))
-        facts += self._best()
-        if (rate := self.pace()[0]) is not None:
-            facts.append((f"{status.unit} per second", brief(rate)))
-        return facts
+        return facts + self._best()
+
+    def _rate(self) -> list[tuple[str, str]]:
+        rate = self.pace()[0]
+        return [] if rate is None else [(f"{self.status.unit} per second", brief(rate))]
+
+    def gist(self) -> str:
+        """Return what is done, and what counts, without the number of the round and the time."""
+        if not self._has_begun:
+            return "loading"
+        if self.state.afterwards:
+            return self._round()
+        if self._is_in_first_round():
+            began_with = self.state.began_with
+            since = f"continuing after round {began_with:,}" if began_with else "in the first round"
+            return f"{since}: {self._heading()}"
+        doing = [self.status.doing] if self.status.doing else []
+        return ", ".join([*doing, *(f"{name} {value}" for name, value in self._facts())])
 
     def describe(self) -> str:
         """Return how far it is, as a plain line."""
         if not self._has_begun:
-            return f"loading, {clock(self.seconds)}"
-        if self.state.afterwards:
-            return f"{self._round()}, {self._time()}"
-        if self._is_in_first_round():
-            began_with = self.state.began_with
-            since = f"continuing after round {began_with:,}" if began_with else "in the first round"
-            return f"{since}: {self._heading()}, {clock(self.seconds)}"
-        doing = [self.status.doing] if self.status.doing else []
-        parts = [*doing, *(f"{name} {value}" for name, value in self._facts()), self._time()]
-        return f"{self._round()}: {', '.join(parts)}"
+            return f"{self.gist()}, {clock(self.seconds)}"
+        is_round = not self.state.afterwards and not self._is_in_first_round()
+        rate = [f"{name} {value}" for name, value in self._rate()] if is_round else []
+        return (f"{self._round()}: " if is_round else "") + ", ".join([self.gist(), *rate, self._time()])
 
     def draw(self) -> RenderableType:
         """Return the view of a terminal."""
@@ -220,7 +225,7 @@ class RunView(Display):
         elif status.ends:
             lines.append(Text(status.ends, style="dim"))
         facts = Table.grid(padding=(0, 2, 0, 0))
-        for name, value in self._facts():
+        for name, value in self._facts() + self._rate():
             facts.add_row(Text(name, style="dim"), Text(value))
         lines.append(Padding(facts, (0, 0, 0, 2)))
         measure = self._measure()
@@ -245,11 +250,6 @@ class SweepView(Display):
         self._first_ended = self._runs_ended = 0
         """How many runs had ended when it began, and have ended now."""
 
-    @property
-    def pause(self) -> float:
-        """How many seconds lie between plain lines."""
-        return MOST_PAUSE
-
     def __call__(self, state: SweepState) -> None:
         """Show how far the sweep has come."""
         with self._lock:
@@ -260,9 +260,13 @@ class SweepView(Display):
             self.state = state
             self.announce(urgent=bool(state.running) and (is_first or before != self._runs_ended))
 
+    def gist(self) -> str:
+        """Return how far it is, without the time."""
+        return str(self.state or "loading")
+
     def describe(self) -> str:
         """Return how far it is, as a plain line."""
-        return f"{self.state}, {self._time()}" if self.state else f"loading, {clock(self.seconds)}"
+        return f"{self.gist()}, {self._time()}"
 
     def _time(self) -> str:
         """Return how long it has taken and, going by the runs that have ended, how long it will."""

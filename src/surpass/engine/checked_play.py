@@ -20,13 +20,14 @@ from typing import Any
 
 import numpy as np
 
+from surpass.arrays import Flags
 from surpass.bundles import digest
 from surpass.engine.record import Episode
 from surpass.engine.run import run
 from surpass.errors import DeclarationError, InstanceError, ObservationError, SurpassError
 from surpass.machine.instructions import Action
 from surpass.machine.interface import NO_ACTION
-from surpass.machine.state import DEPTH, LOCALS, RUNNING, SIZE, SOLVED, WRONG, State
+from surpass.machine.state import DEPTH, LOCALS, RUNNING, SIZE, SOLVED, WRONG, Outcome, State
 from surpass.printing import truncate
 from surpass.table import Table
 from surpass.tasks.enumeration import enumeration_of
@@ -41,8 +42,11 @@ SIZES, LARGEST = (1, 2, 3, 5, 8), 12
 """The sizes of drawn instances, beside the smallest that the task is learned on, if it is at most `LARGEST`."""
 ENUMERATED, MOST_OF_A_SIZE = 3, 15
 """Up to which size instances are enumerated, and how many of a size."""
-TAUGHT, ASKED = 20, 4096
-"""A teacher plays on about so many instances, and is asked about all observations if there are no more than this."""
+TAUGHT, ASKED, MOST_TAUGHT = 20, 4096, 100
+"""A teacher plays on about so many instances, for so many steps at most (the last number), and is asked about all
+observations if there are no more than this."""
+LEAST_CLAIMS = 10
+"""How many solutions must have been claimed before it is said that all are wrong."""
 HAS_TIMER = hasattr(signal, "setitimer")
 """Whether the system can interrupt a call after some seconds of work; else `check_task` ends the process later."""
 
@@ -103,8 +107,13 @@ class Checker:
         """What is allowed but hardly meant, in sentences."""
         self._random = np.random.default_rng(0)
         self._met: set[int] = set()
+        self._claims = 0
+        """How many solutions the kernels have claimed,"""
+        self._refuted: list[Instances] = []
+        """and the instances of those that `find_wrong` calls wrong."""
         self._start, self._observe, self._act, self._hint = task.start, task.observe, task.act, task.hint
-        vars(task).update(start=self.start, observe=self.observe, act=self.act)
+        self._judge = task.judge
+        vars(task).update(start=self.start, observe=self.observe, act=self.act, judge=self.judge)
         if HAS_TIMER:
             signal.signal(signal.SIGPROF, _raise_endless)
 
@@ -136,6 +145,14 @@ class Checker:
                 place = place_of_function(getattr(feature, "kernel", None))
                 raise ObservationError(f"{said} (task {self.task.name!r}, {where}){place}")
         return seen
+
+    def judge(self, before: Instances, *end: Any, is_claim: bool = True) -> Flags:
+        """Return whether the end of the one episode of a batch is wrong; note it if a solution is claimed."""
+        with self._calling(f"in find_wrong on an instance of size {before.sizes[0]}"):
+            wrong = self._judge(before, *end)
+        self._claims += is_claim
+        self._refuted += [before] if is_claim and wrong[0] else []
+        return wrong
 
     def _checked(self, state: State, *, may_write: bool) -> State:
         """Return the memory that belongs to an episode as checked arrays, with room for one more call."""
@@ -192,9 +209,13 @@ class Checker:
         for instance in {int(one.sizes[0]): one for one in instances}.values():
             self._check_text(instance)
         in_range = [one for one in instances if time.process_time() < end and self._play(one, len(instances))]
-        for teacher in declared_teachers().values():
+        for teacher in declared_teachers():
             if teacher.task is self.task and not self.task.interface.is_full_view:
                 self._check_teacher(teacher, in_range[:: 1 + len(in_range) // TAUGHT])
+        if len(self._refuted) == self._claims >= LEAST_CLAIMS:
+            said = f"find_wrong calls all {self._claims} solutions wrong that were tried, the first of"
+            place = place_of_function(self.task.find_wrong)
+            self.doubts.append(f"task {self.task.name!r}: {said} {self._written(self._refuted[0])}{place}")
         return len(instances)
 
     def _instances(self) -> Iterator[Instances]:
@@ -235,10 +256,16 @@ class Checker:
                 said = f"inputs.read does not read {text!r}, which inputs.write wrote: {error}"
                 raise DeclarationError(f"task {self.task.name!r}: {said}{place_of(error, inputs.read)}") from error
 
+    def _written(self, instance: Instances) -> str:
+        """Return an instance in words."""
+        if not self.task.inputs.write:
+            return f"one of size {instance.sizes[0]}"
+        return repr(self.task.write_instance(instance))
+
     # Episodes
 
     def _play(self, instance: Instances, count: int) -> bool:
-        """Play one of so many episodes at random; return whether all that it shows is in range.
+        """Play one of so many episodes at random; return whether there is something to do, and all shown is in range.
 
         Half of the moves repeat the last one, which leads to the ends of a list; one that ends the episode is taken
         back. Every run notices values out of range, so a task whose features fit some sizes may still be run on those.
@@ -248,7 +275,9 @@ class Checker:
         move = self._draw_move(max(1, size))
         try:
             episode = Episode(self.task, instance, steps + 1)
-            for _ in range(steps if size and episode.is_running else 0):
+            if not episode.is_running:
+                return False
+            for _ in range(steps if size else 0):
                 if self.task.interface.is_full_view:
                     self.observe(episode.state)
                 else:
@@ -258,8 +287,7 @@ class Checker:
                 before = episode.snapshot()
                 episode.step(*move)
                 if not episode.is_running:
-                    with self._calling(f"in find_wrong on an instance of size {size}"):
-                        self.task.judge(instance, *episode.batch[:3])
+                    self.judge(instance, *episode.batch[:3], is_claim=episode.outcome == SOLVED)
                     episode.batch = before
         except ObservationError:
             if min(smallest, LARGEST) <= size <= largest:
@@ -281,14 +309,20 @@ class Checker:
     def _check_teacher(self, teacher: Teacher, instances: list[Instances]) -> None:
         """Let a teacher play, and ask it about all observations, or those met."""
         interface, table = self.task.interface, Table.of(teacher)
-        limit = Limit.parse(self.task.limit)
+        limit, find_loops = Limit.parse(self.task.limit), self.task.measure == "steps"
+        whose, place = f"{teacher.name} of task {self.task.name!r}", place_of_function(teacher.choose)
+        ends = []
         for instance in instances:
-            run(table, instance, limit=Limit(min(100, int(limit.steps(instance.sizes)[0])), 0), threads=1)
+            most = Limit(min(MOST_TAUGHT, int(limit.steps(instance.sizes)[0])), 0)
+            ends.append(run(table, instance, limit=most, find_loops=find_loops, threads=1))
         observations, actions = table.entries()
         if NO_ACTION in actions:
             sees = truncate(interface.describe(observations[actions == NO_ACTION][0]), 200)
-            place = place_of_function(teacher.choose)
-            self.doubts.append(f"{teacher.name} of task {self.task.name!r} returns no action for {sees}{place}")
+            self.doubts.append(f"{whose} returns no action for {sees}{place}")
+        elif ends and not any(end.solved[0] for end in ends):
+            said = f"solves none of {len(ends)} small instances in up to {MOST_TAUGHT} steps; the end of"
+            reason = Outcome(int(ends[0].outcomes[0])).reason
+            self.doubts.append(f"{whose} {said} {self._written(instances[0])} is: {reason}{place}")
         is_few = interface.observation_count <= ASKED
         asked = np.arange(interface.observation_count) if is_few else np.array(sorted(self._met))
         with self._calling(f"asked about {len(asked)} observations"):

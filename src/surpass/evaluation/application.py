@@ -150,14 +150,17 @@ def _given(task: Task, lists: Iterable[Any]) -> Iterator[Written]:
             except InstanceError as error:
                 raise InstanceError(f"{place}: {error}") from None
             continue
-        whole = one.tolist() if isinstance(one, np.ndarray) else one
-        if not isinstance(whole, Sequence):
-            raise InstanceError(
-                f"{place} is {one!r}; it must be {task.inputs.written}, or numbers such as [5, 2, 9, 1]"
-            )
-        is_several = any(isinstance(part, Sequence | np.ndarray) for part in whole)
-        parts = [_numbers(place, part) for part in whole] if is_several else [_numbers(place, whole)]
+        parts = parts_of(task, place, one)
         yield Written(place, parts, parts)
+
+
+def parts_of(task: Task, place: str, given: Any) -> list[list[Number]]:
+    """Return the parts of an instance that is given as a list of numbers, or as a tuple of such."""
+    whole = given.tolist() if isinstance(given, np.ndarray) else given
+    if not isinstance(whole, Sequence):
+        raise InstanceError(f"{place} is {given!r}; it must be {task.inputs.written}, or numbers such as [5, 2, 9, 1]")
+    is_several = any(isinstance(part, Sequence | np.ndarray) for part in whole)
+    return [_numbers(place, part) for part in whole] if is_several else [_numbers(place, whole)]
 
 
 def _numbers(place: str, part: Any) -> list[Number]:
@@ -260,6 +263,7 @@ def _read_memory(task: Task, signature: Signature, size: int, end: _End) -> dict
     if signature.everything:
         registers = zip(task.memory.names, end.registers[FIRST:].tolist(), strict=True)
         result |= {name: held for name, held in registers if not name.startswith("_")}
+        result |= {task.memory.reals[SCORE]: float(end.reals[SCORE])} if task.measure == "reward" else {}
     return result
 
 

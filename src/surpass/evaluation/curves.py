@@ -170,7 +170,7 @@ def write_curves(path: Path, columns: Mapping[str, Mapping[int, float]]) -> None
 def teacher_level(name: str) -> tuple[str, float]:
     """Return the teacher of an experiment, and its mean episode length where the curves are measured."""
     recipe = find_recipe(f"curves-{name}")
-    teacher = find_teacher(recipe.teacher)
+    teacher = find_teacher(recipe.teacher, find_task(recipe.task))
     size = score_sizes(recipe, teacher.task)[-1]
     return recipe.teacher, evaluate(teacher, sizes=[size], instances=1000).rows[0].mean_steps
 

@@ -198,10 +198,9 @@ def evaluate(
     """
     if sizes is not None and (isinstance(sizes, str) or not isinstance(sizes, Iterable)):
         raise SettingError(f"sizes is {sizes!r}; it must be a list of whole numbers")
-    agents = [as_agent(agent, task), *([] if against is None else [as_agent(against)])]
-    first, last, of_task = agents[0], agents[-1], agents[0].task
-    if last.task is not of_task:
-        raise SettingError(f"{last.name} works on {last.task.name}, not on {of_task.name}: they cannot be compared")
+    first = as_agent(agent, task)
+    agents = [first, *([] if against is None else [as_agent(against, first.task)])]
+    last, of_task = agents[-1], first.task
     if queries is not None and not of_task.inputs.queries:
         raise SettingError(f"task {of_task.name} has no queries")
     steps_limit = Limit.parse(limit or of_task.limit)

@@ -16,7 +16,7 @@ from surpass.errors import SettingError
 from surpass.machine.interface import NO_ACTION
 from surpass.machine.state import SIZE, Outcome
 from surpass.tasks.task import Task
-from surpass.tasks.teacher import declared_teachers
+from surpass.tasks.teacher import declared_teacher
 
 
 class FullViewAgent(ABC):
@@ -82,7 +82,7 @@ class FullViewTeacher(FullViewAgent):
 
 def _found_again(task: Task, name: str) -> FullViewTeacher:
     """Return the teacher of a name, once the file of its task, which declares it, has been loaded."""
-    declared = declared_teachers()[name.partition(":")[2]]
+    declared = declared_teacher(task, name)
     return FullViewTeacher(name, task, declared.choose, declared.summary)
 
 

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from surpass.agents.teachers import teacher_of_kind
+from surpass.agents.teachers import teacher_of
 from surpass.arrays import Ints
 from surpass.bundles import Tensors
 from surpass.engine.run import run
-from surpass.full_view.agent import FullViewTeacher, are_sorted, swapped
+from surpass.full_view.agent import FullViewAgent, are_sorted, swapped
 from surpass.full_view.graph import GraphAgent, GraphPolicy, encode_lists
 from surpass.learning.adam import Adam
 from surpass.learning.curriculum import read_ranges
@@ -67,7 +67,7 @@ class FullViewImitation(UpdateLearner):
     def __init__(self, task: Task, config: FullViewImitationConfig) -> None:
         torch.set_num_threads(1)
         self.task, self.config = task, config
-        self.teacher = teacher_of_kind(task, config.teacher, FullViewTeacher)
+        self.teacher: FullViewAgent = teacher_of(task, config.teacher)
         low, high = read_ranges(config.sizes, task.training_sizes)[-1]
         self.sizes = max(2, low), max(2, high)  # shorter lists are sorted
         self.network = GraphPolicy(seed=config.seed)

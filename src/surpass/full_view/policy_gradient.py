@@ -19,11 +19,11 @@ import torch
 from torch import Tensor
 
 from surpass.agents.networks.files import fill_network, network_tensors
-from surpass.agents.teachers import teacher_of_kind
+from surpass.agents.teachers import teacher_of
 from surpass.arrays import Flags, Ints, Reals
 from surpass.bundles import Tensors, checked_tensor
 from surpass.errors import SettingError
-from surpass.full_view.agent import FullViewTeacher, are_sorted, swapped
+from surpass.full_view.agent import FullViewAgent, are_sorted, swapped
 from surpass.full_view.graph import GraphAgent, GraphPolicy, GraphValue, encode_lists
 from surpass.learning.curriculum import Curriculum
 from surpass.learning.policy_gradient.learner import GradientLearner, PolicyGradientConfig, n_step_returns
@@ -113,7 +113,7 @@ class FullViewPolicyGradient(GradientLearner):
         if not config.sizes:
             tops = range(5, max(5, task.training_sizes[1]) + 1)
             self.curriculum = Curriculum(" ".join(f"3-{top}" for top in tops), task.training_sizes)
-        self.teacher = teacher_of_kind(task, config.teacher, FullViewTeacher) if config.teacher else None
+        self.teacher: FullViewAgent | None = teacher_of(task, config.teacher) if config.teacher else None
         self.largest = self.curriculum.largest
         if min(low for low, _ in self.curriculum.ranges) < 2:
             raise SettingError(f"sizes begin at 1; {task.name} learns on lists of 2 or more")

@@ -33,16 +33,19 @@ from surpass.bundles import (
     save_bundle,
     write_atomically,
 )
-from surpass.errors import ADVICE, SavedFileError, SettingError, SurpassError
+from surpass.errors import SavedFileError, SettingError, SurpassError
 from surpass.learning.status import Status
 from surpass.printing import truncate
 from surpass.reading import Setting, Weight, as_path, read_record, show, validate
 from surpass.tasks.task import Task
+from surpass.tasks.user_code import place_of_function
 
 Curve = dict[str, float]
 
 log = logging.getLogger("surpass")
 
+SLOW_DRAW, SLOW_AFTER = 0.5, 10.0
+"""The share of the time that drawing instances may take before this is said, and after how many seconds it is."""
 HOPELESS = 20
 """After how many rounds in a row in which nothing was solved this is said."""
 KEPT = 2
@@ -105,6 +108,13 @@ def describe_recipe(recipe: Mapping[str, Any]) -> str:
     teacher = f" from {recipe['teacher']}" if recipe.get("teacher") else ""
     text = f"{recipe.get('task')} by {recipe.get('method')}{teacher}, seed {recipe.get('seed')}"
     return truncate(text, 200)
+
+
+def advise(recipe: Mapping[str, Any]) -> str:
+    """Return what to try when nothing is solved by what a recipe says."""
+    tries = ["smaller sizes first", "more updates", "a larger step limit"]
+    tries.append("another teacher" if recipe.get("teacher") else "a teacher to begin with (--method rl+imitation)")
+    return f"Try {', '.join(tries[:-1])}, or {tries[-1]}; surpass learn --settings lists what --set can change."
 
 
 class RunFolder:
@@ -277,6 +287,7 @@ def train(
     curves = folder.curves if folder else []
     started = saved = time.monotonic()
     pause, took, unsolved = checkpoint_every / 5, 0.0, 0
+    drawn_before, is_fast = dict(learner.task.seconds_drawing), True
     while not learner.done:
         before = time.monotonic()
         if minutes is not None and took and before - started + took > 60 * minutes:
@@ -285,7 +296,9 @@ def train(
         took = time.monotonic() - before
         unsolved = unsolved + 1 if curves[-1].get("solved") == curves[-1].get("sampled_solved") == 0 else 0
         if unsolved == HOPELESS:
-            log.warning("nothing was solved in the last %d rounds. %s", HOPELESS, ADVICE)
+            log.warning("nothing was solved in the last %d rounds. %s", HOPELESS, advise(learner.recipe))
+        if is_fast and time.monotonic() - started >= SLOW_AFTER:
+            is_fast = _draws_fast(learner.task, drawn_before, time.monotonic() - started)
         if folder:
             folder.seconds += time.monotonic() - before
         if report:
@@ -298,3 +311,15 @@ def train(
     if folder:
         folder.save(learner)
     return curves
+
+
+def _draws_fast(task: Task, before: Mapping[str, float], seconds: float) -> bool:
+    """Return whether drawing instances took a small share of some seconds; say so if it did not."""
+    drawn = {name: spent - before.get(name, 0.0) for name, spent in task.seconds_drawing.items()}
+    share = sum(drawn.values()) / seconds
+    if share <= SLOW_DRAW:
+        return True
+    slowest = max(drawn, key=lambda name: drawn[name])
+    place = place_of_function(task.inputs.draw[slowest])
+    log.warning("drawing instances takes %.0f%% of the time, most of it inputs.draw[%r]%s", 100 * share, slowest, place)
+    return False

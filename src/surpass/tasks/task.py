@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import time
 import zlib
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -372,6 +374,11 @@ class Task:
         """The kernel that gives all hints."""
         return join_values(self.all_hints, self.name)
 
+    @cached_property
+    def seconds_drawing(self) -> defaultdict[str, float]:
+        """How many seconds this process has spent in each of `inputs.draw`."""
+        return defaultdict(float)
+
     @property
     def register_count(self) -> int:
         """All registers: the machine's and the task's."""
@@ -388,9 +395,10 @@ class Task:
             raise UnknownNameError(f"distribution for {self.name}", request.data, self.inputs.draw)
         if self.inputs.queries and request.queries not in self.inputs.queries:
             raise UnknownNameError("kind of query", request.queries, self.inputs.queries)
-        what = f"task {self.name!r}: inputs.draw[{request.data!r}]"
+        what, began = f"task {self.name!r}: inputs.draw[{request.data!r}]", time.monotonic()
         with user_errors(f"{what}, asked for {request.count} of size {request.size},"):
             drawn = self.inputs.draw[request.data](request)
+        self.seconds_drawing[request.data] += time.monotonic() - began
         place = place_of_function(self.inputs.draw[request.data])
         instances = self.check_instances(f"inputs.draw[{request.data!r}]", drawn, place)
         if instances.count != request.count or (instances.sizes != request.size).any():
@@ -481,7 +489,8 @@ class Task:
             # A user's own `read` need not look at everything itself.
             if not isinstance(error.__cause__, ArithmeticError | LookupError | TypeError | ValueError):
                 raise
-            raise InstanceError(f"it takes {self.inputs.written}") from error
+            said = " ".join(str(error.__cause__).split())
+            raise InstanceError(f"{said and said + '; '}it takes {self.inputs.written}") from error
         if not isinstance(read, tuple) or len(read) != 2 or not isinstance(read[1], tuple | list):
             raise DeclarationError(
                 f"task {self.name!r}: inputs.read returned {_short(read)}; it must return an instance and a tuple of "

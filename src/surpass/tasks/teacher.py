@@ -106,15 +106,10 @@ class Teacher:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Write a teacher for another process as its task and its name."""
-        return _find_again, (self.task, self.name)
+        return declared_teacher, (self.task, self.name)
 
 
-_TEACHERS: dict[str, Teacher] = {}
-
-
-def _find_again(task: Task, name: str) -> Teacher:
-    """Return the teacher of a name, once the file of its task, which declares it, has been loaded."""
-    return _TEACHERS[name.partition(":")[2]]
+_TEACHERS: dict[tuple[Task, str], Teacher] = {}
 
 
 F = TypeVar("F", bound=Choose)
@@ -130,11 +125,11 @@ def teacher(task: Task) -> Callable[[F], F]:
 
     def register(choose: F) -> F:
         validate(Choose, choose, "a teacher", DeclarationError)
-        name = choose.__name__
-        if name in _TEACHERS:
-            raise DeclarationError(f"a teacher named {name!r} exists already")
+        name = f"teacher:{choose.__name__}"
+        if (task, name) in _TEACHERS:
+            raise DeclarationError(f"task {task.name!r} has a teacher named {choose.__name__!r} already")
         summary = (choose.__doc__ or "").strip().partition("\n")[0]
-        _TEACHERS[name] = Teacher(f"teacher:{name}", task, choose, summary)
+        _TEACHERS[task, name] = Teacher(name, task, choose, summary)
         return choose
 
     return register
@@ -142,10 +137,15 @@ def teacher(task: Task) -> Callable[[F], F]:
 
 def forget_teachers(module: str) -> None:
     """Make the teachers that a module declared unknown again."""
-    for name in [name for name, teacher in _TEACHERS.items() if teacher.choose.__module__ == module]:
-        del _TEACHERS[name]
+    for key in [key for key, teacher in _TEACHERS.items() if teacher.choose.__module__ == module]:
+        del _TEACHERS[key]
 
 
-def declared_teachers() -> dict[str, Teacher]:
-    """Return every teacher by its name, as it was declared."""
-    return dict(_TEACHERS)
+def declared_teacher(task: Task, name: str) -> Teacher:
+    """Return the teacher `teacher:NAME` of a task, as it was declared."""
+    return _TEACHERS[task, name]
+
+
+def declared_teachers() -> tuple[Teacher, ...]:
+    """Return every teacher, as it was declared."""
+    return tuple(_TEACHERS.values())
