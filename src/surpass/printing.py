@@ -6,6 +6,7 @@ import html
 import io
 import math
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -20,6 +21,8 @@ NARROWEST = 40
 """Fewer columns are not made use of."""
 MARGIN = "  "
 """What stands before the lines of a table."""
+HEADINGS, WORDS = 1, 2
+"""What is broken in a table that is too wide."""
 WRAPPED = 16
 """The least width of a column of words that are broken."""
 
@@ -73,9 +76,9 @@ def text_table(
 ) -> str:
     """Return a table as lines of text, numbers aligned to the right and words to the left.
 
-    A table that is too wide first breaks its headings and words. Then it leaves out its `spare` columns, which say
-    nothing that the others do not say. Then its rows have their names on lines of their own, and at last a line for
-    each cell. Numbers and names stay whole.
+    A table that is too wide first leaves out its `spare` columns, the first one first, as far as it must. Then it breaks
+    its headings, and then its words. Then its rows have their names on lines of their own, and at last a line for each
+    cell. Numbers and names stay whole.
     """
     room = (width or line_width()) - len(MARGIN)
     lines = [wrap(title, "    ", first="", width=width)] if title else []
@@ -87,13 +90,16 @@ def text_table(
 
 def _lay_out(columns: Sequence[str], rows: Sequence[Sequence[str]], spare: Sequence[str], room: int) -> list[str]:
     """Return the lines of a table in the first of the shapes that fits."""
-    kept = [k for k, heading in enumerate(columns) if heading not in spare]
-    few, fewer = [columns[k] for k in kept], [[row[k] for k in kept] for row in rows]
-    for heads, cells, breaks in ((columns, rows, False), (few, fewer, False), (few, fewer, True)):
-        if (lines := _draw(heads, cells, room, breaks=breaks)) is not None:
+    for less in range(len(spare) + 1):
+        kept = [k for k, heading in enumerate(columns) if heading not in spare[:less]]
+        few, fewer = [columns[k] for k in kept], [[row[k] for k in kept] for row in rows]
+        if (lines := _draw(few, fewer, room)) is not None:
+            return lines
+    for breaks in (HEADINGS, WORDS):
+        if (lines := _draw(few, fewer, room, breaks)) is not None:
             return lines
     names, others = [row[0] for row in fewer], [row[1:] for row in fewer]
-    rest = _draw(few[1:], others, room - 2 * len(MARGIN), breaks=False) if _are_words(names) else None
+    rest = _draw(few[1:], others, room - 2 * len(MARGIN), HEADINGS) if _are_words(names) else None
     if rest is None:
         return _draw_records(few, fewer, room)
     top = len(rest) - len(rows)
@@ -108,8 +114,8 @@ def _are_words(cells: Sequence[str]) -> bool:
     return sum(cell[0].isalpha() for cell in said) > len(said) / 2
 
 
-def _draw(heads: Sequence[str], rows: Sequence[Sequence[str]], room: int, *, breaks: bool) -> list[str] | None:
-    """Return the lines of columns side by side; None if they do not fit. Words are broken only if it `breaks`."""
+def _draw(heads: Sequence[str], rows: Sequence[Sequence[str]], room: int, breaks: int = 0) -> list[str] | None:
+    """Return the lines of columns side by side, with `HEADINGS` or also `WORDS` broken; None if they do not fit."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -118,9 +124,10 @@ def _draw(heads: Sequence[str], rows: Sequence[Sequence[str]], room: int, *, bre
     wide = [max(map(len, cells), default=0) for cells in columns]
     least = list(wide)
     for k, (head, cells) in enumerate(zip(heads, columns, strict=True)):
-        if breaks and _are_words(cells):
+        if breaks == WORDS and _are_words(cells):
             least[k] = min(wide[k], max([WRAPPED, *(len(word) for cell in cells for word in cell.split())]))
-        least[k] = max([least[k], *map(len, head.split())])
+        # A heading is broken before a word, and not before a number or a sign.
+        least[k] = max([least[k], *map(len, re.split(r" (?=[^\W\d])", head) if breaks else [head])])
     left = room - sum(least) - 2 * (len(heads) - 1)
     if left < 0:
         return None

@@ -103,7 +103,7 @@ class Evaluation(Printed):
         title += f", queries {self.queries}" if self.queries else ""
         title += f", against {self.against}" if self.against else ""
         # Where every step costs one and nothing else counts, the reward says the same as the steps.
-        spare = ["mean reward"] if all(row.mean_reward == -row.mean_steps for row in self.rows) else []
+        spare = ["mean reward"] if all(row.mean_reward == -row.mean_steps for row in self.rows) else ["max steps"]
         verdict = f"\n{wrap(self.verdict)}\n" if self.against else ""
         return text_table(title, columns, rows, self._note(), spare=spare) + verdict
 
