@@ -12,6 +12,7 @@ import logging
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -397,7 +398,7 @@ def learn(
     folder = runs.RunFolder(Path(out or Path("runs") / re.sub("[:/]+", "-", "-".join(filter(None, words)))))
     sizes = score_sizes or [size for size in learner.task.sizes if size <= MOST_SCORED]
     spare = None if minutes is None else max(LEAST_SPARE, (1 - LEARNING_SHARE) * 60 * minutes)
-    with open_runner(on) as runner:
+    with closing(folder), open_runner(on) as runner:
         _share_out(learner, runner)
         if resume and not (folder.path / "recipe.json").exists():
             log.warning("a run begins in %s, which holds none to resume", folder.path)
@@ -436,7 +437,7 @@ def learn(
         finally:
             if events:
                 events.close()
-    return _finish(learner, folder, sizes, score_instances, show, spare)
+        return _finish(learner, folder, sizes, score_instances, show, spare)
 
 
 def _share_out(learner: AnyLearner, runner: Runner) -> None:
@@ -491,7 +492,8 @@ def _finish(
             progress=lambda what, done, total: progress(f"scoring it, {what.rpartition(' ')[2]}", done, total),
         )
         if isinstance(agent, Program):
-            save_program(stem, agent, about, network_tensors(learner.network) if learner.has_network else None)
+            told = replace(agent, name=runs.describe_recipe(learner.recipe))  # which is the same in any folder
+            save_program(stem, told, about, network_tensors(learner.network) if learner.has_network else None)
         else:
             save_agent(stem, learner.task, taught.network, about)
         runs.write_json(folder.path / "scores.json", scores.as_json())
