@@ -21,6 +21,7 @@ from surpass.agents import AgentLike, TaskLike, as_agent, as_task, task_of_run
 from surpass.agents.run_task import write_task_record
 from surpass.checks.certificate import Certificate
 from surpass.checks.check import check as check_agent
+from surpass.engine.check_task import check_once
 from surpass.engine.record import TRACED, record
 from surpass.engine.run import AnyAgent
 from surpass.errors import ADVICE, DivergedError, RecipeError, SettingError, UnknownNameError
@@ -85,6 +86,7 @@ def _written_instance(
 ) -> str:
     """Return an instance as text: the one that is given, or one that is drawn."""
     if instance is None:
+        check_once(task, size)
         data, queries = data or task.inputs.usual_data, queries or task.inputs.usual_queries
         return task.write_instance(task.draw(Request(size=size, count=1, seed=seed, data=data, queries=queries)))
     return instance if isinstance(instance, str) else ",".join(map(str, instance))
@@ -192,6 +194,7 @@ def show(
     """Return an agent's program with the use of each rule on drawn instances of one size."""
     found = as_agent(agent, task)
     of_task, report = found.task, progress or (lambda *_: None)
+    check_once(of_task, size or 0)
     drawn = of_task.draw(
         Request(
             size=of_task.training_sizes[1] if size is None else size,

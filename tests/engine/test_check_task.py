@@ -21,7 +21,7 @@ from surpass.engine.check_task import check_task
 from surpass.errors import DeclarationError, SurpassError
 from surpass.tasks.registry import PAPER_TASKS, known_tasks
 from surpass.tasks.teacher import declared_teachers
-from surpass.tasks.user_file import forget_task_file
+from surpass.tasks.user_file import forget_task_file, load_task_file
 from tests.cli.here import call_here
 
 GOOD = (Path(__file__).parent / "mountain.py").read_text()
@@ -146,7 +146,7 @@ PLAY_ALL = """
 import json, sys
 from pathlib import Path
 from surpass.engine.checked_play import check
-from surpass.tasks.user_file import forget_task_file
+from surpass.tasks.user_file import forget_task_file, load_task_file
 for folder in sorted(Path(sys.argv[1]).iterdir()):
     print(json.dumps([folder.name, check("mountain", str(folder / "mountain.py"))]))
     forget_task_file(folder / "mountain.py")
@@ -233,11 +233,56 @@ def test_a_process_that_does_not_come_to_a_verdict_is_a_refusal(
     assert not list((tmp_path / "cache").rglob("mountain*"))
 
 
+LARGE = {
+    "an index": (ITEM, "    far = state.registers[SIZE] // 200 << 40\n" + ITEM.replace("[v]]", "[v] + far]"), "reads items"),
+    "an endless kernel": (SWAP, SWAP + "    while state.registers[SIZE] > 200:\n        pass\n", "'swap' is still running"),
+    "an endless draw": (DRAW, "    while request.size > 200:\n        pass\n", "'draw' is still running"),
+    "an endless find_wrong": ("    return wrong\n", "    while len(items[0]) > 200:\n        pass\n    return wrong\n", ""),
+}
+"""What goes wrong on large instances alone."""
+
+
+@pytest.mark.parametrize("case", LARGE)
+def test_a_mistake_on_large_instances_is_found_before_a_task_runs(case: str, tmp_path: Path) -> None:
+    old, new, said = LARGE[case]
+    with pytest.raises(DeclarationError, match=rf"{said}.* \(mountain.py, line \d+\).* of size (250|1000)"):
+        as_task(write(tmp_path, old, new))
+
+
+def test_a_task_is_checked_on_instances_as_large_as_those_that_are_asked_for(tmp_path: Path) -> None:
+    old, new, said = LARGE["an index"]
+    path = write(tmp_path, old, new.replace("200", "3000"))
+    try:
+        assert surpass.evaluate("teacher:climb", task=path, sizes=[1000], instances=2).rows
+        for run in (surpass.evaluate, surpass.check):
+            with pytest.raises(DeclarationError, match=f"{said}.* of size 3500"):
+                run("teacher:climb", task=path, sizes=[20, 3500], instances=2)
+        for run in (surpass.show, surpass.trace):
+            with pytest.raises(DeclarationError, match=f"{said}.* of size (3500|4000)"):
+                run("teacher:climb", task=path, size=4100)
+        with pytest.raises(DeclarationError, match=said):
+            surpass.apply("teacher:climb", [list(range(5000))], task=path)
+        with pytest.raises(DeclarationError, match=said):
+            surpass.api.new_learner(path, "imitation", settings={"sizes": "5,4500"})
+    finally:
+        forget_task_file(path)
+
+
+def test_what_is_only_slow_as_plain_python_is_no_mistake(tmp_path: Path) -> None:
+    slow = "    for _ in range(size * size):\n        state.registers[R.answer] = -1\n"
+    path = write(tmp_path, BEGIN, BEGIN + slow)
+    try:
+        (task,) = load_task_file(path)
+        assert ["not checked on instances" in doubt for doubt in check_task(task, largest=20_000)["doubts"]] == [True]
+    finally:
+        forget_task_file(path)
+
+
 def test_a_file_is_checked_once_for_each_version_of_it_and_of_what_it_imports(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(checking, "check_task", lambda task: asked.append(task.name) or check_task(task))
+    monkeypatch.setattr(checking, "check_task", lambda task, **_: asked.append(task.name) or check_task(task))
     monkeypatch.syspath_prepend(str(tmp_path))
     path, helper = (
         tmp_path / "mountain.py",

@@ -13,6 +13,7 @@ import numpy as np
 
 from surpass.agents import AgentLike, TaskLike, as_agent
 from surpass.engine.advance import CountProgress
+from surpass.engine.check_task import check_once
 from surpass.engine.run import AnyAgent, Results, run
 from surpass.errors import SettingError
 from surpass.evaluation.statistics import mean_of
@@ -258,7 +259,10 @@ def _instances(
     name = str(data) if data is not None else task.inputs.usual_data
     many = 100 if count is None else count
     # All of them are made, and so checked, before the first is drawn.
-    for request in [Request(size=size, count=many, seed=seed, data=name, queries=kind) for size in sizes or task.sizes]:
+    drawn = sizes or task.sizes
+    requests = [Request(size=size, count=many, seed=seed, data=name, queries=kind) for size in drawn]
+    check_once(task, max(drawn))
+    for request in requests:
         yield request.size, task.draw(request)
 
 

@@ -142,11 +142,11 @@ class RunFolder:
         else:
             self._check_recipe(recipe, resume=resume)
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
+            checkpoints.mkdir(parents=True, exist_ok=True)
             self._claim()
             if is_replaced:
                 self._empty()
-            checkpoints.mkdir(exist_ok=True)
+                checkpoints.mkdir()
         except OSError as error:
             raise SettingError(f"{self.path} cannot be written: {error.strerror}") from None
         if is_new or is_replaced:
