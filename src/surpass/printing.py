@@ -76,9 +76,9 @@ def text_table(
 ) -> str:
     """Return a table as lines of text, numbers aligned to the right and words to the left.
 
-    A table that is too wide first leaves out its `spare` columns, the first one first, as far as it must. Then it breaks
-    its headings, and then its words. Then its rows have their names on lines of their own, and at last a line for each
-    cell. Numbers and names stay whole.
+    A table that is too wide first leaves out its `spare` columns, the first one first, as far as it must. Then it
+    breaks its headings, and then its words. Then its rows have their names on lines of their own, and at last a line
+    for each cell. Numbers and names stay whole.
     """
     room = (width or line_width()) - len(MARGIN)
     lines = [wrap(title, "    ", first="", width=width)] if title else []

@@ -282,16 +282,14 @@ def _validate(kind: Any, value: Any, place: str) -> Any:
 
 
 def _is_text(value: Any) -> bool:
-    """Return whether a text can be written and shown: neither half of a pair of surrogates nor a control can."""
-    if not isinstance(value, str):
-        return True
-    return not (CONTROL.search(re.sub("[\t\n]", "", value)) or any("\ud800" <= one <= "\udfff" for one in value))
+    """Return whether a text can be written and shown: half of a pair of surrogates and controls cannot."""
+    return not (isinstance(value, str) and re.search("[\ud800-\udfff]|(?![\t\n])" + CONTROL.pattern, value))
 
 
 NAMES: dict[Any, str] = {
-    **{str: "a text without control characters", int: "a whole number", float: "a number", bool: "true or false", types.NoneType: "null"},
+    **{int: "a whole number", float: "a number", bool: "true or false", types.NoneType: "null"},
     **dict.fromkeys((dict, Mapping), "a table of names and values"),
-    **{Hashable: "a value that can be compared", Callable: "a function"},
+    **{Hashable: "a value that can be compared", Callable: "a function", str: "a text without control characters"},
 }
 
 

@@ -105,7 +105,7 @@ DECLARED = {
     "a number for a kernel": ("does=swap)", "does=5)", "it must be a function"),
     "a negative width": ("lambda size: size + 1", "lambda size: size - 3", r"item_width\(0\)"),
     "a width without end": ("item_width=lambda size: size + 1", "item_width=lambda size: 10**12", r"item_width\(0\)"),
-    "a width that grows too fast": ("real_width=lambda size: 2 + size", "real_width=lambda size: 3**size", "real_width"),
+    "a width that grows too fast": ("lambda size: 2 + size", "lambda size: 3**size + 1", "real_width"),
     "a colour in the name of a feature": ('surpass.flag("i = j"', 'surpass.flag("i \x1b[31m= j"', "feature"),
     "a line end in the name of a feature": ('surpass.flag("i = j"', 'surpass.flag("i\\n= j"', "feature"),
     "a colour in a value": ('("first", "inner", "last")', '("first", "\x9b31mmid", "last")', "feature"),
@@ -233,11 +233,14 @@ def test_a_process_that_does_not_come_to_a_verdict_is_a_refusal(
     assert not list((tmp_path / "cache").rglob("mountain*"))
 
 
+FAR = "    far = state.registers[SIZE] // 200 << 40\n"
+STUCK = "    while state.registers[SIZE] > 200:\n        pass\n"
+RIGHT_SO_FAR = "    return wrong\n"
 LARGE = {
-    "an index": (ITEM, "    far = state.registers[SIZE] // 200 << 40\n" + ITEM.replace("[v]]", "[v] + far]"), "reads items"),
-    "an endless kernel": (SWAP, SWAP + "    while state.registers[SIZE] > 200:\n        pass\n", "'swap' is still running"),
-    "an endless draw": (DRAW, "    while request.size > 200:\n        pass\n", "'draw' is still running"),
-    "an endless find_wrong": ("    return wrong\n", "    while len(items[0]) > 200:\n        pass\n    return wrong\n", ""),
+    "an index": (ITEM, FAR + ITEM.replace("[v]]", "[v] + far]"), "reads items"),
+    "an endless kernel": (SWAP, SWAP + STUCK, "'swap' is still running"),
+    "an endless draw": (DRAW, STUCK.replace("state.registers[SIZE]", "request.size"), "'draw' is still running"),
+    "an endless find_wrong": (RIGHT_SO_FAR, STUCK.replace("state.registers[SIZE]", "len(items[0])") + RIGHT_SO_FAR, ""),
 }
 """What goes wrong on large instances alone."""
 

@@ -90,7 +90,7 @@ def main() -> None:
     # NumPy reads it when it is loaded: a second thread gains nothing at these sizes and costs much on a busy machine.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if sys.stderr is None:  # which says that it is closed
-        sys.stderr = Path(os.devnull).open("w")
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
     _tell_on_error_stream()
     if sys.stdout is None:
         _refuse("the standard output is closed; give it a file, or /dev/null")
