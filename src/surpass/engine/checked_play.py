@@ -217,10 +217,11 @@ class Checker:
 
     def run(self) -> int:
         """Check everything; return on how many instances."""
-        end, instances = time.process_time() + self.effort * SECONDS, list(self._instances())
-        played: list[Instances] = []
-        steps = max(12, self.effort * STEPS // sum(one.sizes[0] <= LARGEST for one in instances))
-        try:
+        end, instances, played = time.process_time() + self.effort * SECONDS, list[Instances](), list[Instances]()
+        with self._until_slow():
+            instances.extend(self._instances())
+        steps = max(12, self.effort * STEPS // max(1, sum(one.sizes[0] <= LARGEST for one in instances)))
+        with self._until_slow():
             for instance in {int(one.sizes[0]): one for one in instances}.values():
                 self._check_text(instance)
             for instance in instances:
@@ -228,20 +229,22 @@ class Checker:
                     end = max(end, time.process_time() + LEAST_SECONDS)
                 if time.process_time() < end and self._play(instance, steps, end) and self._size <= LARGEST:
                     played.append(instance)
-        except SlowError:
-            self._doubt_sizes()
+        self._go_to(0)
         for teacher in declared_teachers().values():
-            self._go_to(0)
             if teacher.task is self.task and not self.task.interface.is_full_view:
                 self._check_teacher(teacher, played[:: 1 + len(played) // TAUGHT])
         return len(instances)
 
-    def _doubt_sizes(self) -> None:
-        """Doubt whether the present size and larger ones are fine."""
-        self.doubts.append(
-            f"task {self.task.name!r} was not checked on instances of size {self._size:,} and more: one call of its"
-            f" code takes over {PATIENCE * self.call_seconds:g} s there as plain Python"
-        )
+    @contextmanager
+    def _until_slow(self) -> Iterator[None]:
+        """End a block at the size where a call takes too long, and doubt whether that and larger ones are fine."""
+        try:
+            yield
+        except SlowError:
+            self.doubts.append(
+                f"task {self.task.name!r} was not checked on instances of size {self._size:,} and more: one call of its"
+                f" code takes over {PATIENCE * self.call_seconds:g} s there as plain Python"
+            )
 
     def _instances(self) -> Iterator[Instances]:
         """Yield instances one by one, the smallest first: small ones, and drawn ones of each distribution."""
@@ -263,9 +266,6 @@ class Checker:
                 try:
                     with self._calling(f"in inputs.draw[{data!r}] for an instance of size {size}"):
                         drawn, again = task.draw(request), task.draw(request)
-                except SlowError:
-                    self._doubt_sizes()
-                    return
                 except KernelError:
                     raise
                 except SurpassError:

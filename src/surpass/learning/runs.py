@@ -9,6 +9,7 @@ scores.json     how it does
 report.html     all of it as a page
 tensorboard/    the curves as event files, if they were asked for
 notes.txt       after improvement: what each rule saves, and what was saved on lists that were held out
+.lock           what a process locks while it works there
 """
 
 from __future__ import annotations
@@ -82,7 +83,6 @@ class Learner(Protocol):
 FOREMOST = ("method", "task", "teacher")
 """Of all differences between two recipes, these are reported first."""
 LOCK = ".lock"
-"""The file that is locked while a process works in the folder of a run."""
 BEFORE = {"log.txt", "failure.json", LOCK}
 """What a sweep may have put into the folder of a run before it began."""
 LEFT = {
