@@ -83,6 +83,7 @@ def test_improvement_gives_a_program(tmp_path: Path) -> None:
     )
     assert isinstance(run.program, Program)
     assert surpass.program(tmp_path / "run") == run.program
+    assert str(tmp_path) not in (tmp_path / "run" / "agent.rules").read_text()  # so that it is the same in any folder
     assert surpass.evaluate(tmp_path / "run", sizes=[5]).rows[0].solved == 1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import pytest
 
@@ -40,6 +41,15 @@ def test_only_what_the_others_say_too_is_left_out() -> None:
     assert "method" not in shown
     assert len(shown.splitlines()) == 1 + len(rows)
     assert "method" in text_table("", ["agent", "method", "rules"], rows, spare=["method"], width=70)
+
+
+def test_spare_columns_go_before_a_heading_is_broken_which_is_not_before_a_sign() -> None:
+    heads = ["size", "mean steps", "± 95 %", "longest run", "reward"]
+    for width, first in ((60, heads), (46, heads[:4]), (34, heads[:3]), (25, ["size", "steps", "± 95 %"])):
+        spare = ["reward", "longest run"]
+        shown = text_table("", heads, [["5", "1.50", "0.25", "9", "3"]], spare=spare, width=width).splitlines()
+        assert re.split("  +", shown[-2].strip()) == first
+        assert len(shown) == 2 + (width == 25)
 
 
 def test_texts_are_broken_between_words_and_long_words_stay_whole() -> None:

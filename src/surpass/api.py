@@ -13,6 +13,7 @@ import logging
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from surpass.agents import AgentLike, TaskLike, as_agent, as_task, task_of_run
 from surpass.agents.run_task import write_task_record
 from surpass.checks.certificate import Certificate
 from surpass.checks.check import check as check_agent
+from surpass.engine.check_task import check_once
 from surpass.engine.record import TRACED, record
 from surpass.engine.run import AnyAgent
 from surpass.errors import DivergedError, RecipeError, SettingError, UnknownNameError
@@ -89,6 +91,7 @@ def _written_instance(
 ) -> str:
     """Return an instance as text: the one that is given, or one that is drawn."""
     if instance is None:
+        check_once(task, size)
         data, queries = data or task.inputs.usual_data, queries or task.inputs.usual_queries
         return task.write_instance(task.draw(Request(size=size, count=1, seed=seed, data=data, queries=queries)))
     if isinstance(instance, str):
@@ -196,6 +199,7 @@ def show(
     """Return an agent's program with the use of each rule on drawn instances of one size."""
     found = as_agent(agent, task)
     of_task, report = found.task, progress or (lambda *_: None)
+    check_once(of_task, size or 0)
     drawn = of_task.draw(
         Request(
             size=of_task.training_sizes[1] if size is None else size,
@@ -404,7 +408,7 @@ def learn(
     folder = runs.RunFolder(Path(out or Path("runs") / re.sub("[:/]+", "-", "-".join(filter(None, words)))))
     sizes = score_sizes or [size for size in learner.task.sizes if size <= MOST_SCORED]
     spare = None if minutes is None else max(LEAST_SPARE, (1 - LEARNING_SHARE) * 60 * minutes)
-    with open_runner(on) as runner:
+    with closing(folder), open_runner(on) as runner:
         _share_out(learner, runner)
         if resume and not (folder.path / "recipe.json").exists():
             log.warning("a run begins in %s, which holds none to resume", folder.path)
@@ -443,7 +447,7 @@ def learn(
         finally:
             if events:
                 events.close()
-    return _finish(learner, folder, sizes, score_instances, show, spare)
+        return _finish(learner, folder, sizes, score_instances, show, spare)
 
 
 def _share_out(learner: AnyLearner, runner: Runner) -> None:
@@ -498,7 +502,8 @@ def _finish(
             progress=lambda what, done, total: progress(f"scoring it, {what.rpartition(' ')[2]}", done, total),
         )
         if isinstance(agent, Program):
-            save_program(stem, agent, about, network_tensors(learner.network) if learner.has_network else None)
+            told = replace(agent, name=runs.describe_recipe(learner.recipe))  # which is the same in any folder
+            save_program(stem, told, about, network_tensors(learner.network) if learner.has_network else None)
         else:
             save_agent(stem, learner.task, taught.network, about)
         runs.write_json(folder.path / "scores.json", scores.as_json())

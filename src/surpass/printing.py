@@ -22,6 +22,8 @@ NARROWEST = 40
 """Fewer columns are not made use of."""
 MARGIN = "  "
 """What stands before the lines of a table."""
+HEADINGS, WORDS = 1, 2
+"""What is broken in a table that is too wide."""
 WRAPPED = 16
 """The least width of a column of words that are broken."""
 
@@ -85,9 +87,9 @@ def text_table(
 ) -> str:
     """Return a table as lines of text, numbers aligned to the right and words to the left.
 
-    A table that is too wide first breaks its headings and words. Then it leaves out its `spare` columns, which say
-    nothing that the others do not say. Then its rows have their names on lines of their own, and at last a line for
-    each cell. Numbers and names stay whole.
+    A table that is too wide first leaves out its `spare` columns, the first one first, as far as it must. Then it
+    breaks its headings, and then its words. Then its rows have their names on lines of their own, and at last a line
+    for each cell. Numbers and names stay whole.
     """
     if (tables := _tables.get()) is not None:
         mark = f"\0{len(tables)}\0"
@@ -103,13 +105,16 @@ def text_table(
 
 def _lay_out(columns: Sequence[str], rows: Sequence[Sequence[str]], spare: Sequence[str], room: int) -> list[str]:
     """Return the lines of a table in the first of the shapes that fits."""
-    kept = [k for k, heading in enumerate(columns) if heading not in spare]
-    few, fewer = [columns[k] for k in kept], [[row[k] for k in kept] for row in rows]
-    for heads, cells, breaks in ((columns, rows, False), (few, fewer, False), (few, fewer, True)):
-        if (lines := _draw(heads, cells, room, breaks=breaks)) is not None:
+    for less in range(len(spare) + 1):
+        kept = [k for k, heading in enumerate(columns) if heading not in spare[:less]]
+        few, fewer = [columns[k] for k in kept], [[row[k] for k in kept] for row in rows]
+        if (lines := _draw(few, fewer, room)) is not None:
+            return lines
+    for breaks in (HEADINGS, WORDS):
+        if (lines := _draw(few, fewer, room, breaks)) is not None:
             return lines
     names, others = [row[0] for row in fewer], [row[1:] for row in fewer]
-    rest = _draw(few[1:], others, room - 2 * len(MARGIN), breaks=False) if _are_words(names) else None
+    rest = _draw(few[1:], others, room - 2 * len(MARGIN), HEADINGS) if _are_words(names) else None
     if rest is None:
         return _draw_records(few, fewer, room)
     top = len(rest) - len(rows)
@@ -124,8 +129,8 @@ def _are_words(cells: Sequence[str]) -> bool:
     return sum(cell.lstrip()[:1].isalpha() for cell in said) > len(said) / 2
 
 
-def _draw(heads: Sequence[str], rows: Sequence[Sequence[str]], room: int, *, breaks: bool) -> list[str] | None:
-    """Return the lines of columns side by side; None if they do not fit. Words are broken only if it `breaks`."""
+def _draw(heads: Sequence[str], rows: Sequence[Sequence[str]], room: int, breaks: int = 0) -> list[str] | None:
+    """Return the lines of columns side by side, with `HEADINGS` or also `WORDS` broken; None if they do not fit."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -134,9 +139,10 @@ def _draw(heads: Sequence[str], rows: Sequence[Sequence[str]], room: int, *, bre
     wide = [max(map(len, cells), default=0) for cells in columns]
     least = list(wide)
     for k, (head, cells) in enumerate(zip(heads, columns, strict=True)):
-        if breaks and _are_words(cells):
+        if breaks == WORDS and _are_words(cells):
             least[k] = min(wide[k], max([WRAPPED, *(len(word) for cell in cells for word in cell.split())]))
-        least[k] = max([least[k], *map(len, head.split())])
+        # A heading is broken before a word, and not before a number or a sign.
+        least[k] = max([least[k], *map(len, re.split(r" (?=[^\W\d])", head) if breaks else [head])])
     left = room - sum(least) - 2 * (len(heads) - 1)
     if left < 0:
         return None
@@ -178,20 +184,20 @@ def _fold(text: str, head: str, room: int) -> list[str]:
 
 # HTML: no colours of its own, so that it is as light or as dark as the page around it
 
-WORDS, NUMBERS = (f"text-align: {side}; padding: 0.15em 0.8em 0.15em 0; " for side in ("left", "right"))
+LEFT, RIGHT = (f"text-align: {side}; padding: 0.15em 0.8em 0.15em 0; " for side in ("left", "right"))
 """How the cells of a column stand."""
 
 
 def html_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> str:
     """Return a table as HTML, numbers aligned to the right; a row of a single cell is a heading of those below it."""
     whole = zip(*(row for row in rows if len(row) > 1), strict=True)
-    styles = [WORDS if _are_words(cells) else NUMBERS for cells in whole] or [WORDS] * len(columns)
+    styles = [LEFT if _are_words(cells) else RIGHT for cells in whole] or [LEFT] * len(columns)
 
     def write(row: Sequence[str], tag: str, more: str) -> str:
         span = f' colspan="{len(columns)}"' if len(row) < len(columns) else ""
         cells = (
             f'<{tag}{span} style="{style}{more}">{html.escape(text)}</{tag}>'
-            for text, style in zip(row, [WORDS] if span else styles, strict=True)
+            for text, style in zip(row, [LEFT] if span else styles, strict=True)
         )
         return f"<tr>{''.join(cells)}</tr>"
 

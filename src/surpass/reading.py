@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import types
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
@@ -70,14 +71,18 @@ class OneOf:
         return f"of {', '.join(self.names)}"
 
 
-class _NotBlank:
-    """Texts that say something."""
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""What changes how a terminal or a page shows the text around it; lines of a longer text may have tabs and ends."""
+
+
+class _OneLine:
+    """Texts that say something, on one line."""
 
     def __contains__(self, value: str) -> bool:
-        return bool(value.strip())
+        return bool(value.strip()) and not CONTROL.search(value)
 
     def __str__(self) -> str:
-        return "that is not blank"
+        return "of one line that is not blank"
 
 
 MOST = 10**9
@@ -92,7 +97,7 @@ THREADS = Range(1, 1024)
 Seed = Annotated[int, SEED]
 Size = Annotated[int, SIZE]
 Natural = Annotated[int, Range(0)]
-Name = Annotated[str, _NotBlank()]
+Name = Annotated[str, _OneLine()]
 Many = Annotated[int, Range(1, MOST)]
 """How many times something is done."""
 Whole = Annotated[int, Range(0, MOST)]
@@ -129,6 +134,8 @@ def show(value: Any) -> str:
 def as_path(text: str | Path) -> Path:
     """Return a path, once it is known that the system takes such a name; there need be nothing there."""
     path = Path(text)
+    if CONTROL.search(str(path)):
+        raise SettingError(f"{show(str(path))} has control characters; no name of a file may have them here")
     try:
         name = str(path).encode()
         if len(name) > LONGEST_PATH or max(map(len, name.split(b"/"))) > LONGEST_PART:
@@ -139,7 +146,7 @@ def as_path(text: str | Path) -> Path:
     except OSError as error:
         raise SettingError(f"{path} cannot be used: {error.strerror}") from None
     except ValueError:
-        raise SettingError(f"{show(str(path))} is not a path: it is not UTF-8, or contains a NUL") from None
+        raise SettingError(f"{show(str(path))} is not a path: it is not UTF-8") from None
     return path
 
 
@@ -275,14 +282,14 @@ def _validate(kind: Any, value: Any, place: str) -> Any:
 
 
 def _is_text(value: Any) -> bool:
-    """Return whether a value can be written as text: half of a pair of surrogates cannot."""
-    return not (isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value))
+    """Return whether a text can be written and shown: half of a pair of surrogates and controls cannot."""
+    return not (isinstance(value, str) and re.search("[\ud800-\udfff]|(?![\t\n])" + CONTROL.pattern, value))
 
 
 NAMES: dict[Any, str] = {
-    **{str: "a text", int: "a whole number", float: "a number", bool: "true or false", types.NoneType: "null"},
+    **{int: "a whole number", float: "a number", bool: "true or false", types.NoneType: "null"},
     **dict.fromkeys((dict, Mapping), "a table of names and values"),
-    **{Hashable: "a value that can be compared", Callable: "a function"},
+    **{Hashable: "a value that can be compared", Callable: "a function", str: "a text without control characters"},
 }
 
 

@@ -52,3 +52,14 @@ def test_bad_input_gets_one_sentence_and_exit_code_2(words: str, tmp_path: Path)
     assert re.fullmatch(".*".join(map(re.escape, f"surpass: {REFUSALS[words]}\n".split("..."))), shown.stderr)
     left = {str(path.relative_to(tmp_path)): path.read_text() for path in tmp_path.rglob("*") if path.is_file()}
     assert left == FILES
+
+
+@pytest.mark.parametrize("name", ["\x1b[31mred", "two\nlines", "right\u202eleft", "old\x9bcontrol"])
+def test_a_file_whose_name_would_change_the_terminal_is_refused(name: str, tmp_path: Path) -> None:
+    for words in ("evaluate {}.rules", "evaluate teacher:bubble_sort --data {}.csv", "learn {}.py", "zoo --json {}"):
+        (tmp_path / f"{name}{words.rpartition('}')[2]}").touch()
+        shown = call_here(*(word.format(name) for word in words.split()), cwd=tmp_path)
+        assert (shown.returncode, shown.stdout) == (2, "")
+        assert "control characters" in shown.stderr
+        assert shown.stderr.count("\n") == 1
+        assert shown.stderr.strip().isprintable()

@@ -1,8 +1,11 @@
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
+
+import pytest
 
 from surpass.machine.trace import read_trace
 from tests.cli.here import EXAMPLE, call_here
@@ -18,6 +21,28 @@ def test_import_and_help_load_neither_torch_nor_numba():
     for program in ("import surpass", "import surpass.cli.main"):
         code = f"import sys; {program}; print({{'torch', 'numba', 'gymnasium', 'numpy'}} & set(sys.modules))"
         assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "set()"
+
+
+def call_in_shell(words):
+    return subprocess.run(["bash", "-c", words], capture_output=True, text=True, timeout=300, check=False)
+
+
+@pytest.mark.parametrize("words", ["zoo", "zoo --json -", "evaluate teacher:scan --help"])
+def test_a_pipe_that_its_reader_closes_is_no_failure(words):
+    ran = call_in_shell(f"{sys.executable} -m surpass {words} | true; exit ${{PIPESTATUS[0]}}")
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("output", [">/dev/full", ">&-"])
+def test_an_output_that_takes_nothing_is_told_in_one_sentence(output):
+    ran = call_in_shell(f"{sys.executable} -m surpass zoo {output}")
+    assert ran.returncode == 2
+    assert re.fullmatch(r"surpass: the (standard )?output .*\n", ran.stderr)
+
+
+def test_an_error_stream_that_takes_nothing_changes_no_exit_code():
+    for errors in ("2>/dev/full", "2>&-"):
+        assert call_in_shell(f"{sys.executable} -m surpass zoo nope {errors}").returncode == 2
 
 
 def test_evaluate_writes_scores(tmp_path):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -96,14 +97,15 @@ class Workshop:
         assert old in text
         self.write_helper(text.replace(old, new))
 
-    def start(self, **environment: str) -> subprocess.Popen[str]:
+    def start(self, preexec_fn: Callable[[], None] | None = None, **environment: str) -> subprocess.Popen[str]:
         """Run the task in a fresh process."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "SURPASS_"))}
         # Python's own cache of modules may miss an edit within the same second; it is not what is tested here.
         settings = {"SURPASS_CACHE_DIR": str(self.cache), "PYTHONDONTWRITEBYTECODE": "1", **environment}
         command = [sys.executable, str(self.folder / "task.py")]
         pipe = subprocess.PIPE
-        return subprocess.Popen(command, env={**kept, **settings}, stdout=pipe, stderr=pipe, text=True)
+        streams = {"stdout": pipe, "stderr": pipe, "text": True}
+        return subprocess.Popen(command, env={**kept, **settings}, preexec_fn=preexec_fn, **streams)
 
     def score(self, **environment: str) -> float:
         """Run the task in a fresh process and return its score."""
@@ -361,10 +363,21 @@ def test_a_truncated_cache_of_what_all_tasks_use_is_compiled_afresh(
         assert all(path.stat().st_size > 10 for path in kept)
 
 
-def test_a_truncated_copy_of_the_kernels_is_written_afresh(compiled: Workshop) -> None:
+def test_a_damaged_copy_of_the_kernels_is_written_afresh(compiled: Workshop) -> None:
     (copy,) = compiled.find("kernels.py")
-    copy.write_text(copy.read_text()[:3000])
-    assert compiled.score() == 10
+    whole = copy.read_bytes()
+    for damaged in (whole[:3000], b"\xff" + whole):
+        copy.write_bytes(damaged)
+        assert compiled.score() == 10
+        assert copy.read_bytes() == whole
+
+
+def test_compiled_code_that_does_not_fit_on_the_disk_runs_and_is_not_kept(workshop: Workshop) -> None:
+    with workshop.start(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))) as process:
+        shown, errors = process.communicate()
+    assert (process.returncode, shown) == (0, "score 10.0\n"), errors
+    assert "cannot be kept" in errors
+    assert not workshop.find("*.nbc")
 
 
 def test_a_folder_that_cannot_be_written_is_replaced_by_a_temporary_one(
@@ -376,6 +389,12 @@ def test_a_folder_that_cannot_be_written_is_replaced_by_a_temporary_one(
     folder = cache_folder.__wrapped__()
     assert folder.is_dir()
     assert blocked not in folder.parents
+    code = "from surpass.engine.cache import cache_folder; print(cache_folder())"
+    (tmp_path / "temporary").mkdir()
+    places = {"SURPASS_CACHE_DIR": str(blocked / "cache"), "TMPDIR": str(tmp_path / "temporary")}
+    used = subprocess.check_output([sys.executable, "-c", code], env={**os.environ, **places}, text=True)
+    assert Path(used).parent == tmp_path / "temporary"
+    assert not list((tmp_path / "temporary").iterdir())  # it is gone with the process
     folder.rmdir()
 
 

@@ -21,7 +21,7 @@ from surpass.engine.check_task import check_task
 from surpass.errors import DeclarationError, SurpassError
 from surpass.tasks.registry import PAPER_TASKS, known_tasks
 from surpass.tasks.teacher import declared_teachers
-from surpass.tasks.user_file import forget_task_file
+from surpass.tasks.user_file import forget_task_file, load_task_file
 from tests.cli.here import call_here
 
 GOOD = (Path(__file__).parent / "mountain.py").read_text()
@@ -118,6 +118,12 @@ DECLARED = {
     "no kernel": ("@kernel\ndef swap", "def swap", "is not a kernel"),
     "a number for a kernel": ("does=swap)", "does=5)", "it must be a function"),
     "a negative width": ("lambda size: size + 1", "lambda size: size - 3", r"item_width\(0\)"),
+    "a width without end": ("item_width=lambda size: size + 1", "item_width=lambda size: 10**12", r"item_width\(0\)"),
+    "a width that grows too fast": ("lambda size: 2 + size", "lambda size: 3**size + 1", "real_width"),
+    "a colour in the name of a feature": ('surpass.flag("i = j"', 'surpass.flag("i \x1b[31m= j"', "feature"),
+    "a line end in the name of a feature": ('surpass.flag("i = j"', 'surpass.flag("i\\n= j"', "feature"),
+    "a colour in a value": ('("first", "inner", "last")', '("first", "\x9b31mmid", "last")', "feature"),
+    "a colour in the name of a distribution": ('{"small": draw}', '{"sm\x1b[0mall": draw}', "draw"),
     "more saved than registers": ("saved=2", "saved=9", "saves 9 registers"),
     "a register with a bad name": ('("i", "j", "answer")', '("i", "j", "an answer")', "plain word"),
     "a hint that is no value": ("limit=", "hints=(item,), limit=", "hints"),
@@ -154,7 +160,7 @@ PLAY_ALL = """
 import json, sys
 from pathlib import Path
 from surpass.engine.checked_play import check
-from surpass.tasks.user_file import forget_task_file
+from surpass.tasks.user_file import forget_task_file, load_task_file
 for folder in sorted(Path(sys.argv[1]).iterdir()):
     print(json.dumps([folder.name, check("mountain", str(folder / "mountain.py"))]))
     forget_task_file(folder / "mountain.py")
@@ -247,11 +253,59 @@ def test_a_process_that_does_not_come_to_a_verdict_is_a_refusal(
     assert not list((tmp_path / "cache").rglob("mountain*"))
 
 
+FAR = "    far = state.registers[SIZE] // 200 << 40\n"
+STUCK = "    while state.registers[SIZE] > 200:\n        pass\n"
+RIGHT_SO_FAR = "    return wrong\n"
+LARGE = {
+    "an index": (ITEM, FAR + ITEM.replace("[v]]", "[v] + far]"), "reads items"),
+    "an endless kernel": (SWAP, SWAP + STUCK, "'swap' is still running"),
+    "an endless draw": (DRAW, STUCK.replace("state.registers[SIZE]", "request.size"), "'draw' is still running"),
+    "an endless find_wrong": (RIGHT_SO_FAR, STUCK.replace("state.registers[SIZE]", "len(items[0])") + RIGHT_SO_FAR, ""),
+}
+"""What goes wrong on large instances alone."""
+
+
+@pytest.mark.parametrize("case", LARGE)
+def test_a_mistake_on_large_instances_is_found_before_a_task_runs(case: str, tmp_path: Path) -> None:
+    old, new, said = LARGE[case]
+    with pytest.raises(DeclarationError, match=rf"{said}.* \(mountain.py, line \d+\).* of size (250|1000)"):
+        as_task(write(tmp_path, old, new))
+
+
+def test_a_task_is_checked_on_instances_as_large_as_those_that_are_asked_for(tmp_path: Path) -> None:
+    old, new, said = LARGE["an index"]
+    path = write(tmp_path, old, new.replace("200", "3000"))
+    try:
+        assert surpass.evaluate("teacher:climb", task=path, sizes=[1000], instances=2).rows
+        for run in (surpass.evaluate, surpass.check):
+            with pytest.raises(DeclarationError, match=f"{said}.* of size 3500"):
+                run("teacher:climb", task=path, sizes=[20, 3500], instances=2)
+        for run in (surpass.show, surpass.trace):
+            with pytest.raises(DeclarationError, match=f"{said}.* of size (3500|4000)"):
+                run("teacher:climb", task=path, size=4100)
+        with pytest.raises(DeclarationError, match=said):
+            surpass.apply("teacher:climb", [list(range(5000))], task=path)
+        with pytest.raises(DeclarationError, match=said):
+            surpass.api.new_learner(path, "imitation", settings={"sizes": "5,4500"})
+    finally:
+        forget_task_file(path)
+
+
+def test_what_is_only_slow_as_plain_python_is_no_mistake(tmp_path: Path) -> None:
+    slow = "    for _ in range(size * size):\n        state.registers[R.answer] = -1\n"
+    path = write(tmp_path, BEGIN, BEGIN + slow)
+    try:
+        (task,) = load_task_file(path)
+        assert ["not checked on instances" in doubt for doubt in check_task(task, largest=20_000)["doubts"]] == [True]
+    finally:
+        forget_task_file(path)
+
+
 def test_a_file_is_checked_once_for_each_version_of_it_and_of_what_it_imports(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(checking, "check_task", lambda task: asked.append(task.name) or check_task(task))
+    monkeypatch.setattr(checking, "check_task", lambda task, **_: asked.append(task.name) or check_task(task))
     monkeypatch.syspath_prepend(str(tmp_path))
     path, helper = (
         tmp_path / "mountain.py",

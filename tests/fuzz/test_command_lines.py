@@ -209,4 +209,4 @@ def test_what_the_command_lines_are_made_of_does_work(here: Path) -> None:
         words = [name, *arguments, *(part for pair in options.items() for part in pair)]
         code, _, errors = run(words)
         assert code == 0, (words, errors)
-    assert json.loads(run(["zoo", "search/rl", "--json", "-"])[1])["name"] == "search/rl"
+    assert json.loads(run(["zoo", "search/rl", "--json", "-"])[1])["name"] == "zoo:search/rl"

@@ -51,7 +51,7 @@ def run_folder(finished: Path, tmp_path: Path) -> Path:
 
 def test_a_run_leaves_its_network_scores_curves_and_recipe(finished: Path) -> None:
     files = {"agent.json", "agent.safetensors", "curves.csv", "recipe.json", "scores.json", "time.json"}
-    assert {path.name for path in finished.iterdir()} == {*files, "checkpoints"}
+    assert {path.name for path in finished.iterdir()} == {*files, "checkpoints", ".lock"}
     recipe = json.loads((finished / "recipe.json").read_text())
     assert (recipe["task"], recipe["teacher"], recipe["seed"]) == ("search", "linear_search", 0)
     assert (recipe["sizes"], recipe["most_rounds"]) == ([5], ROUNDS)

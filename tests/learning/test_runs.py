@@ -165,7 +165,7 @@ def test_a_run_leaves_its_recipe_its_curves_its_time_and_two_checkpoints(tmp_pat
     learner = knapsack_learner(4)
     folder = run_in(tmp_path / "run", learner)
     names = sorted(path.name for path in folder.path.iterdir())
-    assert names == ["checkpoints", "curves.csv", "recipe.json", "time.json"]
+    assert names == [".lock", "checkpoints", "curves.csv", "recipe.json", "time.json"]
     names = sorted(path.name for path in (folder.path / "checkpoints").iterdir())
     assert names == ["00000003.json", "00000003.safetensors", "00000004.json", "00000004.safetensors"]
     assert json.loads((folder.path / "recipe.json").read_text()) == json.loads(json.dumps(learner.recipe))
@@ -200,7 +200,7 @@ def test_a_run_is_replaced_if_that_is_asked_for(tmp_path: Path) -> None:
     folder = run_in(tmp_path / "run", knapsack_learner(2)).path
     (folder / ".curves.csv.4711").write_text("left by a kill")
     RunFolder(folder).begin(knapsack_learner(3).recipe, resume=False, overwrite=True)
-    assert sorted(path.name for path in folder.iterdir()) == ["checkpoints", "recipe.json"]
+    assert sorted(path.name for path in folder.iterdir()) == [".lock", "checkpoints", "recipe.json"]
     assert not any((folder / "checkpoints").iterdir())
     assert json.loads((folder / "recipe.json").read_text())["most_rounds"] == 3
     RunFolder(tmp_path / "new").begin(knapsack_learner(3).recipe, resume=False, overwrite=True)
@@ -253,3 +253,31 @@ def test_a_draw_that_takes_most_of_the_time_is_named(
     said = [message for message in caplog.messages if "inputs.draw['slow']" in message]
     assert len(said) == is_said
     assert not said or "90% of the time" in said[0]
+
+
+WORKING = """
+import sys
+from pathlib import Path
+from tests.learning.quick import RunFolder, knapsack_learner
+folder = RunFolder(Path(sys.argv[1]))
+folder.begin(knapsack_learner(2).recipe, resume=False)
+print("working", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_only_one_process_works_in_a_folder_until_it_ends_or_is_killed(tmp_path: Path) -> None:
+    recipe, pipe = knapsack_learner(2).recipe, subprocess.PIPE
+    with subprocess.Popen(
+        [sys.executable, "-c", WORKING, str(tmp_path)], cwd=ROOT, stdin=pipe, stdout=pipe, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "working\n"
+        for resume in (True, False):
+            with pytest.raises(SettingError, match="in use"):
+                RunFolder(tmp_path).begin(recipe, resume=resume, overwrite=not resume)
+        assert (tmp_path / "recipe.json").exists()
+        other.kill()
+    folder = RunFolder(tmp_path)
+    folder.begin(recipe, resume=True)
+    folder.close()

@@ -97,6 +97,7 @@ def begin(sweep: Sweep) -> None:
 
         with pytest.raises(KeyboardInterrupt):
             train(learner, folder, checkpoint_every=0, report=stop)
+        folder.close()
 
 
 def test_scores_and_checks(two_nodes: TwoNodes) -> None:

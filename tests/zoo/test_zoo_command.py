@@ -42,7 +42,7 @@ def test_zoo_lists_every_agent_and_marks_the_best_of_each_task() -> None:
 
 def test_zoo_as_json_holds_every_record() -> None:
     records = json.loads(call_here("zoo", "--json", "-").stdout)
-    assert [record["name"] for record in records] == list(NAMES)
+    assert [find_agent(record["name"]).name for record in records] == [f"zoo:{name}" for name in NAMES]
     told = {"recipe", "seconds", "date", "scores", "task", "interface", "method", "teacher", "rules"}
     assert all(told <= record.keys() for record in records)
 
@@ -52,7 +52,7 @@ def test_zoo_shows_one_agent_with_its_recipe_and_scores(name: str, tmp_path: Pat
     done = call_here("zoo", name, "--json", tmp_path / "one.json")
     assert (done.returncode, done.stderr) == (0, "")
     record = json.loads((tmp_path / "one.json").read_text())
-    assert record["name"] == name
+    assert record["name"] == f"zoo:{name}"
     words = " ".join(done.stdout.split())  # long texts go on in the next line
     assert f"teacher: {record['recipe']['teacher']} seed:".replace("  ", " ") in words
     assert record.get("about", "") in words

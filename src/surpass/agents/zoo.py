@@ -53,8 +53,8 @@ class ZooEntry:
         return min(row["solved"] for row in self.record["scores"]), sum(means) / len(means)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the name and the record."""
-        return {"name": self.name, **self.record}
+        """Return the name by which commands take it, and the record."""
+        return {"name": f"zoo:{self.name}", **self.record}
 
 
 def zoo_folder() -> Path:

@@ -20,6 +20,7 @@ from surpass.checks.certificate import (
 )
 from surpass.checks.diagnosis import diagnose, stretch, write_out
 from surpass.checks.shrink import shrink
+from surpass.engine.check_task import check_once
 from surpass.engine.explore import Explorer, can_explore, find_slowest
 from surpass.engine.probes import SEARCH, THOROUGH, Effort, Probe, changed_probes, drawn_probes, small_instances
 from surpass.engine.run import AnyAgent, Results, run
@@ -94,6 +95,7 @@ def check(
     check_range("the size to check up to", largest, UP_TO)
     check_range("minutes", minutes, MINUTES)
     check_range("seed", seed, ANY_SEED)
+    check_once(task, max(sizes or (), default=0))
     for size in sizes or ():
         task.draw(Request(size=size, count=1, data=task.inputs.usual_data, queries=task.inputs.usual_queries))
     total = _count(enumeration, largest)

@@ -28,7 +28,7 @@ def _end_with_the_other_side() -> None:
 
 if __name__ == "__main__":
     threading.Thread(target=_end_with_the_other_side, daemon=True).start()
-    lock = FileLock(Path(sys.argv.pop(1)) / ".lock")  # held until this process ends
+    lock = FileLock(Path(sys.argv.pop(1)) / ".lock", is_singleton=True)  # held until this process ends
     with suppress(OSError, NotImplementedError):  # a file system without locks
         lock.acquire()
     main()

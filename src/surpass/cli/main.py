@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from typing import Annotated, NoReturn
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, NoReturn, TextIO
 
 import typer
 
@@ -87,10 +89,18 @@ def main() -> None:
     """Run the command line; what surpass refuses is one sentence on the error stream and exit code 2."""
     # NumPy reads it when it is loaded: a second thread gains nothing at these sizes and costs much on a busy machine.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if sys.stderr is None:  # which says that it is closed
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
     _tell_on_error_stream()
+    if sys.stdout is None:
+        _refuse("the standard output is closed; give it a file, or /dev/null")
     try:
         try:
             app()
+        except SystemExit as end:
+            if isinstance(end.__context__, BrokenPipeError):  # of which Typer makes exit code 1
+                raise end.__context__ from None
+            raise
         finally:
             sys.stdout.flush()
     except SurpassError as error:
@@ -99,20 +109,31 @@ def main() -> None:
         _refuse(f"not enough memory: {str(error) or 'choose smaller sizes'}")
     except BrokenPipeError:
         # The reader of a pipe, such as `head`, has seen enough.
-        sys.stderr.close()
+        _abandon(sys.stdout, sys.stderr)
         sys.exit(0)
     except KeyboardInterrupt:
         _refuse("interrupted", 130)
     except Exception as error:
         if os.environ.get("SURPASS_DEBUG"):
             raise
+        if isinstance(error, OSError):  # such as a full disk
+            _abandon(sys.stdout)
+            _refuse(f"{error.filename or 'the output'} cannot be used: {error.strerror or error}")
         _refuse(
             f"this is a bug of surpass: {type(error).__name__}: {error}; please report what SURPASS_DEBUG=1 shows", BUG
         )
 
 
+def _abandon(*streams: TextIO) -> None:
+    """Let what a stream has still to write go nowhere, so that Python does not try again at its end."""
+    for stream in streams:
+        with suppress(OSError):  # a stream without a file
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
 def _refuse(message: str, code: int = 2) -> NoReturn:
     """Print one line on the error stream and end."""
     line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in message)
-    print(fit(f"surpass: {truncate(line, LONGEST_LINE, tail=LONGEST_LINE // 2)}"), file=sys.stderr)
+    with suppress(OSError):  # then there is no way to tell
+        print(fit(f"surpass: {truncate(line, LONGEST_LINE, tail=LONGEST_LINE // 2)}"), file=sys.stderr, flush=True)
     sys.exit(code)

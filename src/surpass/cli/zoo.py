@@ -55,10 +55,10 @@ def _list(chosen: tuple[ZooEntry, ...]) -> str:
         ]
         for one in chosen
     ]
-    columns = ["agent", "", "method", "teacher", "rules", "solved", "on the training sizes", "learned in"]
+    columns = ["agent", "", "method", "teacher", "rules", "solved", "mean", "learned in"]
     note = "best: what zoo:TASK stands for; teacher: whom it learned from, or what it was improved from; solved: the"
-    note += " least share at any size"
-    return text_table("The zoo", columns, rows, note, spare=["method"])
+    note += " least share at any size; mean: on the sizes to learn on"
+    return text_table("The zoo", columns, rows, note, spare=["method", "learned in", "teacher"])
 
 
 def _describe(one: ZooEntry) -> str:

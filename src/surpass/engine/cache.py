@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import enum
 import hashlib
 import inspect
 import os
+import shutil
 import tempfile
 import types
 from contextlib import suppress
@@ -20,13 +22,16 @@ from platformdirs import user_cache_path
 
 @cache
 def cache_folder() -> Path:
-    """Return the folder for compiled code: SURPASS_CACHE_DIR, the user's cache folder, or a temporary one."""
+    """Return the folder for compiled code: SURPASS_CACHE_DIR, the user's cache folder, or one for this process."""
     named = os.environ.get("SURPASS_CACHE_DIR")
     flavour = "checked" if numba.config.BOUNDSCHECK else "compiled"  # type: ignore[attr-defined]
     folder = (Path(named) if named else user_cache_path("surpass", appauthor=False)) / flavour
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
-    return folder if os.access(folder, os.W_OK) else Path(tempfile.mkdtemp(prefix="surpass-"))
+    if not os.access(folder, os.W_OK):
+        folder = Path(tempfile.mkdtemp(prefix="surpass-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 @cache

@@ -38,8 +38,14 @@ from surpass.tasks.user_file import USER_MODULE, find_task_again
 
 SECONDS, STEPS = 3.0, 2000
 """Seconds of work after which no further episode begins, and about how many random steps are taken in all."""
+LEAST_SECONDS = 0.5
+"""Seconds of work that every size has."""
 SIZES, LARGEST = (1, 2, 3, 5, 8), 12
-"""The sizes of drawn instances, beside the smallest that the task is learned on, if it is at most `LARGEST`."""
+"""The sizes of small drawn instances, beside the smallest that the task is learned on, if it is at most `LARGEST`."""
+LADDER = (16, 64, 250, 1000, 4000, 16_000)
+"""The sizes of large ones, as far as they are wanted, beside those that the task names and the largest wanted."""
+PATIENCE = 5
+"""How many times longer a call may take on large instances, where it took a while on smaller ones."""
 ENUMERATED, MOST_OF_A_SIZE = 3, 15
 """Up to which size instances are enumerated, and how many of a size."""
 TAUGHT, ASKED, MOST_TAUGHT = 20, 4096, 100
@@ -61,6 +67,10 @@ class KernelError(DeclarationError):
 
 class EndlessError(BaseException):
     """A call of the user's code takes too long."""
+
+
+class SlowError(BaseException):
+    """A call of the user's code takes so long on large instances that nobody can tell whether it ends."""
 
 
 class CheckedArray(np.ndarray[Any, Any]):
@@ -101,8 +111,10 @@ class CheckedArray(np.ndarray[Any, Any]):
 class Checker:
     """Plays the episodes of a task and raises `DeclarationError` at the first mistake."""
 
-    def __init__(self, task: Task, effort: int, call_seconds: float) -> None:
-        self.task, self.effort, self.call_seconds = task, effort, call_seconds
+    def __init__(self, task: Task, effort: int, call_seconds: float, largest: int) -> None:
+        self.task, self.effort, self.call_seconds, self.largest = task, effort, call_seconds, largest
+        self._size, self._longest, self._before = 0, 0.0, (1, 0.0)
+        """The present size, the longest call there, and the size before with its longest call."""
         self.doubts: list[str] = []
         """What is allowed but hardly meant, in sentences."""
         self._random = np.random.default_rng(0)
@@ -181,18 +193,22 @@ class Checker:
     @contextmanager
     def _calling(self, where: str) -> Iterator[None]:
         """Turn what the user's code raises, or that it does not end, into a sentence about what it does."""
+        most, began = min(PATIENCE * self.call_seconds, max(self.call_seconds, self._expected)), time.process_time()
         try:
-            _set_timer(self.call_seconds)
+            _set_timer(most)
             yield
+            self._longest = max(self._longest, time.process_time() - began)
         except SurpassError:
             raise
         except (Exception, EndlessError) as error:
+            if isinstance(error, EndlessError) and self._expected >= most > self.call_seconds:
+                raise SlowError from error
             frames = [(frame.f_code, line) for frame, line in traceback.walk_tb(error.__traceback__)]
             # A loop is in the kernel itself, though a function that it calls may be running at the moment.
             code, line = (user_frames(error) or frames)[0 if isinstance(error, EndlessError) else -1]
             said = {
                 BadAccessError: str(error),
-                EndlessError: f"is still running after {self.call_seconds:g} s",
+                EndlessError: f"is still running after {most:g} s",
                 ZeroDivisionError: "divides by zero",
                 RecursionError: "calls itself without end",
             }.get(type(error), f"raises {describe_error(error)}")
@@ -201,44 +217,82 @@ class Checker:
         finally:
             _set_timer(0)
 
+    @property
+    def _expected(self) -> float:
+        """How many seconds a call takes that takes time of the size cubed, judged by the size before."""
+        size, seconds = self._before
+        return seconds * (self._size / size) ** 3
+
+    def _go_to(self, size: int) -> bool:
+        """Note the size of the instances that come next; return whether it is another one."""
+        if size == self._size:
+            return False
+        self._before, self._size, self._longest = (max(1, self._size), self._longest), size, 0.0
+        return True
+
     # Instances
 
     def run(self) -> int:
         """Check everything; return on how many instances."""
-        end, instances = time.process_time() + self.effort * SECONDS, list(self._instances())
-        for instance in {int(one.sizes[0]): one for one in instances}.values():
-            self._check_text(instance)
-        in_range = [one for one in instances if time.process_time() < end and self._play(one, len(instances))]
+        end, instances, played = time.process_time() + self.effort * SECONDS, list[Instances](), list[Instances]()
+        with self._until_slow():
+            instances.extend(self._instances())
+        steps = max(12, self.effort * STEPS // max(1, sum(one.sizes[0] <= LARGEST for one in instances)))
+        with self._until_slow():
+            for instance in {int(one.sizes[0]): one for one in instances}.values():
+                self._check_text(instance)
+            for instance in instances:
+                if self._go_to(int(instance.sizes[0])):
+                    end = max(end, time.process_time() + LEAST_SECONDS)
+                if time.process_time() < end and self._play(instance, steps, end) and self._size <= LARGEST:
+                    played.append(instance)
+        self._go_to(0)
         for teacher in declared_teachers():
             if teacher.task is self.task and not self.task.interface.is_full_view:
-                self._check_teacher(teacher, in_range[:: 1 + len(in_range) // TAUGHT])
+                self._check_teacher(teacher, played[:: 1 + len(played) // TAUGHT])
         if len(self._refuted) == self._claims >= LEAST_CLAIMS:
             said = f"find_wrong calls all {self._claims} solutions wrong that were tried, the first of"
             place = place_of_function(self.task.find_wrong)
             self.doubts.append(f"task {self.task.name!r}: {said} {self._written(self._refuted[0])}{place}")
         return len(instances)
 
+    @contextmanager
+    def _until_slow(self) -> Iterator[None]:
+        """End a block at the size where a call takes too long, and doubt whether that and larger ones are fine."""
+        try:
+            yield
+        except SlowError:
+            self.doubts.append(
+                f"task {self.task.name!r} was not checked on instances of size {self._size:,} and more: one call of its"
+                f" code takes over {PATIENCE * self.call_seconds:g} s there as plain Python"
+            )
+
     def _instances(self) -> Iterator[Instances]:
         """Yield instances one by one, the smallest first: small ones, and drawn ones of each distribution."""
-        task, sizes = self.task, {*SIZES, min(self.task.training_sizes[0], LARGEST)}
+        task, named = self.task, {*self.task.sizes, *self.task.training_sizes}
         with self._calling("in inputs.small"):
             small = enumeration_of(task)
             place = place_of_function(small.instances)
             for size in range(min(small.largest, ENUMERATED) + 1 if small.exhaustive else 0):
                 batches = (task.check_instances("inputs.small", some, place) for some in small.instances(size))
                 yield from islice((some.part(k, k + 1) for some in batches for k in range(some.count)), MOST_OF_A_SIZE)
-        if self.effort > 1:
-            sizes |= {n for n in (*task.training_sizes, *task.sizes) if n <= LARGEST * self.effort}
-        for size in sorted(sizes):
+        end, usual = time.process_time() + self.effort * SECONDS, {*SIZES, min(task.training_sizes[0], LARGEST)}
+        large = {size for size in (*named, *LADDER) if LARGEST < size < self.largest} | {self.largest}
+        for size in sorted(usual | (large if self.largest else set())):
+            self._go_to(size)
             for data, queries in task.inputs.kinds:
+                if size > LARGEST and time.process_time() > end and (data, queries) != task.inputs.kinds[0]:
+                    break
                 request = Request(size=size, count=2, data=data, queries=queries)
                 try:
                     with self._calling(f"in inputs.draw[{data!r}] for an instance of size {size}"):
                         drawn, again = task.draw(request), task.draw(request)
+                except KernelError:
+                    raise
                 except SurpassError:
-                    if size >= min((*task.sizes, *task.training_sizes)):
+                    if min(named) <= size <= max(named):
                         raise
-                    continue  # a task may have no instances smaller than those that it names
+                    continue  # a task may have no instances of other sizes than those that it names
                 doubt = f"task {task.name!r}: inputs.draw[{data!r}] returns other instances for the same request"
                 if not all(map(np.array_equal, drawn, again)) and doubt not in self.doubts:
                     self.doubts.append(doubt)
@@ -264,13 +318,15 @@ class Checker:
 
     # Episodes
 
-    def _play(self, instance: Instances, count: int) -> bool:
-        """Play one of so many episodes at random; return whether there is something to do, and all shown is in range.
+    def _play(self, instance: Instances, steps: int, end: float) -> bool:
+        """Play an episode of so many steps at random, or until a time.
+
+        Return whether there is something to do, and all that it shows is in range.
 
         Half of the moves repeat the last one, which leads to the ends of a list; one that ends the episode is taken
         back. Every run notices values out of range, so a task whose features fit some sizes may still be run on those.
         """
-        steps, size = max(12, self.effort * STEPS // count), int(instance.sizes[0])
+        size = int(instance.sizes[0])
         smallest, largest = self.task.training_sizes
         move = self._draw_move(max(1, size))
         try:
@@ -278,6 +334,8 @@ class Checker:
             if not episode.is_running:
                 return False
             for _ in range(steps if size else 0):
+                if time.process_time() > end:
+                    break
                 if self.task.interface.is_full_view:
                     self.observe(episode.state)
                 else:
@@ -339,14 +397,14 @@ def _raise_endless(*_: object) -> None:
     raise EndlessError
 
 
-def check(name: str, file: str, effort: int = 1, call_seconds: float = 2.0) -> dict[str, Any]:
-    """Check the task of a name and a file; return the verdict.
+def check(name: str, file: str, effort: int = 1, call_seconds: float = 2.0, largest: int = 0) -> dict[str, Any]:
+    """Check the task of a name and a file, on instances up to the size `largest` or on small ones; return the verdict.
 
     Its kind is `passed`, the name of an error, or `python` if the compiler must decide.
     """
     try:
         with np.errstate(all="ignore"):
-            checker = Checker(find_task_again(name, file), effort, call_seconds)
+            checker = Checker(find_task_again(name, file), effort, call_seconds, largest)
             count = checker.run()
     except SurpassError as error:
         kind, cause = type(error).__name__, error.__cause__ or error
@@ -358,10 +416,11 @@ def check(name: str, file: str, effort: int = 1, call_seconds: float = 2.0) -> d
     modules = {name: getattr(module, "__file__", None) or "<>" for name, module in sys.modules.items()}
     used = {name: path for name, path in modules.items() if is_users(path) and not name.startswith(USER_MODULE)}
     digests = {name: digest(Path(path).read_bytes()) for name, path in used.items()}
-    return {"kind": "passed", "instances": count, "doubts": checker.doubts, "modules": digests}
+    told = {"instances": count, "largest": largest, "doubts": checker.doubts, "modules": digests}
+    return {"kind": "passed", **told}
 
 
 if __name__ == "__main__":
     with redirect_stdout(sys.stderr):  # what the user's code prints is not the verdict
-        verdict = check(sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4]))
+        verdict = check(sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), int(sys.argv[5]))
     print(json.dumps(verdict))

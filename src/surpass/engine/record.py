@@ -11,6 +11,7 @@ import numpy as np
 from surpass.arrays import Ints
 from surpass.engine.advance import advance
 from surpass.engine.batch import Batch, allocate
+from surpass.engine.check_task import check_once
 from surpass.engine.run import AnyAgent
 from surpass.engine.specialise import specialise
 from surpass.errors import TraceError
@@ -36,6 +37,7 @@ class Episode:
         self._limits = np.array([limit])
         self._start = instance
         self._size = int(instance.sizes[0])
+        check_once(task, self._size)
         self.batch = allocate(task, 1, self._size)
         """The episode as a batch of one."""
         self._kernels.reset(self.batch, *map(np.ascontiguousarray, instance), np.arange(1))

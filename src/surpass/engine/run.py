@@ -12,6 +12,7 @@ import numpy as np
 from surpass.arrays import Flags, Ints, Reals
 from surpass.engine.advance import CountProgress, Player, no_outcome
 from surpass.engine.batch import Batch, allocate
+from surpass.engine.check_task import USUAL_SIZE, check_once
 from surpass.engine.pool import run_in_thread
 from surpass.engine.specialise import specialise
 from surpass.errors import InstanceError, SettingError
@@ -120,6 +121,8 @@ def run_by(
     width, reals = task.memory.item_width(widest), task.memory.real_width(widest)
     if instances.items.shape[1] < width or instances.reals.shape[1] < reals:
         raise InstanceError(f"these instances do not have the memory that task {task.name} needs for size {widest}")
+    if widest > USUAL_SIZE:
+        check_once(task, widest)
     if instances.count == 0:
         none = np.zeros(0, np.int64)
         return Results(none, none, none, np.zeros(0), np.zeros(0), np.zeros(0, np.bool_))

@@ -12,7 +12,6 @@ import importlib.util
 import inspect
 import logging
 import math
-import os
 import shutil
 import sys
 import types
@@ -27,6 +26,7 @@ import llvmlite
 import numba
 from numba.core.errors import NumbaError
 
+from surpass.bundles import write_atomically
 from surpass.engine import kernels
 from surpass.engine.batch import Batch
 from surpass.engine.cache import cache_folder, update_hash
@@ -109,7 +109,12 @@ class Kernels:
             for called in self._template.general.intersection(code.co_names):
                 self._compile(called)
             with _one_at_a_time(Path(code.co_filename).with_name(f"{name}.lock")):
-                dispatcher.compile(self._template.signatures[name])
+                try:
+                    dispatcher.compile(self._template.signatures[name])
+                except OSError as error:
+                    if not dispatcher.overloads:
+                        raise
+                    _log.warning("compiled code cannot be kept in %s: %s", cache_folder(), error.strerror)
         compiled: Callable[..., Any] = dispatcher
         return compiled
 
@@ -169,7 +174,7 @@ def _load_general(template: Template) -> types.ModuleType:
 
 def _is_copy(path: Path, template: Template) -> bool:
     """Tell whether a file is a copy of a template's module."""
-    return path.exists() and path.read_text() == Path(inspect.getfile(template.module)).read_text()
+    return path.is_file() and path.read_bytes() == Path(inspect.getfile(template.module)).read_bytes()
 
 
 def _copy(template: Template, path: Path, suffix: str, declared: dict[str, Any]) -> types.ModuleType:
@@ -177,10 +182,9 @@ def _copy(template: Template, path: Path, suffix: str, declared: dict[str, Any])
     if _interpreted():
         path = Path(inspect.getfile(template.module))  # nothing is compiled that a copy could be kept with
     elif not _is_copy(path, template):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = path.with_suffix(f".{os.getpid()}")
-        fresh.write_text(Path(inspect.getfile(template.module)).read_text())
-        fresh.replace(path)
+        with suppress(OSError):  # of which the next line says why
+            path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, Path(inspect.getfile(template.module)).read_bytes())
     name = f"{template.module.__name__}_{suffix}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None

@@ -13,6 +13,7 @@ import numpy as np
 
 from surpass.agents import AgentLike, TaskLike, as_agent
 from surpass.engine.advance import CountProgress
+from surpass.engine.check_task import check_once
 from surpass.engine.run import AnyAgent, Results, run
 from surpass.errors import SettingError
 from surpass.evaluation.statistics import mean_of
@@ -103,7 +104,7 @@ class Evaluation(Printed):
         title += f", queries {self.queries}" if self.queries else ""
         title += f", against {self.against}" if self.against else ""
         # Where every step costs one and nothing else counts, the reward says the same as the steps.
-        spare = ["mean reward"] if all(row.mean_reward == -row.mean_steps for row in self.rows) else []
+        spare = ["mean reward"] if all(row.mean_reward == -row.mean_steps for row in self.rows) else ["max steps"]
         verdict = f"\n{wrap(self.verdict)}\n" if self.against else ""
         return text_table(title, columns, rows, self._note(), spare=spare) + verdict
 
@@ -257,7 +258,10 @@ def _instances(
     name = str(data) if data is not None else task.inputs.usual_data
     many = 100 if count is None else count
     # All of them are made, and so checked, before the first is drawn.
-    for request in [Request(size=size, count=many, seed=seed, data=name, queries=kind) for size in sizes or task.sizes]:
+    drawn = sizes or task.sizes
+    requests = [Request(size=size, count=many, seed=seed, data=name, queries=kind) for size in drawn]
+    check_once(task, max(drawn))
+    for request in requests:
         yield request.size, task.draw(request)
 
 

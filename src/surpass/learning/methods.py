@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from surpass.agents.teachers import usual_teacher
+from surpass.engine.check_task import check_once
 from surpass.errors import SettingError, UnknownNameError
 from surpass.extras import load_names
 from surpass.reading import SEED, check_range, show
@@ -56,6 +58,7 @@ def new_learner(
     """Return a fresh learner of a task; `settings` change fields of its configuration, given as text."""
     learner, config = configure(task, method, teacher=teacher, seed=seed, settings=settings)
     found: AnyLearner = learner(task, config)
+    check_once(task, max(map(int, re.findall(r"\d+", str(getattr(config, "sizes", "")))), default=0))
     return found
 
 

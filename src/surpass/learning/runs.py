@@ -9,6 +9,7 @@ scores.json     how it does
 report.html     all of it as a page
 tensorboard/    the curves as event files, if they were asked for
 notes.txt       after improvement: what each rule saves, and what was saved on lists that were held out
+.lock           what a process locks while it works there
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
+
+from filelock import FileLock, Timeout
 
 from surpass.bundles import (
     Tensors,
@@ -82,7 +85,8 @@ class Learner(Protocol):
 
 FOREMOST = ("method", "task", "teacher")
 """Of all differences between two recipes, these are reported first."""
-BEFORE = {"log.txt", "failure.json", ".lock"}
+LOCK = ".lock"
+BEFORE = {"log.txt", "failure.json", LOCK}
 """What a sweep may have put into the folder of a run before it began."""
 LEFT = {
     *("recipe.json", "curves.csv", "checkpoints", "agent.json", "agent.safetensors", "agent.rules", "time.json"),
@@ -122,31 +126,54 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = as_path(path)
+        self._lock = FileLock(self.path / LOCK, is_singleton=True)
         self.curves: list[Curve] = []
         self.warnings: list[str] = []
         self.seconds = 0.0
 
     def begin(self, recipe: dict[str, Any], *, resume: bool, overwrite: bool = False) -> None:
-        """Make the folder, or check that it is a run of the same recipe to resume; or empty it, to `overwrite`."""
+        """Make the folder, or check that it is a run of the same recipe to resume; or empty it, to `overwrite`.
+
+        Until `close`, or the end of this process, no other one can work in it.
+        """
         if resume and overwrite:
             raise SettingError("a run is either resumed or overwritten, not both")
-        if overwrite and self._names():
-            self._remove(recipe)
-        if (self.path / "recipe.json").exists():
-            self._check_recipe(recipe, resume=resume)
-            return
+        is_new, is_replaced = not (self.path / "recipe.json").exists(), overwrite and bool(self._names())
         checkpoints = self.path / "checkpoints"
-        is_fresh = checkpoints.is_dir() and not any(checkpoints.iterdir())
-        fine = BEFORE | {"checkpoints"} if is_fresh else BEFORE
-        if foreign := [name for name in self._names() if name not in fine and not name.startswith(".")]:
-            raise SettingError(
-                f"{self.path} holds something that is not a run, such as {foreign[0]}; choose a new or empty folder"
-            )
+        if is_replaced:
+            self._check_removable(recipe)
+        elif is_new:
+            is_fresh = checkpoints.is_dir() and not any(checkpoints.iterdir())
+            fine = BEFORE | {"checkpoints"} if is_fresh else BEFORE
+            if foreign := [name for name in self._names() if name not in fine and not name.startswith(".")]:
+                raise SettingError(
+                    f"{self.path} holds something that is not a run, such as {foreign[0]}; choose a new or empty folder"
+                )
+        else:
+            self._check_recipe(recipe, resume=resume)
         try:
             checkpoints.mkdir(parents=True, exist_ok=True)
+            self._claim()
+            if is_replaced:
+                self._empty()
+                checkpoints.mkdir()
         except OSError as error:
             raise SettingError(f"{self.path} cannot be written: {error.strerror}") from None
-        write_json(self.path / "recipe.json", recipe)
+        if is_new or is_replaced:
+            write_json(self.path / "recipe.json", recipe)
+
+    def _claim(self) -> None:
+        """Keep other processes out of the folder; a job of a sweep has done so before, which counts as this."""
+        try:
+            self._lock.acquire(blocking=False)
+        except Timeout:
+            raise SettingError(f"{self.path} is in use: another process is learning there") from None
+        except (OSError, NotImplementedError):
+            pass  # where no file can be locked, nobody is kept out
+
+    def close(self) -> None:
+        """Let others into the folder."""
+        self._lock.release()
 
     def _names(self) -> list[str]:
         """Return the names of everything in the folder."""
@@ -181,8 +208,8 @@ class RunFolder:
                 f" to resume it, leave everything else out: surpass learn --out {self.path} --resume"
             )
 
-    def _remove(self, recipe: dict[str, Any]) -> None:
-        """Remove what a run has left in the folder, if it holds a run and nothing else."""
+    def _check_removable(self, recipe: dict[str, Any]) -> None:
+        """Raise `SettingError` unless the folder holds a run and nothing else."""
         refusal, names = f"{self.path} is not overwritten", self._names()
         if "recipe.json" not in names:
             raise SettingError(f"{refusal}: it is not a run, since it has no recipe.json")
@@ -195,15 +222,15 @@ class RunFolder:
         teacher = Path(recipe.get("teacher") or "-")
         if self.path.resolve() in (teacher.resolve(), *teacher.resolve().parents):
             raise SettingError(f"{refusal}: the teacher {teacher} is in it; choose another folder")
-        try:
-            # The recipe goes last: what is left if this is broken off is still seen to be a run.
-            for path in sorted(self.path.iterdir(), key=lambda path: path.name == "recipe.json"):
-                if path.is_dir() and not path.is_symlink():
-                    shutil.rmtree(path)
-                else:
-                    path.unlink()
-        except OSError as error:
-            raise SettingError(f"{self.path} cannot be overwritten: {error.strerror}") from None
+
+    def _empty(self) -> None:
+        """Remove what a run has left in the folder."""
+        # The recipe goes last: what is left if this is broken off is still seen to be a run.
+        for path in sorted(self.path.iterdir(), key=lambda path: path.name == "recipe.json"):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            elif path.name != LOCK:
+                path.unlink()
 
     def checkpoints(self) -> list[Path]:
         """Return the stems of the checkpoints, the newest first."""

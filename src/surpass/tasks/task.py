@@ -27,6 +27,7 @@ from surpass.reading import (
     COUNT,
     SIZE,
     Finite,
+    Name,
     Natural,
     Range,
     Size,
@@ -43,7 +44,11 @@ Number = int | float
 
 TRIED_SIZES = (*range(10), 20, 50, 100)
 """The sizes at which a function of the size is tried when it is declared."""
-ITEMS = Range(1, 10**9)
+WIDEST = 10**6
+"""How many numbers an instance of these sizes may need."""
+MOST_TRIED = 1000
+"""How many of them are asked for their names then."""
+ITEMS = Range(0, 10**9)
 """How many items all instances that are drawn at once may have: 8 GB."""
 MOST_STEPS = 10**15
 """The largest number that a limit may be written with; no run comes that far."""
@@ -194,7 +199,7 @@ class Memory:
     """The names of those that are kept out of traces and exported results."""
     saved: Natural | None = None
     """How many of them, from the first, a call saves and a return restores; None for a task without calls."""
-    reals: tuple[str, ...] = ("score",)
+    reals: tuple[Name, ...] = ("score",)
     """The leading real numbers, the score first, as traces call them."""
     item_width: Callable[[int], int] = lambda size: size
     """How many integers an instance of a size needs."""
@@ -217,9 +222,9 @@ class Memory:
             raise DeclarationError(f"a call saves {self.saved} registers of a memory that has {len(self.registers)}")
         for name, least in (("item_width", 0), ("real_width", len(self.reals))):
             for size in TRIED_SIZES:
-                least = self._call(name, Annotated[int, Range(least)], size)
+                least = self._call(name, Annotated[int, Range(least, WIDEST)], size)
         for size in (1, 2, 5):
-            for index in range(self.item_width(size)):
+            for index in range(min(self.item_width(size), MOST_TRIED)):
                 self._call("item_name", str | None, index, size)
 
     def _call(self, name: str, kind: Any, *numbers: int) -> Any:
@@ -240,9 +245,9 @@ class Memory:
 class Inputs:
     """How the instances of a task are drawn, enumerated, written and read."""
 
-    draw: Mapping[str, Draw]
+    draw: Mapping[Name, Draw]
     """How to draw instances, by the name of the distribution; the first is the default."""
-    queries: tuple[str, ...] = ()
+    queries: tuple[Name, ...] = ()
     """For tasks that ask for something in a list: the kinds of query that `draw` knows, the default first."""
     eval_only_queries: tuple[str, ...] = ()
     """Those of `queries` that are drawn only when they are asked for: they show nothing that the others do not."""
@@ -454,11 +459,9 @@ class Task:
 
     def allocate(self, count: int, size: int) -> Instances:
         """Return `count` blank instances of a size, for a distribution to fill in."""
-        return Instances(
-            np.full(count, size, np.int64),
-            np.zeros((count, self.memory.item_width(size)), np.int64),
-            np.zeros((count, self.memory.real_width(size))),
-        )
+        items, reals = self.memory.item_width(size), self.memory.real_width(size)
+        check_range(f"the number of items of {count:,} instances of size {size:,}", count * max(items, reals), ITEMS)
+        return Instances(np.full(count, size, np.int64), np.zeros((count, items), np.int64), np.zeros((count, reals)))
 
     def draw_each(self, sizes: Ints, widest: int, ask: Callable[[int, int], Request]) -> Instances:
         """Return an instance of each of some sizes [B], with room for `widest`; `ask(size, count)` says which."""
