@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from surpass.arrays import Ints
 from surpass.bundles import digest
 from surpass.engine.record import Episode
 from surpass.engine.run import run
@@ -104,7 +105,10 @@ class Checker:
         self._random = np.random.default_rng(0)
         self._met: set[int] = set()
         self._start, self._observe, self._act, self._hint = task.start, task.observe, task.act, task.hint
+        self._is_right = task.is_right
         vars(task).update(start=self.start, observe=self.observe, act=self.act)
+        if self._is_right is not None:
+            vars(task).update(is_right=self.is_right)
         if HAS_TIMER:
             signal.signal(signal.SIGPROF, _raise_endless)
 
@@ -136,6 +140,15 @@ class Checker:
                 place = place_of_function(getattr(feature, "kernel", None))
                 raise ObservationError(f"{said} (task {self.task.name!r}, {where}){place}")
         return seen
+
+    def is_right(self, state: State, before: Ints) -> bool:
+        """Judge the end of an episode."""
+        assert self._is_right is not None
+        size = int(state.registers[SIZE])
+        given = before[: self.task.memory.item_width(size)].view(CheckedArray)
+        given.label, given.flags.writeable = "before", False
+        with self._calling(f"at the end of an instance of size {size}"):
+            return bool(self._is_right(self._checked(state, may_write=False), given))
 
     def _checked(self, state: State, *, may_write: bool) -> State:
         """Return the memory that belongs to an episode as checked arrays, with room for one more call."""

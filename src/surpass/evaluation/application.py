@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,7 +26,6 @@ from surpass.printing import Printed, Progress, count, text_table
 from surpass.programs.export.plan import signature_of
 from surpass.table import Agent, Table
 from surpass.tasks.files import Written, read_written
-from surpass.tasks.signature import Signature
 from surpass.tasks.task import Instances, Limit, Number, Task, join_instances, parse_numbers, split_words
 
 MOST_SHOWN = 20
@@ -127,14 +128,14 @@ def apply(
     written = list(read_written(Path(lists)) if isinstance(lists, str | Path) else _given(of_task, lists))
     if not written:
         raise InstanceError(f"{lists if is_file else 'what was given'} holds no lists")
-    instances: list[Instances] = []
+    read: list[tuple[Instances, tuple[str, ...]]] = []
     for one in written:
         try:
-            instances.append(of_task.read_parts(one.parts)[0])
+            read.append(of_task.read_parts(one.parts))
         except InstanceError as error:
             kind, where = (DataFileError, f"{lists}, ") if is_file else (InstanceError, "")
             raise kind(f"{where}{one.place}: {error}") from None
-    return Applications(found.name, of_task.name, str(most), tuple(_run(found, written, instances, most, progress)))
+    return Applications(found.name, of_task.name, str(most), tuple(_run(found, written, read, most, progress)))
 
 
 def _given(task: Task, lists: Iterable[Any]) -> Iterator[Written]:
@@ -192,31 +193,27 @@ class _End(NamedTuple):
 
 
 def _run(
-    agent: AnyAgent, written: list[Written], instances: list[Instances], limit: Limit, progress: Progress | None
+    agent: AnyAgent,
+    written: list[Written],
+    read: list[tuple[Instances, tuple[str, ...]]],
+    limit: Limit,
+    progress: Progress | None,
 ) -> Iterator[Application]:
-    """Yield what came of each instance."""
+    """Yield what came of each instance, which was read with the texts of its items."""
+    instances = [instance for instance, _ in read]
     ends = _ends_of(agent, instances, limit, progress)
-    task = agent.task
-    signature = signature_of(task)
-    # Where programs give something beside the list, the list is told only if they change it.
-    gives_more = signature.everything or signature.answer is not None or signature.chosen
-    changes = any(
-        (end.items[: one.sizes[0]] != one.items[0, : one.sizes[0]]).any()
-        for one, end in zip(instances, ends, strict=True)
-    )
-    gives_list = signature.items in ("list", "memory") and (not gives_more or changes)
-    for given, instance, end in zip(written, instances, ends, strict=True):
-        is_solved, result = end.outcome is Outcome.SOLVED, dict[str, Any]()
-        if gives_list:
-            result["list"] = _as_written(given.words[0], instance, end)
-        result |= _read_memory(task, signature, int(instance.sizes[0]), end)
+    arrays_of = cache(agent.task.memory.arrays)
+    results = _results_of(agent.task, instances, ends, arrays_of)
+    for given, (instance, texts), end in zip(written, read, ends, strict=True):
+        is_solved, size = end.outcome is Outcome.SOLVED, int(instance.sizes[0])
+        result = _read_results(agent.task, results, arrays_of(size), end, lambda g=given, t=texts: _writer(g, t))
         yield Application(
             place=given.place,
-            size=int(instance.sizes[0]),
+            size=size,
             is_solved=is_solved,
             outcome=end.outcome.reason,
             steps=end.steps,
-            result=result if is_solved else None,
+            result=result | _read_memory(agent.task, size, end) if is_solved else None,
         )
 
 
@@ -242,9 +239,54 @@ def _ends_of(agent: AnyAgent, instances: list[Instances], limit: Limit, progress
     return [ends[k] for k in range(len(instances))]
 
 
-def _read_memory(task: Task, signature: Signature, size: int, end: _End) -> dict[str, Any]:
-    """Return what the programs of a task give back beside the list, as its signature says."""
+def _results_of(
+    task: Task, instances: list[Instances], ends: list[_End], arrays_of: Callable[[int], dict[str, list[int]]]
+) -> dict[str, tuple[str, str]]:
+    """Return what a task's programs return by name: each a register or an array, and the register of its length.
+
+    Unless the task says so, these are all arrays. A single one is the list, which is left out where programs do not
+    change it and return something else.
+    """
+    if task.memory.results:
+        return {name: (name, length) for name, length in task.memory.results.items()}
+    signature = signature_of(task)
+    arrays = list(arrays_of(max(int(one.sizes[0]) for one in instances)))
+    registers = {n: (n, "") for n in task.memory.names if signature.everything and not n.startswith("_")}
+    if signature.items not in ("list", "memory"):
+        return registers
+    gives_more = signature.everything or signature.answer is not None or signature.chosen
+    if len(arrays) > 1:
+        return {name: (name, "") for name in arrays} | registers
+    is_told = not gives_more or any(
+        (end.items[at] != one.items[0, at]).any()
+        for one, end in zip(instances, ends, strict=True)
+        for at in arrays_of(int(one.sizes[0])).values()
+    )
+    return ({"list": (next(iter(arrays), ""), "")} if is_told else {}) | registers
+
+
+def _read_results(
+    task: Task,
+    results: dict[str, tuple[str, str]],
+    arrays: dict[str, list[int]],
+    end: _End,
+    writer: Callable[[], Callable[[int], Any]],
+) -> dict[str, Any]:
+    """Return the registers and arrays that programs return, by name; values are written as `writer()` writes them."""
+    registers = dict(zip(getattr(task.memory.registers, "_fields", ()), end.registers[FIRST:].tolist(), strict=True))
     result: dict[str, Any] = {}
+    for label, (name, length) in results.items():
+        if name in registers:
+            result[label] = registers[name]
+            continue
+        items = end.items[arrays.get(name, [])].tolist()
+        result[label] = list(map(writer(), items[: max(0, registers[length])] if length else items))
+    return result
+
+
+def _read_memory(task: Task, size: int, end: _End) -> dict[str, Any]:
+    """Return what the programs of a task return beside registers and arrays, as its signature says."""
+    result, signature = dict[str, Any](), signature_of(task)
     if signature.answer is not None:
         answer = int(end.registers[signature.answer])
         result[task.memory.names[signature.answer - FIRST]] = answer if answer >= 0 else None
@@ -257,16 +299,30 @@ def _read_memory(task: Task, signature: Signature, size: int, end: _End) -> dict
                 result[f"sum of {given.name}"] = float(numbers.sum())
     if signature.score:
         result[signature.score] = float(end.reals[SCORE])
-    if signature.everything:
-        registers = zip(task.memory.names, end.registers[FIRST:].tolist(), strict=True)
-        result |= {name: held for name, held in registers if not name.startswith("_")}
     return result
 
 
-def _as_written(given: Sequence[Any], instance: Instances, end: _End) -> list[Any]:
-    """Return the list at the end; a value that the list held at the start is written as it was there."""
-    size = int(instance.sizes[0])
-    words: dict[int, deque[Any]] = {}
-    for item, word in zip(instance.items[0, :size].tolist(), given, strict=False) if len(given) == size else ():
-        words.setdefault(item, deque()).append(word)
-    return [words[item].popleft() if words.get(item) else item for item in end.items[:size].tolist()]
+def _writer(given: Written, texts: Sequence[str]) -> Callable[[int], Any]:
+    """Return the function that writes an item as its value was written; of equal values, in turn as each of them.
+
+    `texts` has the value of each item as text; it is empty where items are the values themselves.
+    """
+    written: dict[Number, deque[Any]] = {}
+    by_text: dict[str, Number] = {}
+    for numbers, words in zip(given.parts, given.words, strict=True):
+        for number, word in zip(numbers, words, strict=True):
+            written.setdefault(number, deque()).append(word)
+            by_text.setdefault(str(number), number)
+
+    def write(item: int) -> Any:
+        is_known = 0 <= item < len(texts)
+        value = by_text.get(texts[item], texts[item]) if is_known else item
+        if isinstance(value, str):
+            with suppress(InstanceError):
+                (value,) = parse_numbers(value)
+        words = written.get(value)
+        if words is None:
+            return texts[item] if is_known else item
+        return words.popleft() if len(words) > 1 else words[0]
+
+    return write

@@ -307,8 +307,9 @@ class _CWriter:
             case syntax.OpenCall():
                 assert self.plan.stack_limit is not None
                 yield "if (depth == capacity && !grow(&frames, &capacity)) goto out_of_memory;"
-                yield from (f"frames[depth].{own} = {own};" for own in self.plan.saved)
-                yield from [f"frames[depth].site = {self.plan.sites.index(line.site)};"] if self.plan.keeps_sites else []
+                kept = [(own, own) for own in self.plan.saved]
+                kept += [("site", str(self.plan.sites.index(line.site)))] if self.plan.keeps_sites else []
+                yield from (f"frames[depth].{own} = {value};" for own, value in kept)
                 yield "++depth;"
                 yield f"if (depth > {self.text(self.plan.stack_limit)}) goto too_deep;"
             case syntax.CloseCall():

@@ -42,7 +42,7 @@ def _limit(n, limit):
     limit = {limit} if limit is None else limit
     if not limit >= 1:
         raise ValueError(f"a run needs at least 1 step, not {{limit}}")
-    return int(min(limit, {most}))
+    return int(min(limit, {most:_}))
 '''
 _ORDERED = '''
 
@@ -63,7 +63,7 @@ def write_python(plan: Plan) -> str:
     limit = Limit.parse(plan.task.limit)
     heading = describe(plan, [_describe_call(plan, limit)], "it raises Unsolved")
     # As numbers that are reals or whole, the limit comes out as the engine has it.
-    common = _COMMON.format(limit=f"max(1, int({limit.factor!r} * n**{limit.power}))", most=f"10**{len(str(MOST_STEPS)) - 1}")
+    common = _COMMON.format(limit=f"max(1, int({limit.factor!r} * n**{limit.power}))", most=MOST_STEPS)
     common += _ORDERED if "list" in plan.signature.items else ""
     imports = ["import math"] if any("math." in line for line in (*code, *entry)) else []
     imports += ["from collections import namedtuple"] if plan.signature.everything else []
