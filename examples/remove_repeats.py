@@ -19,7 +19,8 @@ R = surpass.registers("at", "kept")
 @kernel
 def start(state: State) -> int:
     """Begin with the first value kept; of no values, none are."""
-    state.registers[R.at] = state.registers[R.kept] = min(1, state.registers[SIZE])
+    state.registers[R.kept] = min(1, state.registers[SIZE])
+    state.registers[R.at] = state.registers[R.kept]
     return RUNNING if state.registers[SIZE] > 1 else SOLVED
 
 

@@ -92,6 +92,18 @@ def test_copies_beyond_the_written_ones_are_values_too() -> None:
     assert result == {"list": [7.5, 9, 7.5, 9], "at": 4, "kept": 2}
 
 
+def test_a_hidden_register_may_hold_the_length_of_a_result() -> None:
+    task = as_task(REPEATS)
+    hidden = dataclasses.replace(task, memory=dataclasses.replace(task.memory, hidden=("kept",)))
+    program = dataclasses.replace(surpass.program("teacher:keep_firsts", task=REPEATS), task=hidden)
+    assert surpass.apply(program, [[2, 2, 1], []]).results == [{"A": [2, 1]}, {"A": []}]
+
+
+def test_values_of_a_task_that_says_itself_what_its_items_are_stay_as_written() -> None:
+    found = surpass.apply("teacher:one_pass", ["2.0,0,1.0,2,00"], task=EXAMPLES / "dutch_flag.py")
+    assert [row.result["list"] for row in found.rows if row.result] == [["0", "00", "1.0", "2.0", "2"]]
+
+
 def test_the_array_that_a_task_names_is_the_result(tmp_path: Path) -> None:
     path = tmp_path / "lists.csv"
     path.write_text("1,4.0,4:2,4,9.5\n0:0\n1e3:2.50\n")

@@ -26,6 +26,7 @@ from surpass.printing import Printed, Progress, count, text_table
 from surpass.programs.export.plan import signature_of
 from surpass.table import Agent, Table
 from surpass.tasks.files import Written, read_written
+from surpass.tasks.signature import Signature
 from surpass.tasks.task import Instances, Limit, Number, Task, join_instances, parse_numbers, split_words
 
 MOST_SHOWN = 20
@@ -202,18 +203,26 @@ def _run(
     """Yield what came of each instance, which was read with the texts of its items."""
     instances = [instance for instance, _ in read]
     ends = _ends_of(agent, instances, limit, progress)
-    arrays_of = cache(agent.task.memory.arrays)
-    results = _results_of(agent.task, instances, ends, arrays_of)
+    memory, signature = agent.task.memory, signature_of(agent.task)
+    arrays_of = cache(memory.arrays)
+    results = _results_of(agent.task, signature, instances, ends, arrays_of)
     for given, (instance, texts), end in zip(written, read, ends, strict=True):
         is_solved, size = end.outcome is Outcome.SOLVED, int(instance.sizes[0])
-        result = _read_results(agent.task, results, arrays_of(size), end, lambda g=given, t=texts: _writer(g, t))
+        registers = dict(zip(getattr(memory.registers, "_fields", ()), end.registers[FIRST:].tolist(), strict=True))
+        result: dict[str, Any] = {}
+        for label, (name, length) in results.items():
+            if name in registers:
+                result[label] = registers[name]
+            else:
+                items = end.items[arrays_of(size).get(name, [])].tolist()
+                result[label] = _write(given, texts, items[: max(0, registers[length])] if length else items)
         yield Application(
             place=given.place,
             size=size,
             is_solved=is_solved,
             outcome=end.outcome.reason,
             steps=end.steps,
-            result=result | _read_memory(agent.task, size, end) if is_solved else None,
+            result=result | _read_memory(agent.task, signature, size, end) if is_solved else None,
         )
 
 
@@ -240,53 +249,37 @@ def _ends_of(agent: AnyAgent, instances: list[Instances], limit: Limit, progress
 
 
 def _results_of(
-    task: Task, instances: list[Instances], ends: list[_End], arrays_of: Callable[[int], dict[str, list[int]]]
+    task: Task,
+    signature: Signature,
+    instances: list[Instances],
+    ends: list[_End],
+    arrays_of: Callable[[int], dict[str, list[int]]],
 ) -> dict[str, tuple[str, str]]:
     """Return what a task's programs return by name: each a register or an array, and the register of its length.
 
-    Unless the task says so, these are all arrays. A single one is the list, which is left out where programs do not
-    change it and return something else.
+    Unless the task says so, these are all arrays and, of a user's task, registers. A single array is the list, which is
+    left out where programs do not change it and return something else.
     """
     if task.memory.results:
         return {name: (name, length) for name, length in task.memory.results.items()}
-    signature = signature_of(task)
-    arrays = list(arrays_of(max(int(one.sizes[0]) for one in instances)))
-    registers = {n: (n, "") for n in task.memory.names if signature.everything and not n.startswith("_")}
+    results = {name: (name, "") for name in task.memory.names if signature.everything and not name.startswith("_")}
     if signature.items not in ("list", "memory"):
-        return registers
-    gives_more = signature.everything or signature.answer is not None or signature.chosen
+        return results
+    arrays = list(arrays_of(max(int(one.sizes[0]) for one in instances)))
     if len(arrays) > 1:
-        return {name: (name, "") for name in arrays} | registers
-    is_told = not gives_more or any(
+        return {name: (name, "") for name in arrays} | results
+    gives_more = signature.everything or signature.answer is not None or signature.chosen
+    changes = any(
         (end.items[at] != one.items[0, at]).any()
         for one, end in zip(instances, ends, strict=True)
         for at in arrays_of(int(one.sizes[0])).values()
     )
-    return ({"list": (next(iter(arrays), ""), "")} if is_told else {}) | registers
+    return ({"list": ("".join(arrays), "")} if changes or not gives_more else {}) | results
 
 
-def _read_results(
-    task: Task,
-    results: dict[str, tuple[str, str]],
-    arrays: dict[str, list[int]],
-    end: _End,
-    writer: Callable[[], Callable[[int], Any]],
-) -> dict[str, Any]:
-    """Return the registers and arrays that programs return, by name; values are written as `writer()` writes them."""
-    registers = dict(zip(getattr(task.memory.registers, "_fields", ()), end.registers[FIRST:].tolist(), strict=True))
-    result: dict[str, Any] = {}
-    for label, (name, length) in results.items():
-        if name in registers:
-            result[label] = registers[name]
-            continue
-        items = end.items[arrays.get(name, [])].tolist()
-        result[label] = list(map(writer(), items[: max(0, registers[length])] if length else items))
-    return result
-
-
-def _read_memory(task: Task, size: int, end: _End) -> dict[str, Any]:
+def _read_memory(task: Task, signature: Signature, size: int, end: _End) -> dict[str, Any]:
     """Return what the programs of a task return beside registers and arrays, as its signature says."""
-    result, signature = dict[str, Any](), signature_of(task)
+    result: dict[str, Any] = {}
     if signature.answer is not None:
         answer = int(end.registers[signature.answer])
         result[task.memory.names[signature.answer - FIRST]] = answer if answer >= 0 else None
@@ -302,27 +295,25 @@ def _read_memory(task: Task, size: int, end: _End) -> dict[str, Any]:
     return result
 
 
-def _writer(given: Written, texts: Sequence[str]) -> Callable[[int], Any]:
-    """Return the function that writes an item as its value was written; of equal values, in turn as each of them.
+def _write(given: Written, texts: Sequence[str], items: Sequence[int]) -> list[Any]:
+    """Return items as their values were written; those that are equal in turn as each of them, and more as the last.
 
     `texts` has the value of each item as text; it is empty where items are the values themselves.
     """
-    written: dict[Number, deque[Any]] = {}
-    by_text: dict[str, Number] = {}
+    written: dict[Any, deque[Any]] = {}
+    by_text: dict[str, Any] = {}
     for numbers, words in zip(given.parts, given.words, strict=True):
         for number, word in zip(numbers, words, strict=True):
             written.setdefault(number, deque()).append(word)
             by_text.setdefault(str(number), number)
-
-    def write(item: int) -> Any:
-        is_known = 0 <= item < len(texts)
-        value = by_text.get(texts[item], texts[item]) if is_known else item
-        if isinstance(value, str):
-            with suppress(InstanceError):
-                (value,) = parse_numbers(value)
-        words = written.get(value)
-        if words is None:
-            return texts[item] if is_known else item
-        return words.popleft() if len(words) > 1 else words[0]
-
-    return write
+    found = []
+    for item in items:
+        value: Any = item
+        if 0 <= item < len(texts):
+            value = by_text.get(texts[item], texts[item])
+            if isinstance(value, str):
+                with suppress(InstanceError):
+                    (value,) = parse_numbers(value)
+        words = written.get(value, [value])
+        found.append(words.popleft() if isinstance(words, deque) and len(words) > 1 else words[0])
+    return found
