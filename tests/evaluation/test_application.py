@@ -115,8 +115,9 @@ def test_a_task_with_several_arrays_that_names_none_returns_all_and_its_register
     task = as_task(MERGE)
     every = dataclasses.replace(task, memory=dataclasses.replace(task.memory, results={}))
     program = dataclasses.replace(surpass.program("teacher:take_smaller", task=MERGE), task=every)
-    (result,) = surpass.apply(program, [([3, 3], [1, 2.5])]).results
-    assert result == {"A": [3, 3], "B": [1, 2.5], "C": [1, 2.5, 3, 3], "i": 2, "j": 2, "k": 4}
+    (result,) = surpass.apply(program, ["3,3.0:1,3.00"]).results
+    arrays = {"A": ["3", "3.0"], "B": ["1", "3.00"], "C": ["1", "3", "3.0", "3.00"]}
+    assert result == arrays | {"i": 2, "j": 2, "k": 4}
 
 
 @pytest.mark.parametrize("results", [{"D": ""}, {"C": "m"}, {"C": "A"}, {"C[0]": ""}, ("C",)])

@@ -209,13 +209,13 @@ def _run(
     for given, (instance, texts), end in zip(written, read, ends, strict=True):
         is_solved, size = end.outcome is Outcome.SOLVED, int(instance.sizes[0])
         registers = dict(zip(getattr(memory.registers, "_fields", ()), end.registers[FIRST:].tolist(), strict=True))
-        result: dict[str, Any] = {}
+        result, write = dict[str, Any](), _writer(given, texts)
         for label, (name, length) in results.items():
             if name in registers:
                 result[label] = registers[name]
             else:
                 items = end.items[arrays_of(size).get(name, [])].tolist()
-                result[label] = _write(given, texts, items[: max(0, registers[length])] if length else items)
+                result[label] = list(map(write, items[: max(0, registers[length])] if length else items))
         yield Application(
             place=given.place,
             size=size,
@@ -295,8 +295,8 @@ def _read_memory(task: Task, signature: Signature, size: int, end: _End) -> dict
     return result
 
 
-def _write(given: Written, texts: Sequence[str], items: Sequence[int]) -> list[Any]:
-    """Return items as their values were written; those that are equal in turn as each of them, and more as the last.
+def _writer(given: Written, texts: Sequence[str]) -> Callable[[int], Any]:
+    """Return the function that writes an item as its value was written; equal values in turn as each of them.
 
     `texts` has the value of each item as text; it is empty where items are the values themselves.
     """
@@ -306,14 +306,16 @@ def _write(given: Written, texts: Sequence[str], items: Sequence[int]) -> list[A
         for number, word in zip(numbers, words, strict=True):
             written.setdefault(number, deque()).append(word)
             by_text.setdefault(str(number), number)
-    found = []
-    for item in items:
+
+    def write(item: int) -> Any:
         value: Any = item
         if 0 <= item < len(texts):
             value = by_text.get(texts[item], texts[item])
             if isinstance(value, str):
                 with suppress(InstanceError):
                     (value,) = parse_numbers(value)
-        words = written.get(value, [value])
-        found.append(words.popleft() if isinstance(words, deque) and len(words) > 1 else words[0])
-    return found
+        words = written.get(value, deque([value]))
+        words.rotate(-1)
+        return words[-1]
+
+    return write

@@ -289,17 +289,14 @@ class Improvement:
     def _without_each(self, program: Program) -> Iterator[tuple[Program, float]]:
         """Yield a program without each of its rules, and what that rule saves; this is not finite where it fails.
 
-        The savings are means over the sizes, all of which count alike, as in the search.
+        As in the search, all sizes count alike: a saving is a share of the first program's cost at each size.
         """
-        trial, scales = self._reference_trial(), self.scales
-
-        def mean(costs: Reals) -> float:
-            return float((self._means(trial, costs) / scales).mean() * scales.mean())
-
-        base = mean(trial.measure(program)[None])
+        trial = self._reference_trial()
+        base = self._means(trial, trial.measure(program)[None])
         for k in range(len(program.rules)):
             shorter = without(program, [k])
-            yield shorter, mean(trial.run([shorter])) - base
+            more = self._means(trial, trial.run([shorter])) - base if np.isfinite(base).all() else np.array(np.inf)
+            yield shorter, float((more / self.scales).mean())
 
     def _simplify(self, program: Program) -> Program:
         """Return a program without rules, conditions and places that do not pay.
@@ -344,7 +341,7 @@ class Improvement:
             program = self._simplify(found)
 
     def savings(self) -> list[float | None]:
-        """Return what each rule of the best program saves, in the mean over the sizes; None where it fails without."""
+        """Return the share that each rule of the best program saves, as a mean over sizes; None where it is needed."""
         assert self.program is not None
         return [
             saved if np.isfinite(saved) and self._passes(shorter, QUICK, EACH_ROUND) else None
@@ -384,9 +381,11 @@ class Improvement:
             line.strip() for line in write_text(self.program).splitlines() if ": " in line and not line.startswith("#")
         ]
         sizes = ", ".join(f"{size:,}" for size in self.sizes)
-        lines.append(f"What each of the {len(texts)} rules saves, in the mean over the sizes {sizes}:")
+        of = "steps" if self.task.measure == "steps" else "reward"
+        whose = f"in % of the teacher's {of}, in the mean over the sizes {sizes}"
+        lines.append(f"What each of the {len(texts)} rules saves, {whose}:")
         for saved, text in zip(self.savings(), texts, strict=True):
-            lines.append(f"  {'needed' if saved is None else f'{saved:.3f}':>8}  {text}")
+            lines.append(f"  {'needed' if saved is None else f'{saved:.2%}':>8}  {text}")
         return lines
 
     # Instances
