@@ -104,6 +104,16 @@ def test_values_of_a_task_that_says_itself_what_its_items_are_stay_as_written() 
     assert [row.result["list"] for row in found.rows if row.result] == [["0", "00", "1.0", "2.0", "2"]]
 
 
+@pytest.mark.parametrize("texts", [(), ("?", "?", "?")])
+def test_a_rank_is_no_value_where_a_task_does_not_say_what_its_items_are(texts: tuple[str, ...]) -> None:
+    task = as_task(REPEATS)
+    inputs = dataclasses.replace(task.inputs, read=lambda parts: (surpass.list_inputs().read(parts)[0], texts))
+    program = dataclasses.replace(
+        surpass.program("teacher:keep_firsts", task=REPEATS), task=dataclasses.replace(task, inputs=inputs)
+    )
+    assert surpass.apply(program, [[1, 1, 2, 3], [5, 5, 5.5]]).results == [{"A": [1, 2, 3]}, {"A": [5, 5.5]}]
+
+
 def test_the_array_that_a_task_names_is_the_result(tmp_path: Path) -> None:
     path = tmp_path / "lists.csv"
     path.write_text("1,4.0,4:2,4,9.5\n0:0\n1e3:2.50\n")

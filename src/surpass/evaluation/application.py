@@ -6,7 +6,6 @@ import csv
 import io
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from numbers import Real
@@ -209,7 +208,7 @@ def _run(
     for given, (instance, texts), end in zip(written, read, ends, strict=True):
         is_solved, size = end.outcome is Outcome.SOLVED, int(instance.sizes[0])
         registers = dict(zip(getattr(memory.registers, "_fields", ()), end.registers[FIRST:].tolist(), strict=True))
-        result, write = dict[str, Any](), _writer(given, texts)
+        result, write = dict[str, Any](), _writer(given, instance, texts)
         for label, (name, length) in results.items():
             if name in registers:
                 result[label] = registers[name]
@@ -295,27 +294,26 @@ def _read_memory(task: Task, signature: Signature, size: int, end: _End) -> dict
     return result
 
 
-def _writer(given: Written, texts: Sequence[str]) -> Callable[[int], Any]:
+def _writer(given: Written, instance: Instances, texts: Sequence[str]) -> Callable[[int], Any]:
     """Return the function that writes an item as its value was written; equal values in turn as each of them.
 
-    `texts` has the value of each item as text; it is empty where items are the values themselves.
+    What an item stands for is told by `texts`, or else by the number that was written at its place.
     """
-    written: dict[Any, deque[Any]] = {}
-    by_text: dict[str, Any] = {}
-    for numbers, words in zip(given.parts, given.words, strict=True):
-        for number, word in zip(numbers, words, strict=True):
-            written.setdefault(number, deque()).append(word)
-            by_text.setdefault(str(number), number)
+    numbers = [number for part in given.parts for number in part]
+    words = [word for part in given.words for word in part]
+    placed: set[tuple[int, Number]] = {*zip(instance.items[0].tolist(), numbers, strict=False)}
+    is_one_to_one = len(placed) == len({item for item, _ in placed}) == len({number for _, number in placed})
+    by_text = {str(number): number for number in reversed(numbers)}
+    values = dict(placed) if is_one_to_one else {}
+    values |= {item: by_text[text] for item, text in enumerate(texts) if text in by_text}
+    written: dict[Number, deque[Any]] = {}
+    for number, word in zip(numbers, words, strict=True):
+        written.setdefault(number, deque()).append(word)
 
     def write(item: int) -> Any:
-        value: Any = item
-        if 0 <= item < len(texts):
-            value = by_text.get(texts[item], texts[item])
-            if isinstance(value, str):
-                with suppress(InstanceError):
-                    (value,) = parse_numbers(value)
-        words = written.get(value, deque([value]))
-        words.rotate(-1)
-        return words[-1]
+        if (found := written.get(values.get(item, item))) is None:
+            return texts[item] if 0 <= item < len(texts) else item
+        found.rotate(-1)
+        return found[-1]
 
     return write
