@@ -5,6 +5,7 @@
     surpass evaluate teacher:take_smaller --task examples/merge.py --sizes 5,10,1000
     surpass trace teacher:take_smaller --task examples/merge.py --instance 1,4,4:2,4,9
     surpass learn examples/merge.py --method rl
+    surpass apply teacher:take_smaller --task examples/merge.py --data my-lists.csv
 """
 
 from collections.abc import Sequence

@@ -4,7 +4,7 @@
 
     surpass evaluate teacher:keep_firsts --task examples/remove_repeats.py --sizes 5,10,1000
     surpass trace teacher:keep_firsts --task examples/remove_repeats.py --instance 5,5,5.5,5
-    surpass learn examples/remove_repeats.py --method rl
+    surpass apply teacher:keep_firsts --task examples/remove_repeats.py --data my-lists.csv
 """
 
 import numpy as np
