@@ -12,10 +12,11 @@ from surpass.agents import find_agent
 from surpass.arrays import Ints
 from surpass.checks import Effort
 from surpass.engine.run import run
+from surpass.learning.improvement import learner as learner_module
 from surpass.learning.improvement.config import ImprovementConfig
 from surpass.learning.improvement.drafts import draft_of, program_of
 from surpass.learning.improvement.edits import rewritten_programs, size_of, tidy, without
-from surpass.learning.improvement.learner import AT_END, Improvement
+from surpass.learning.improvement.learner import Improvement
 from surpass.learning.improvement.rounds import FAR_ABOVE, Round
 from surpass.learning.improvement.trials import Screen, Trial
 from surpass.programs.extract import write_program
@@ -271,7 +272,7 @@ def test_a_rule_that_costs_and_without_which_something_fails_is_needed(
     one, search = costly(tmp_path, monkeypatch), Improvement._find_failure
 
     def find_failure(self: Improvement, program: Program, effort: Effort | None = None) -> tuple[str | None, Ints]:
-        fails = len(program.rules) < 5 and (effort == AT_END or "1,0" in self.counterexamples)
+        fails = len(program.rules) < 5 and (effort == learner_module.AT_END or "1,0" in self.counterexamples)
         return ("1,0" if fails else None), search(self, program, effort)[1]
 
     monkeypatch.setattr(Improvement, "_find_failure", find_failure)

@@ -68,7 +68,7 @@ def write_file(plan: Plan, code: dict[str, list[str]]) -> str:
     needs_math = re.search(r"\b(INFINITY|sqrt|floor|ceil|exp|log|fabs)\b", whole + "".join(helpers))
     heading = describe(
         plan,
-        [_describe_calls(plan, list(code)), "It takes a compiler for C11 or C++11 and the standard library, nothing else."],
+        [_describe_calls(plan, list(code)), "It takes a compiler for C11 or C++11 and the standard library."],
         "it stops with SURPASS_NO_RULE",
     )
     prototypes = {suffix: _prototype(plan, suffix) for suffix in code}
