@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import surpass
-from surpass import RUNNING, SIZE, SOLVED, STEPS, WRONG, Action, Do, Instances, Instruction, See, State, kernel
+from surpass import RUNNING, SIZE, SOLVED, STEPS, Action, Do, Instances, Instruction, See, State, kernel
 
 R = surpass.registers("low", "at", "high")
 
@@ -61,21 +61,19 @@ def move(state: State, step: int) -> int:
 @kernel
 def done(state: State) -> int:
     """End: the list is in order."""
-    for k in range(1, state.registers[SIZE]):
-        if state.items[k - 1] > state.items[k]:
-            return WRONG
     return SOLVED
 
 
-def find_wrong(
-    before: Instances, registers: NDArray[np.int64], items: NDArray[np.int64], reals: NDArray[np.float64]
-) -> NDArray[np.bool_]:
-    """Tell which lists are not the starting ones in order."""
-    wrong = np.zeros(before.count, np.bool_)
-    for n in np.unique(before.sizes):
-        rows = before.sizes == n
-        wrong[rows] = (items[rows, :n] != np.sort(before.items[rows, :n], axis=1)).any(axis=1)
-    return wrong
+@kernel
+def is_right(state: State, before: NDArray[np.int64]) -> bool:
+    """Tell whether the colours are in order, and as many of each as before."""
+    twos = ones = 0
+    for k in range(state.registers[SIZE]):
+        if k > 0 and state.items[k - 1] > state.items[k]:
+            return False
+        twos += (before[k] == 2) - (state.items[k] == 2)
+        ones += (before[k] == 1) - (state.items[k] == 1)
+    return twos == 0 and ones == 0
 
 
 def draw(request: surpass.Request) -> Instances:
@@ -112,7 +110,7 @@ DUTCH_FLAG = surpass.register_task(
         inputs=surpass.Inputs(
             draw={"uniform": draw}, read=read, write=surpass.list_inputs().write, written="colours such as 2,0,1,2,0"
         ),
-        find_wrong=find_wrong,
+        is_right=is_right,
         limit="10n",
         reward=surpass.Reward(step_cost=1.0, wrong_cost=10_000.0),
     )

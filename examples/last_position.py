@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import surpass
-from surpass import RUNNING, SIZE, SOLVED, WRONG, Action, Do, Instances, Instruction, See, State, kernel
+from surpass import RUNNING, SIZE, SOLVED, Action, Do, Instances, Instruction, See, State, kernel
 
 R = surpass.registers("v", "kept", "answer")
 
@@ -68,22 +68,17 @@ def keep(state: State) -> int:
 def answer(state: State) -> int:
     """End: the kept position is the last one of the query, or nothing is kept and it is nowhere."""
     state.registers[R.answer] = state.registers[R.kept]
+    return SOLVED
+
+
+@kernel
+def is_right(state: State, before: NDArray[np.int64]) -> bool:
+    """Tell whether the answer is the last position of the query, or -1 if there is none."""
     last = -1
     for k in range(state.registers[SIZE]):
-        if state.items[k] == query(state):
+        if before[k] == query(state):
             last = k
-    return SOLVED if last == state.registers[R.kept] else WRONG
-
-
-def find_wrong(
-    before: Instances, registers: NDArray[np.int64], items: NDArray[np.int64], reals: NDArray[np.float64]
-) -> NDArray[np.bool_]:
-    """Tell which answers are not the last position of the query, or -1 if there is none."""
-    wrong = np.zeros(before.count, np.bool_)
-    for k, (n, row) in enumerate(zip(before.sizes, before.items, strict=True)):
-        places = np.flatnonzero(row[:n] == row[n])
-        wrong[k] = registers[k, R.answer] != (places[-1] if places.size else -1)
-    return wrong
+    return last == state.registers[R.answer]
 
 
 def draw(request: surpass.Request) -> Instances:
@@ -134,7 +129,7 @@ LAST_POSITION = surpass.register_task(
         inputs=surpass.Inputs(
             draw={"uniform": draw}, read=read, write=write, written="a list and a query, such as 2,0,2,1:2"
         ),
-        find_wrong=find_wrong,
+        is_right=is_right,
         limit="10n",
         reward=surpass.Reward(step_cost=1.0, wrong_cost=10_000.0),
     )

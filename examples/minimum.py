@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import surpass
-from surpass import RUNNING, SIZE, SOLVED, WRONG, Action, Do, Instances, Instruction, See, State, kernel
+from surpass import RUNNING, SIZE, SOLVED, Action, Do, Instruction, See, State, kernel
 
 R = surpass.registers("v1", "v2", "answer")
 
@@ -59,21 +59,19 @@ def keep(state: State) -> int:
 def answer(state: State, v: int) -> int:
     """End: the smallest value is the one under a variable."""
     state.registers[R.answer] = state.registers[v]
-    for k in range(state.registers[SIZE]):
-        if state.items[k] < item(state, v):
-            return WRONG
     return SOLVED
 
 
-def find_wrong(
-    before: Instances, registers: NDArray[np.int64], items: NDArray[np.int64], reals: NDArray[np.float64]
-) -> NDArray[np.bool_]:
-    """Tell which answers are not the position of a smallest value, whatever the kernels say."""
-    positions = np.arange(before.items.shape[1])
-    is_inside = positions < before.sizes[:, None]
-    least = before.items.min(axis=1, where=is_inside, initial=np.iinfo(np.int64).max)
-    is_right = is_inside & (positions == registers[:, [R.answer]]) & (before.items == least[:, None])
-    return ~is_right.any(axis=1) & (before.sizes > 0)
+# Who is right
+
+
+@kernel
+def is_right(state: State, before: NDArray[np.int64]) -> bool:
+    """Tell whether no value of the list is smaller than the one at the answer."""
+    is_least = True
+    for k in range(state.registers[SIZE]):
+        is_least &= before[k] >= before[state.registers[R.answer]]
+    return is_least
 
 
 MINIMUM = surpass.register_task(
@@ -94,7 +92,7 @@ MINIMUM = surpass.register_task(
         start=start,
         memory=surpass.Memory(registers=R),
         inputs=surpass.list_inputs(),
-        find_wrong=find_wrong,
+        is_right=is_right,
         limit="10n",
         reward=surpass.Reward(step_cost=1.0, wrong_cost=10_000.0),
     )

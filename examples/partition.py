@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import surpass
-from surpass import RUNNING, SIZE, SOLVED, STEPS, WRONG, Action, Do, Instances, Instruction, See, State, kernel
+from surpass import RUNNING, SIZE, SOLVED, STEPS, Action, Do, Instances, Instruction, See, State, kernel
 
 R = surpass.registers("i", "j")
 
@@ -59,18 +59,24 @@ def swap(state: State) -> int:
 @kernel
 def done(state: State) -> int:
     """End: no smaller value stands behind a greater one."""
+    return SOLVED
+
+
+@kernel
+def is_right(state: State, before: NDArray[np.int64]) -> bool:
+    """Tell whether no smaller value stands behind a greater one."""
     has_greater = False
     for k in range(1, state.registers[SIZE]):
-        if has_greater and state.items[k] < pivot(state):
-            return WRONG
-        has_greater = has_greater or state.items[k] > pivot(state)
-    return SOLVED
+        if has_greater and state.items[k] < before[0]:
+            return False
+        has_greater = has_greater or state.items[k] > before[0]
+    return True
 
 
 def find_wrong(
     before: Instances, registers: NDArray[np.int64], items: NDArray[np.int64], reals: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
-    """Tell which lists are not partitions of the starting ones: the same values, the smaller before the greater."""
+    """Say it a second time, and of all: the same values as before, the smaller before the greater."""
     wrong = np.zeros(before.count, np.bool_)
     for n in np.unique(before.sizes):  # all lists of a size at once, since a check runs hundreds of thousands
         rows = before.sizes == n
@@ -103,6 +109,7 @@ PARTITION = surpass.register_task(
         start=start,
         memory=surpass.Memory(registers=R),
         inputs=surpass.list_inputs(),
+        is_right=is_right,
         find_wrong=find_wrong,
         limit="10n",
         reward=surpass.Reward(step_cost=1.0, wrong_cost=10_000.0),

@@ -8,13 +8,11 @@ have been swapped:
     surpass learn examples/reverse.py --method rl
 """
 
-from collections.abc import Callable, Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
 import surpass
-from surpass import RUNNING, SIZE, SOLVED, WRONG, Action, Do, Instances, Instruction, See, State, kernel
+from surpass import RUNNING, SIZE, SOLVED, Action, Do, Instruction, See, State, kernel
 
 R = surpass.registers("i", "j", "is_swapped")
 
@@ -58,44 +56,17 @@ def close(state: State) -> int:
 
 @kernel
 def done(state: State) -> int:
-    """End: the list is the copy behind it backwards."""
-    size = state.registers[SIZE]
-    for k in range(size):
-        if state.items[k] != state.items[2 * size - 1 - k]:
-            return WRONG
+    """End: the list is reversed."""
     return SOLVED
 
 
-def find_wrong(
-    before: Instances, registers: NDArray[np.int64], items: NDArray[np.int64], reals: NDArray[np.float64]
-) -> NDArray[np.bool_]:
-    """Tell which lists are not the starting ones backwards."""
-    wrong = np.zeros(before.count, np.bool_)
-    for n in np.unique(before.sizes):
-        rows = before.sizes == n
-        wrong[rows] = (items[rows, :n] != before.items[rows, :n][:, ::-1]).any(axis=1)
-    return wrong
-
-
-LISTS = surpass.list_inputs()
-
-
-def with_copy(instances: Instances) -> Instances:
-    """Put a copy behind each list, which no instruction touches."""
-    items = np.hstack([instances.items, instances.items])
-    return Instances(instances.sizes, items, instances.reals)
-
-
-def draw_with_copy(draw: Callable[[surpass.Request], Instances]) -> Callable[[surpass.Request], Instances]:
-    """Return a way to draw lists with their copies."""
-    return lambda request: with_copy(draw(request))
-
-
-def read(parts: Sequence[Sequence[int | float]]) -> tuple[Instances, tuple[str, ...]]:
-    """Return a written list with its copy, and the texts of its values."""
-    assert LISTS.read is not None
-    instance, texts = LISTS.read(parts)
-    return with_copy(instance), texts
+@kernel
+def is_right(state: State, before: NDArray[np.int64]) -> bool:
+    """Tell whether the list is the one before backwards."""
+    is_reversed, size = True, state.registers[SIZE]
+    for k in range(size):
+        is_reversed &= state.items[k] == before[size - 1 - k]
+    return is_reversed
 
 
 REVERSE = surpass.register_task(
@@ -114,15 +85,9 @@ REVERSE = surpass.register_task(
             ],
         ),
         start=start,
-        memory=surpass.Memory(
-            registers=R,
-            item_width=lambda size: 2 * size,
-            item_name=lambda index, size: f"A[{index}]" if index < size else None,
-        ),
-        inputs=surpass.Inputs(
-            draw={name: draw_with_copy(draw) for name, draw in LISTS.draw.items()}, read=read, write=LISTS.write
-        ),
-        find_wrong=find_wrong,
+        memory=surpass.Memory(registers=R),
+        inputs=surpass.list_inputs(),
+        is_right=is_right,
         limit="10n",
         reward=surpass.Reward(step_cost=1.0, wrong_cost=10_000.0),
     )

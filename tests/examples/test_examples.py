@@ -226,7 +226,7 @@ def test_an_instance_that_the_examples_own_reader_cannot_take_is_refused_with_wh
 
 # What declares no settings is learned from nothing
 
-ALL = ("minimum", "pair_sum", "partition", "reverse", "last_position", "dutch_flag")
+ALL = ("minimum", "pair_sum", "partition", "reverse", "last_position", "dutch_flag", "remove_repeats", "merge")
 
 
 @pytest.mark.parametrize("method", ["rl", "rl+imitation"])

@@ -69,5 +69,5 @@ def test_a_mistake_looks_as_the_page_says(case: str, tmp_path: Path) -> None:
         )
         printed = PAGE
     # Python versions differ in the line of a loop that they show.
-    assert re.sub(r"line 6\d", "line 6", quoted) in re.sub(r"line 6\d", "line 6", printed), ran.stderr
+    assert re.sub(r"line 7\d", "line 7", quoted) in re.sub(r"line 7\d", "line 7", printed), ran.stderr
     assert ran.returncode != 0

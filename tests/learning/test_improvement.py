@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 from surpass.agents import find_agent
+from surpass.arrays import Ints
+from surpass.checks import Effort
 from surpass.engine.run import run
+from surpass.learning.improvement import learner as learner_module
 from surpass.learning.improvement.config import ImprovementConfig
 from surpass.learning.improvement.drafts import draft_of, program_of
 from surpass.learning.improvement.edits import rewritten_programs, size_of, tidy, without
@@ -234,6 +237,49 @@ def test_what_costs_nothing_is_left_out_at_the_end(tmp_path: Path) -> None:
     assert one.savings() == [None] * 4
     assert "needed" in one.describe()
     assert one._simplify(program) == program
+
+
+COSTLY = INSERTION.replace("v1 = v2:", "v1 = v2 and v3 < v4: MoveVar(3, +1)\nv1 = v2:")
+"""With a rule that takes some steps more and is good for nothing."""
+
+
+def costly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Improvement:
+    """Return a learner of the program with a costly rule, after a first round without a gain."""
+    path = tmp_path / "costly.rules"
+    path.write_text(COSTLY)
+    one = learner("sort-bubble", str(path), sizes=(4, 6), rounds=1, generations=1, candidates=1)
+    # As if the first few of the shorter programs had failed.
+    monkeypatch.setattr("surpass.learning.improvement.learner.FINALISTS", 0)
+    monkeypatch.setattr(Improvement, "_rewrite", lambda self, program: program)
+    return one
+
+
+def test_a_rule_that_only_costs_is_dropped_whatever_was_tried_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = costly(tmp_path, monkeypatch)
+    one.begin()
+    assert one.program is not None
+    assert min(saved for saved in one.savings() if saved is not None) < 0
+    assert len(improve(one).rules) == 4
+    assert one.savings() == [None] * 4
+
+
+def test_a_rule_that_costs_and_without_which_something_fails_is_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last search, which takes longest, finds a failure that the others miss."""
+    one, search = costly(tmp_path, monkeypatch), Improvement._find_failure
+
+    def find_failure(self: Improvement, program: Program, effort: Effort | None = None) -> tuple[str | None, Ints]:
+        fails = len(program.rules) < 5 and (effort == learner_module.AT_END or "1,0" in self.counterexamples)
+        return ("1,0" if fails else None), search(self, program, effort)[1]
+
+    monkeypatch.setattr(Improvement, "_find_failure", find_failure)
+    one.begin()
+    assert one.program is not None
+    assert one._drop_what_costs(one.program) == one.program
+    assert one.savings() == [None] * 5
 
 
 def test_a_program_that_saves_nothing_is_said_to_be_the_teachers() -> None:

@@ -26,8 +26,9 @@ from surpass.tasks.task import Instances, Limit, Task
 COMPILERS = tuple(found for name in ("gcc", "cc", "clang") if (found := shutil.which(name)))[:3]
 COMPILER = COMPILERS[0] if COMPILERS else None
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C compiler was found: gcc, cc or clang")
-CLEAN = ("-std=c11", "-Wall", "-Wextra", "-Wshadow", "-pedantic", "-Werror")
-"""What every exported file compiles with."""
+CPLUSPLUS = next(filter(None, map(shutil.which, ("g++", "c++", "clang++"))), None)
+CLEAN = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-pedantic", "-Werror")
+"""What every exported file compiles with, as C and as C++."""
 
 INT64 = np.iinfo(np.int64)
 Numbers = list[int] | list[float]
@@ -172,19 +173,19 @@ def load_python(text: str) -> dict[str, Any]:
 
 
 def compile_c(text: str, folder: Path, *flags: str) -> ctypes.CDLL:
-    """Return an exported C file as a library; any warning is an error."""
+    """Return an exported C file as a library; any warning is an error, also where it is compiled as C++."""
     assert COMPILER is not None
     # A name of its own: a library that is loaded already would be taken for one of the same name.
     name = f"exported{len(list(folder.glob('*.so')))}"
     source, library = folder / f"{name}.c", folder / f"{name}.so"
     source.write_text(text)
-    built = subprocess.run(
-        [COMPILER, *CLEAN, "-O2", "-shared", "-fPIC", *flags, "-o", library, source, "-lm"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert built.returncode == 0, built.stderr
+    made: list[list[str | Path]] = [
+        [COMPILER, "-std=c11", *CLEAN, "-O2", "-shared", "-fPIC", *flags, "-o", library, source, "-lm"]
+    ]
+    made += [[CPLUSPLUS, "-std=c++11", *CLEAN, "-fsyntax-only", "-x", "c++", source]] if CPLUSPLUS else []
+    for command in made:
+        built = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert built.returncode == 0, built.stderr
     return ctypes.CDLL(str(library))
 
 

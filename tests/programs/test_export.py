@@ -25,7 +25,7 @@ from surpass.tasks.knapsack import KNAPSACK
 from surpass.tasks.search import SEARCH, R
 from surpass.tasks.sort_bubble import SORT_BUBBLE
 from surpass.tasks.sort_quick import SORT_QUICK
-from surpass.tasks.task import Task
+from surpass.tasks.task import Limit, Task
 from surpass.tasks.teacher import Teacher
 from tests.long import LONG, long_test
 from tests.programs.drawn import programs
@@ -286,6 +286,20 @@ def test_python_refuses_what_cannot_be_ordered(name: str) -> None:
     assert items[:2] == [3.0, 1.0]
     with pytest.raises(ValueError, match="at least 1 step, not 0"):
         sort([2, 1], limit=0)
+
+
+@pytest.mark.parametrize("limit", [1, 1.5, 10.5, Fraction(21, 2), 10**30, math.inf])
+def test_python_takes_a_limit_that_is_not_whole_as_the_library_does(limit: Any) -> None:
+    sort, items = load_python(export_program(taught("insertion_sort"), "python"))["sort"], list(range(40, 0, -1))
+    if limit > 10**6:
+        assert sort(items, limit) > 100
+        return
+    (wanted,) = Limit.parse(str(float(limit))).steps(np.array([len(items)]))
+    with pytest.raises(RuntimeError, match=f"after {wanted} steps: step limit"):
+        sort(items, limit)
+    for refused in (0.5, math.nan, -3):
+        with pytest.raises(ValueError, match="at least 1 step"):
+            sort(items, refused)
 
 
 def test_python_refuses_what_cannot_be_packed() -> None:

@@ -9,11 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from surpass.agents.teachers import known_teachers
+from surpass.agents.zoo import zoo_entries
 from surpass.programs.export import export_program
 from surpass.programs.program import Program
+from surpass.table import Agent
 from surpass.tasks.lists import from_lists
 from surpass.tasks.sort_quick import SORT_QUICK
-from surpass.tasks.task import Task
+from surpass.tasks.task import Instances, Request, Task
+from surpass.tasks.user_file import load_task_file
 from tests.programs.exported import (
     CLEAN,
     COMPILERS,
@@ -29,12 +33,14 @@ from tests.programs.exported import (
     draw_queries,
     forever,
     needs_compiler,
+    program_from,
     run_to_the_end,
     taught,
 )
 
 pytestmark = needs_compiler
 MILLION = 1_000_000
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def test_a_million_numbers_are_sorted_in_the_engines_steps(tmp_path: Path) -> None:
@@ -54,12 +60,34 @@ def test_every_compiler_is_content(compiler: str, optimise: str, tmp_path: Path)
     for name in ("quick_sort", "binary_search", "depth_first"):
         (tmp_path / "exported.c").write_text(export_program(taught(name), "c"))
         built = subprocess.run(
-            [compiler, *CLEAN, optimise, "-c", "-o", tmp_path / "exported.o", tmp_path / "exported.c"],
+            [compiler, "-std=c11", *CLEAN, optimise, "-c", "-o", tmp_path / "exported.o", tmp_path / "exported.c"],
             capture_output=True,
             text=True,
             check=False,
         )
         assert built.returncode == 0, built.stderr
+
+
+ALL = [f"zoo:{entry.name}" for entry in zoo_entries() if not entry.name.startswith("sort-full/")]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_agent_of_the_zoo_is_clean_as_c_and_as_cplusplus(name: str, tmp_path: Path) -> None:
+    agent = agent_of(name)
+    compile_c(export_program(program_from(agent, *drawn(agent.task)), "c"), tmp_path)
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
+def test_every_example_is_clean_as_c_and_as_cplusplus(path: Path, tmp_path: Path) -> None:
+    (task,) = load_task_file(path)
+    for agent in known_teachers(task):
+        assert isinstance(agent, Agent)
+        compile_c(export_program(program_from(agent, *drawn(task)), "c"), tmp_path)
+
+
+def drawn(task: Task) -> list[Instances]:
+    """Return some instances, from which short programs come."""
+    return [task.draw(Request(size=size, count=20)) for size in (1, 4, 9)]
 
 
 # Sanitizers

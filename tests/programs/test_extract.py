@@ -54,7 +54,7 @@ def test_programs_of_sorting_teachers_sort_every_small_list():
 def test_extraction_ends_with_the_last_observation_and_asks_nobody_whether_answers_are_right():
     asked = []
     (task,) = load_task_file(Path(__file__).parents[2] / "examples" / "minimum.py")
-    judging = dataclasses.replace(task, find_wrong=lambda *given: asked.append(1) or task.find_wrong(*given))
+    judging = dataclasses.replace(task, find_wrong=lambda before, *_: asked.append(1) or np.zeros(before.count, bool))
     scanning = Teacher("teacher:scanning", judging, find_teacher("scan").choose, "")
     quick = extract(scanning)
     assert quick.evidence.instances < 100

@@ -102,6 +102,14 @@ def test_a_packing_that_fits_and_is_worth_its_claim_is_right(best: list[int], cl
     assert not judge_knapsack([2.0, 1.0, 1.0], [5.0, 3.0, 4.0], 2.0, best, claimed)
 
 
+@pytest.mark.parametrize("worth", [1.0, 1e12, 1e250])
+@pytest.mark.parametrize("heaviness", [1e-12, 1.0, 1e12])
+def test_a_load_is_judged_by_the_capacity_whatever_the_items_are_worth(worth: float, heaviness: float) -> None:
+    weights = [heaviness, heaviness * 1.000_001]
+    for capacity, is_wrong in ((weights[0] * 2, True), (sum(weights), False), (sum(weights) * (1 - 1e-15), False)):
+        assert judge_knapsack(weights, [worth, worth], capacity, [1, 1], 2 * worth) == is_wrong
+
+
 @pytest.mark.parametrize(
     ("best", "claimed"),
     [([1, 1, 0], 8.0), ([1, 1, 1], 12.0), ([1, 0, 0], 5.5), ([0, 1, 1], 5.0), ([0, 0, 0], 1.0), ([1, 0, 0], 0.0)],

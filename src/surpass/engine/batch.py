@@ -30,6 +30,8 @@ class Batch(NamedTuple):
     """[B] how each episode stands, as an `Outcome`."""
     pending: Ints
     """[B] the observation for which a waiting episode needs an action."""
+    before: Ints
+    """[B, W] the items with which each episode began, for a task that judges by them; else [B, 0]."""
 
 
 def allocate(task: Task, count: int, size: int) -> Batch:
@@ -42,6 +44,7 @@ def allocate(task: Task, count: int, size: int) -> Batch:
         np.zeros(count, np.int64),
         np.zeros(count, np.int64),
         np.zeros(count, np.int64),
+        np.zeros((count, 0 if task.is_right is None else task.memory.item_width(size)), np.int64),
     )
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from surpass.arrays import Flags
+from surpass.arrays import Flags, Ints
 from surpass.bundles import digest
 from surpass.engine.record import Episode
 from surpass.engine.run import run
@@ -124,8 +124,10 @@ class Checker:
         self._refuted: list[Instances] = []
         """and the instances of those that `find_wrong` calls wrong."""
         self._start, self._observe, self._act, self._hint = task.start, task.observe, task.act, task.hint
-        self._judge = task.judge
+        self._judge, self._is_right = task.judge, task.is_right
         vars(task).update(start=self.start, observe=self.observe, act=self.act, judge=self.judge)
+        if self._is_right is not None:
+            vars(task).update(is_right=self.is_right)
         if HAS_TIMER:
             signal.signal(signal.SIGPROF, _raise_endless)
 
@@ -165,6 +167,15 @@ class Checker:
         self._claims += is_claim
         self._refuted += [before] if is_claim and wrong[0] else []
         return wrong
+
+    def is_right(self, state: State, before: Ints) -> bool:
+        """Judge the end of an episode."""
+        assert self._is_right is not None
+        size = int(state.registers[SIZE])
+        given = before[: self.task.memory.item_width(size)].view(CheckedArray)
+        given.label, given.flags.writeable = "before", False
+        with self._calling(f"at the end of an instance of size {size}"):
+            return bool(self._is_right(self._checked(state, may_write=False), given))
 
     def _checked(self, state: State, *, may_write: bool) -> State:
         """Return the memory that belongs to an episode as checked arrays, with room for one more call."""

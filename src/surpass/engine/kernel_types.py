@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ import numba
 from numba import types
 from numba.core.errors import NumbaError
 
-from surpass.engine.types import record_of
+from surpass.engine.types import record_of, types_of
 from surpass.errors import DeclarationError
 from surpass.machine.features import Comparison, Feature, Value
 from surpass.machine.state import State
@@ -27,15 +27,17 @@ STATE = record_of(State, "i1 i1 f1 i1")
 
 _OUTCOME = ((types.Integer, types.IntEnumMember), "RUNNING, SOLVED or WRONG")
 _VALUE_NUMBER = ((types.Integer, types.Boolean), "the number of a value")
+_TRUTH = ((types.Boolean,), "True or False")
 _NUMBER = ((types.Number, types.Boolean), "a number")
 
 
 class Declared(NamedTuple):
-    """A kernel, what declares it, how many numbers it takes beside the state, and what it must return."""
+    """A kernel, what declares it, what it takes beside the state, and what it must return."""
 
     of: str
     kernel: Any
-    arguments: int
+    arguments: tuple[Any, ...]
+    """Their types."""
     returns: tuple[tuple[type, ...], str]
 
 
@@ -43,19 +45,26 @@ def declared_kernels(task: Task) -> Iterator[Declared]:
     """Yield every kernel that a task declares."""
 
     def of_value(kind: str, value: Value, returns: tuple[tuple[type, ...], str] = _NUMBER) -> Declared:
-        return Declared(f"{kind} {value.name!r}", value.kernel, len(value.arguments), returns)
+        return Declared(f"{kind} {value.name!r}", value.kernel, _numbers(value.arguments), returns)
 
-    yield Declared("start", task.start, 0, _OUTCOME)
+    yield Declared("start", task.start, (), _OUTCOME)
+    if task.is_right is not None:
+        yield Declared("is_right", task.is_right, types_of("i1"), _TRUTH)
     for feature in task.interface.features:
         if isinstance(feature, Comparison):
             if feature.edge is not None:
                 yield of_value("edge", feature.edge, _VALUE_NUMBER)
             yield from (of_value("value", side) for side in (feature.left, feature.right))
         elif isinstance(feature, Feature) and feature.kernel is not None:
-            yield Declared(f"feature {feature.name!r}", feature.kernel, len(feature.arguments), _VALUE_NUMBER)
+            yield Declared(f"feature {feature.name!r}", feature.kernel, _numbers(feature.arguments), _VALUE_NUMBER)
     for instruction in task.interface.instructions:
-        yield Declared(f"instruction {instruction.name}", instruction.does, len(instruction.operands), _OUTCOME)
+        yield Declared(f"instruction {instruction.name}", instruction.does, _numbers(instruction.operands), _OUTCOME)
     yield from (of_value("hint", hint) for hint in task.hints)
+
+
+def _numbers(arguments: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the types of as many numbers."""
+    return (numba.int64,) * len(arguments)
 
 
 def check_kernels(task: Task, *, compiling: bool = True) -> None:
@@ -77,7 +86,7 @@ def check_kernels(task: Task, *, compiling: bool = True) -> None:
 
 def _compile(declared: Declared, whose: str) -> Any:
     """Compile a kernel and return the type of what it returns."""
-    signature = (STATE, *[numba.int64] * declared.arguments)
+    signature = (STATE, *declared.arguments)
     try:
         declared.kernel.compile(signature)
     except (NumbaError, AssertionError, TypeError) as error:

@@ -19,7 +19,7 @@ from surpass.machine.state import DEPTH, LOCALS, PREVIOUS, SIZE, Outcome, State
 from surpass.table import EMPTY, find
 
 if TYPE_CHECKING:  # ---------------------------------------------------------- what `specialise` fills in
-    from surpass.engine.declared import FRAME_SIZE, act, in_range, observe, operands_of, pack, start
+    from surpass.engine.declared import FRAME_SIZE, act, in_range, is_right, observe, operands_of, pack, start
 
 
 RUNNING, UNKNOWN_OBSERVATION, STACK_FULL = (
@@ -27,13 +27,21 @@ RUNNING, UNKNOWN_OBSERVATION, STACK_FULL = (
     int(Outcome.UNKNOWN_OBSERVATION),
     int(Outcome.STACK_FULL),
 )
-LOOP = int(Outcome.LOOP)
+SOLVED, WRONG, LOOP = int(Outcome.SOLVED), int(Outcome.WRONG_ANSWER), int(Outcome.LOOP)
 STEP_LIMIT, STACK_LIMIT, NO_ACTION, BAD_OBSERVATION = (
     int(Outcome.STEP_LIMIT),
     int(Outcome.STACK_LIMIT),
     int(Outcome.NO_ACTION),
     int(Outcome.BAD_OBSERVATION),
 )
+
+
+@kernel
+def judge(batch: Batch, b: int, state: State, outcome: int) -> int:
+    """Return an outcome of episode `b`; one that is called solved is a wrong answer if the task says so."""
+    if outcome == SOLVED and not is_right(state, batch.before[b]):
+        return WRONG
+    return outcome
 
 
 @kernel
@@ -44,10 +52,13 @@ def start_one(batch: Batch, b: int, sizes: Ints, items: Ints, reals: Reals, k: i
     batch.registers[b, LOCALS] = FRAME_SIZE - FRAME
     for at in range(min(items.shape[1], batch.items.shape[1])):
         batch.items[b, at] = items[k, at]
+    for at in range(min(items.shape[1], batch.before.shape[1])):
+        batch.before[b, at] = items[k, at]
     for at in range(min(reals.shape[1], batch.reals.shape[1])):
         batch.reals[b, at] = reals[k, at]
     batch.steps[b] = 0
-    batch.outcomes[b] = start(State(batch.registers[b], batch.items[b], batch.reals[b], batch.stack[b]))
+    state = State(batch.registers[b], batch.items[b], batch.reals[b], batch.stack[b])
+    batch.outcomes[b] = judge(batch, b, state, start(state))
 
 
 @numba.njit(nogil=True, cache=True)
@@ -69,10 +80,13 @@ def check_stack(state: State) -> int:
 
 
 @kernel
-def perform(state: State, action: int, rows: Ints, k: int) -> int:
-    """Take an action in place, which row `k` of `rows` [m, 1 + operands] spells out; return how things stand."""
+def perform(batch: Batch, b: int, state: State, action: int, rows: Ints, k: int) -> int:
+    """Take an action in episode `b` in place, which row `k` of `rows` [m, 1 + operands] spells out.
+
+    Return how things stand. The `state` is that of the episode, wherever its registers are kept.
+    """
     state.registers[PREVIOUS] = action + 1
-    return act(state, rows[k, 0], operands_of(rows, k))
+    return judge(batch, b, state, act(state, rows[k, 0], operands_of(rows, k)))
 
 
 @kernel
@@ -163,7 +177,7 @@ def advance_one(
             break
         if len(counts) > 0:
             counts[place] += 1
-        outcome = perform(state, action, action_rows, action)
+        outcome = perform(batch, b, state, action, action_rows, action)
         steps += 1
         if find_loops and outcome == RUNNING:
             if is_same(state, kept):
@@ -226,7 +240,7 @@ def step(batch: Batch, actions: Ints, rows: Ints, limits: Ints) -> None:
         if batch.outcomes[b] != RUNNING:
             continue
         state = State(batch.registers[b], batch.items[b], batch.reals[b], batch.stack[b])
-        outcome = perform(state, actions[b], rows, b)
+        outcome = perform(batch, b, state, actions[b], rows, b)
         batch.steps[b] += 1
         if outcome == RUNNING and batch.steps[b] >= limits[b]:
             outcome = STEP_LIMIT

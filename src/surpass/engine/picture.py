@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from surpass.engine.batch import Batch
@@ -10,13 +9,12 @@ from surpass.engine.record import Episode, execute
 from surpass.machine.state import DEPTH, FIRST, FUNCTION, SIZE
 from surpass.machine.trace import Trace
 from surpass.printing import line_width, wrap
-from surpass.tasks.task import Task
+from surpass.tasks.task import ELEMENT, Task
 
 COLUMNS = 24
 """How many positions stand side by side; longer lists continue below."""
 MOST_DRAWN = 100
 """Larger lists are not drawn at each step: nobody would see the change."""
-_PLACE = re.compile(r"(.+)\[(\d+)\]")
 
 
 def draw_state(
@@ -96,7 +94,7 @@ def _name_items(
         if name is None:
             continue
         text = labels[item] if 0 <= item < len(labels) else str(item)
-        place = _PLACE.fullmatch(name)
+        place = ELEMENT.fullmatch(name)
         if place:
             lists.setdefault(place[1], {})[int(place[2])] = text
         else:

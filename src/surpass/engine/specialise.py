@@ -26,6 +26,7 @@ import llvmlite
 import numba
 from numba.core.errors import NumbaError
 
+from surpass.arrays import Ints
 from surpass.bundles import write_atomically
 from surpass.engine import kernels
 from surpass.engine.batch import Batch
@@ -37,6 +38,7 @@ from surpass.engine.types import types_of
 from surpass.errors import DeclarationError
 from surpass.machine.interface import Interface
 from surpass.machine.kernel import kernel
+from surpass.machine.state import State
 from surpass.table import Table
 from surpass.tasks.task import Task
 
@@ -197,13 +199,20 @@ def _copy(template: Template, path: Path, suffix: str, declared: dict[str, Any])
     return module
 
 
+@kernel
+def always_right(state: State, before: Ints) -> bool:
+    """Take every answer as right, for a task that does not judge in compiled code."""
+    return True
+
+
 def _declare(task: Task, written: str) -> dict[str, Any]:
     """Return the names that the copy needs: the task's kernels, its packing and its numbers."""
     names: dict[str, Any] = {}
     exec(written, names)  # the text below, made of the interface's numbers only
     unrolled = {name: kernel(made) for name, made in names.items() if inspect.isfunction(made)}
     seen = {"observe": task.observe} if task.observe is not None else {}
-    return {"start": task.start, "act": task.act, "hints": task.hint, "FRAME_SIZE": task.frame_size, **seen, **unrolled}
+    own = {"start": task.start, "act": task.act, "hints": task.hint, "is_right": task.is_right or always_right}
+    return {**own, "FRAME_SIZE": task.frame_size, **seen, **unrolled}
 
 
 def _write_unrolled(interface: Interface) -> str:
@@ -243,6 +252,6 @@ def _fingerprint_of(task: Task | None, template: Template, unrolled: str = "") -
         key.update(source.read_bytes() + b"\0")
     if task is not None:
         key.update(str(task.frame_size).encode() + b"\0")
-        for function in (task.start, task.observe, task.act, task.hint):
+        for function in (task.start, task.observe, task.act, task.hint, task.is_right):
             update_hash(function, key, set())
     return key.hexdigest()[:16]

@@ -38,4 +38,4 @@ def _type_of(word: str) -> Any:
     return numba.types.Array(numbers, int(dimensions), "C") if dimensions else numbers
 
 
-BATCH = record_of(Batch, "i2 i2 f2 i2 i1 i1 i1")
+BATCH = record_of(Batch, "i2 i2 f2 i2 i1 i1 i1 i2")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import io
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -127,14 +128,14 @@ def apply(
     written = list(read_written(Path(lists)) if isinstance(lists, str | Path) else _given(of_task, lists))
     if not written:
         raise InstanceError(f"{lists if is_file else 'what was given'} holds no lists")
-    instances: list[Instances] = []
+    read: list[tuple[Instances, tuple[str, ...]]] = []
     for one in written:
         try:
-            instances.append(of_task.read_parts(one.parts)[0])
+            read.append(of_task.read_parts(one.parts))
         except InstanceError as error:
             kind, where = (DataFileError, f"{lists}, ") if is_file else (InstanceError, "")
             raise kind(f"{where}{one.place}: {error}") from None
-    return Applications(found.name, of_task.name, str(most), tuple(_run(found, written, instances, most, progress)))
+    return Applications(found.name, of_task.name, str(most), tuple(_run(found, written, read, most, progress)))
 
 
 def _given(task: Task, lists: Iterable[Any]) -> Iterator[Written]:
@@ -195,31 +196,35 @@ class _End(NamedTuple):
 
 
 def _run(
-    agent: AnyAgent, written: list[Written], instances: list[Instances], limit: Limit, progress: Progress | None
+    agent: AnyAgent,
+    written: list[Written],
+    read: list[tuple[Instances, tuple[str, ...]]],
+    limit: Limit,
+    progress: Progress | None,
 ) -> Iterator[Application]:
-    """Yield what came of each instance."""
+    """Yield what came of each instance, which was read with the texts of its items."""
+    instances = [instance for instance, _ in read]
     ends = _ends_of(agent, instances, limit, progress)
-    task = agent.task
-    signature = signature_of(task)
-    # Where programs give something beside the list, the list is told only if they change it.
-    gives_more = signature.everything or signature.answer is not None or signature.chosen
-    changes = any(
-        (end.items[: one.sizes[0]] != one.items[0, : one.sizes[0]]).any()
-        for one, end in zip(instances, ends, strict=True)
-    )
-    gives_list = signature.items in ("list", "memory") and (not gives_more or changes)
-    for given, instance, end in zip(written, instances, ends, strict=True):
-        is_solved, result = end.outcome is Outcome.SOLVED, dict[str, Any]()
-        if gives_list:
-            result["list"] = _as_written(given.words[0], instance, end)
-        result |= _read_memory(task, signature, int(instance.sizes[0]), end)
+    memory, signature = agent.task.memory, signature_of(agent.task)
+    arrays_of = cache(memory.arrays)
+    results = _results_of(agent.task, signature, instances, ends, arrays_of)
+    for given, (instance, texts), end in zip(written, read, ends, strict=True):
+        is_solved, size = end.outcome is Outcome.SOLVED, int(instance.sizes[0])
+        registers = dict(zip(getattr(memory.registers, "_fields", ()), end.registers[FIRST:].tolist(), strict=True))
+        result, write = dict[str, Any](), _writer(given, instance, texts)
+        for label, (name, length) in results.items():
+            if name in registers:
+                result[label] = registers[name]
+            else:
+                items = end.items[arrays_of(size).get(name, [])].tolist()
+                result[label] = list(map(write, items[: max(0, registers[length])] if length else items))
         yield Application(
             place=given.place,
-            size=int(instance.sizes[0]),
+            size=size,
             is_solved=is_solved,
             outcome=end.outcome.reason,
             steps=end.steps,
-            result=result if is_solved else None,
+            result=result | _read_memory(agent.task, signature, size, end) if is_solved else None,
         )
 
 
@@ -245,8 +250,37 @@ def _ends_of(agent: AnyAgent, instances: list[Instances], limit: Limit, progress
     return [ends[k] for k in range(len(instances))]
 
 
+def _results_of(
+    task: Task,
+    signature: Signature,
+    instances: list[Instances],
+    ends: list[_End],
+    arrays_of: Callable[[int], dict[str, list[int]]],
+) -> dict[str, tuple[str, str]]:
+    """Return what a task's programs return by name: each a register or an array, and the register of its length.
+
+    Unless the task says so, these are all arrays and, of a user's task, registers. A single array is the list, which is
+    left out where programs do not change it and return something else.
+    """
+    if task.memory.results:
+        return {name: (name, length) for name, length in task.memory.results.items()}
+    results = {name: (name, "") for name in task.memory.names if signature.everything and not name.startswith("_")}
+    if signature.items not in ("list", "memory"):
+        return results
+    arrays = list(arrays_of(max(int(one.sizes[0]) for one in instances)))
+    if len(arrays) > 1:
+        return {name: (name, "") for name in arrays} | results
+    gives_more = signature.everything or signature.answer is not None or signature.chosen
+    changes = any(
+        (end.items[at] != one.items[0, at]).any()
+        for one, end in zip(instances, ends, strict=True)
+        for at in arrays_of(int(one.sizes[0])).values()
+    )
+    return ({"list": ("".join(arrays), "")} if changes or not gives_more else {}) | results
+
+
 def _read_memory(task: Task, signature: Signature, size: int, end: _End) -> dict[str, Any]:
-    """Return what the programs of a task give back beside the list, as its signature says."""
+    """Return what the programs of a task return beside registers and arrays, as its signature says."""
     result: dict[str, Any] = {}
     if signature.answer is not None:
         answer = int(end.registers[signature.answer])
@@ -260,17 +294,31 @@ def _read_memory(task: Task, signature: Signature, size: int, end: _End) -> dict
                 result[f"sum of {given.name}"] = float(numbers.sum())
     if signature.score:
         result[signature.score] = float(end.reals[SCORE])
-    if signature.everything:
-        registers = zip(task.memory.names, end.registers[FIRST:].tolist(), strict=True)
-        result |= {name: held for name, held in registers if not name.startswith("_")}
-        result |= {task.memory.reals[SCORE]: float(end.reals[SCORE])} if task.measure == "reward" else {}
+    elif signature.everything and task.measure == "reward":
+        result[task.memory.reals[SCORE]] = float(end.reals[SCORE])
     return result
 
 
-def _as_written(given: Sequence[Any], instance: Instances, end: _End) -> list[Any]:
-    """Return the list at the end; a value that the list held at the start is written as it was there."""
-    size = int(instance.sizes[0])
-    words: dict[int, deque[Any]] = {}
-    for item, word in zip(instance.items[0, :size].tolist(), given, strict=False) if len(given) == size else ():
-        words.setdefault(item, deque()).append(word)
-    return [words[item].popleft() if words.get(item) else item for item in end.items[:size].tolist()]
+def _writer(given: Written, instance: Instances, texts: Sequence[str]) -> Callable[[int], Any]:
+    """Return the function that writes an item as its value was written; equal values in turn as each of them.
+
+    What an item stands for is told by `texts`, or else by the number that was written at its place.
+    """
+    numbers = [number for part in given.parts for number in part]
+    words = [word for part in given.words for word in part]
+    placed: set[tuple[int, Number]] = {*zip(instance.items[0].tolist(), numbers, strict=False)}
+    is_one_to_one = len(placed) == len({item for item, _ in placed}) == len({number for _, number in placed})
+    by_text = {str(number): number for number in reversed(numbers)}
+    values = dict(placed) if is_one_to_one else {}
+    values |= {item: by_text[text] for item, text in enumerate(texts) if text in by_text}
+    written: dict[Number, deque[Any]] = {}
+    for number, word in zip(numbers, words, strict=True):
+        written.setdefault(number, deque()).append(word)
+
+    def write(item: int) -> Any:
+        if (found := written.get(values.get(item, item))) is None:
+            return texts[item] if 0 <= item < len(texts) else item
+        found.rotate(-1)
+        return found[-1]
+
+    return write

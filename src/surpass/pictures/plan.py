@@ -11,9 +11,8 @@ from typing import NamedTuple
 from surpass.arrays import Ints, Reals
 from surpass.machine.state import FIRST
 from surpass.tasks.drawing import Gauge, split_position
-from surpass.tasks.task import Task
+from surpass.tasks.task import ELEMENT, Task
 
-_PLACE = re.compile(r"(.+)\[(\d+)\]")
 _INDEXED = re.compile(r"(\w+)\[(\w+)[^\[\]]*\]")
 
 
@@ -73,16 +72,9 @@ class PicturePlan:
 def plan_of(task: Task, size: int) -> PicturePlan:
     """Return how a task's episodes of a size are shown."""
     memory, drawing = task.memory, task.drawing
-    places: dict[str, list[int]] = {}
-    singles: dict[str, int] = {}
-    for place in range(memory.item_width(size)):
-        name = memory.item_name(place, size)
-        match = _PLACE.fullmatch(name) if name else None
-        if match:
-            places.setdefault(match[1], []).append(place)
-        elif name:
-            singles[name] = place
-    lists = tuple(Column(name, tuple(where), name in drawing.flags) for name, where in places.items())
+    named = {place: name for place in range(memory.item_width(size)) if (name := memory.item_name(place, size))}
+    singles = {name: place for place, name in named.items() if not ELEMENT.fullmatch(name)}
+    lists = tuple(Column(name, tuple(at), name in drawing.flags) for name, at in memory.arrays(size).items())
 
     shown = [k for k, name in enumerate(memory.names) if not name.startswith("_")]
     at = [memory.names[k] for k in shown]

@@ -181,6 +181,10 @@ def give_back(state: State) -> int:
     return SOLVED
 
 
+ROUNDING = 1e-9
+"""What share of the capacity, and what share of a value (at least of 1), is taken for rounding."""
+
+
 def find_wrong(before: Instances, registers: Ints, items: Ints, reals: Reals) -> Flags:
     """Tell which best solutions are too heavy, not worth what they claim or worse than the last one, up to rounding."""
     wrong = np.zeros(before.count, np.bool_)
@@ -188,11 +192,12 @@ def find_wrong(before: Instances, registers: Ints, items: Ints, reals: Reals) ->
         rows = before.sizes == size
         weights, values = before.reals[rows, WEIGHTS : WEIGHTS + size], before.reals[rows, WEIGHTS + size :][:, :size]
         capacity, claimed = before.reals[rows, CAPACITY], reals[rows, SCORE]
-        tolerance = 1e-9 * (1 + np.abs(claimed) + np.abs(capacity))
+        least, most = (capacity * (1 + sign * ROUNDING) for sign in (-1, 1))
+        tolerance = ROUNDING * (1 + np.abs(claimed))
         last, best = items[rows, :size] == 1, items[rows, size : 2 * size] == 1
-        is_heavy = (weights * best).sum(axis=1) > capacity + tolerance
+        is_heavy = (weights * best).sum(axis=1) > most
         is_other = np.abs((values * best).sum(axis=1) - claimed) > tolerance
-        fits = (weights * last).sum(axis=1) < capacity - tolerance
+        fits = (weights * last).sum(axis=1) < least
         wrong[rows] = is_heavy | is_other | (fits & ((values * last).sum(axis=1) > claimed + tolerance))
     return wrong
 

@@ -42,6 +42,8 @@ from surpass.tasks.user_code import place_of_function, user_errors
 
 Number = int | float
 
+ELEMENT = re.compile(r"(.+)\[(\d+)\]")
+"""The name of an element of an array: the array's name and the index."""
 TRIED_SIZES = (*range(10), 20, 50, 100)
 """The sizes at which a function of the size is tried when it is declared."""
 WIDEST = 10**6
@@ -197,6 +199,9 @@ class Memory:
     """The task's own registers, as `registers(...)` returns them."""
     hidden: tuple[str, ...] = ()
     """The names of those that are kept out of traces and exported results."""
+    results: Mapping[str, str] = field(default_factory=dict)
+    """What `apply` returns: names of registers and of arrays (those of `item_name`, without the index), each array with
+    the register that holds its length, or "" for all of it. If left out, all registers and arrays that are shown."""
     saved: Natural | None = None
     """How many of them, from the first, a call saves and a return restores; None for a task without calls."""
     reals: tuple[Name, ...] = ("score",)
@@ -218,6 +223,10 @@ class Memory:
         odd = set(self.hidden) - set(names)
         if odd:
             raise DeclarationError(f"a memory hides {sorted(odd)[0]!r}, which is none of its registers")
+        for name, length in self.results.items():
+            if name not in (*names, *self.arrays(TRIED_SIZES[-1])) or (length and length not in names):
+                known = ", ".join([*names, *self.arrays(TRIED_SIZES[-1])])
+                raise DeclarationError(f"a memory returns {name!r} of length {length!r}; it has {known}")
         if (self.saved or 0) > len(self.registers):
             raise DeclarationError(f"a call saves {self.saved} registers of a memory that has {len(self.registers)}")
         for name, least in (("item_width", 0), ("real_width", len(self.reals))):
@@ -233,6 +242,14 @@ class Memory:
         with user_errors(whose):
             returned = getattr(self, name)(*numbers)
         return validate(kind, returned, whose, DeclarationError)
+
+    def arrays(self, size: int) -> dict[str, list[int]]:
+        """Return where the values of each array stand in an instance of a size: items named like `A[3]`, by name."""
+        found: dict[str, list[int]] = {}
+        for place in range(self.item_width(size)):
+            if match := ELEMENT.fullmatch(self.item_name(place, size) or ""):
+                found.setdefault(match[1], []).append(place)
+        return found
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -312,8 +329,12 @@ class Task:
     inputs: Inputs
     hints: tuple[Value, ...] = ()
     """Numbers from which what is still to come can be estimated: learners may see them, agents do not."""
-    find_wrong: Callable[[Instances, Ints, Ints, Reals], Flags]
-    """Tells for each instance, from the final registers, items and reals, whether a claimed solution is wrong."""
+    is_right: Callable[..., Any] | None = None
+    """A kernel that judges: `is_right(state, before)` tells whether what an episode ends with is right, given the items
+    with which it began. Learners and checks ask it; exported programs leave it out."""
+    find_wrong: Callable[[Instances, Ints, Ints, Reals], Flags] | None = None
+    """Tells for each instance, from the final registers, items and reals, whether a claimed solution is wrong: a second
+    opinion in NumPy, which only a task with `is_right` may leave out."""
     optimum: Callable[[Instances], Reals] | None = None
     """Returns the best score that there is for each instance, NaN where that would take too long to find."""
     limit: str = "10n^2"
@@ -349,6 +370,8 @@ class Task:
                 raise DeclarationError(f"task {self.name!r} needs a kernel for its instruction {instruction.name}")
         items = (self.memory.item_name(k, 2) for k in range(self.memory.item_width(2)))
         self.drawing.check(self.name, getattr(self.memory.registers, "_fields", ()), self.memory.reals, items)
+        if self.is_right is None and self.find_wrong is None:
+            raise DeclarationError(f"task {self.name!r} needs `is_right` or `find_wrong`, which say what is right")
         if not self.inputs.draw:
             raise DeclarationError(f"task {self.name!r} needs at least one way to draw instances")
         Limit.parse(self.limit)
@@ -446,7 +469,9 @@ class Task:
         return Instances(sizes, items, reals)
 
     def judge(self, before: Instances, registers: Ints, items: Ints, reals: Reals) -> Flags:
-        """Return which claimed solutions [B] are wrong, as `find_wrong` tells."""
+        """Return which claimed solutions [B] are wrong, as `find_wrong` tells; none if there is none."""
+        if self.find_wrong is None:
+            return np.zeros(before.count, np.bool_)
         with user_errors(f"task {self.name!r}: find_wrong"):
             found: Any = np.asarray(self.find_wrong(before, registers, items, reals))
         if found.shape != (before.count,) or found.dtype != np.bool_:

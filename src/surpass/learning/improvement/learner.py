@@ -16,7 +16,7 @@ result.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -268,9 +268,35 @@ class Improvement:
         for program in (self._rewrite(simple), simple, self.program, self.current):
             failing, _ = self._find_failure(program, AT_END)
             if failing is None or not self.is_sound:
-                self.program, (self.best_cost, _) = program, self._measure(program)
+                self.program = self._drop_what_costs(program) if self.is_sound else program
+                self.best_cost, _ = self._measure(self.program)
                 return
             self._keep(failing)
+
+    def _drop_what_costs(self, program: Program) -> Program:
+        """Return a program without the rules without which it costs less and does not fail.
+
+        Where it does fail, the counter-example is kept: such a rule is needed.
+        """
+        for shorter, saved in self._without_each(program):
+            if saved < 0:
+                failing, _ = self._find_failure(shorter, AT_END)
+                if failing is None:
+                    return self._drop_what_costs(shorter)
+                self._keep(failing)
+        return program
+
+    def _without_each(self, program: Program) -> Iterator[tuple[Program, float]]:
+        """Yield a program without each of its rules, and what that rule saves; this is not finite where it fails.
+
+        As in the search, all sizes count alike: a saving is a share of the first program's cost at each size.
+        """
+        trial = self._reference_trial()
+        base = self._means(trial, trial.measure(program)[None])
+        for k in range(len(program.rules)):
+            shorter = without(program, [k])
+            more = self._means(trial, trial.run([shorter])) - base if np.isfinite(base).all() else np.array(np.inf)
+            yield shorter, float((more / self.scales).mean())
 
     def _simplify(self, program: Program) -> Program:
         """Return a program without rules, conditions and places that do not pay.
@@ -315,16 +341,12 @@ class Improvement:
             program = self._simplify(found)
 
     def savings(self) -> list[float | None]:
-        """Return what each rule of the best program saves, in the mean over the sizes; None where it fails without."""
+        """Return the share that each rule of the best program saves, as a mean over sizes; None where it is needed."""
         assert self.program is not None
-        trial = self._reference_trial()
-        base = float(self._means(trial, trial.measure(self.program)[None]).mean())
-        saved: list[float | None] = []
-        for k in range(len(self.program.rules)):
-            shorter = without(self.program, [k])
-            more = float(self._means(trial, trial.run([shorter])).mean()) - base
-            saved.append(more if np.isfinite(more) and self._passes(shorter, QUICK, EACH_ROUND) else None)
-        return saved
+        return [
+            saved if np.isfinite(saved) and self._passes(shorter, QUICK, EACH_ROUND) else None
+            for shorter, saved in self._without_each(self.program)
+        ]
 
     def _why_ended(self) -> str:
         """Return why the editing ended before all of its rounds, in a sentence."""
@@ -359,9 +381,11 @@ class Improvement:
             line.strip() for line in write_text(self.program).splitlines() if ": " in line and not line.startswith("#")
         ]
         sizes = ", ".join(f"{size:,}" for size in self.sizes)
-        lines.append(f"What each of the {len(texts)} rules saves, in the mean over the sizes {sizes}:")
+        of = "steps" if self.task.measure == "steps" else "reward"
+        whose = f"in % of the teacher's {of}, in the mean over the sizes {sizes}"
+        lines.append(f"What each of the {len(texts)} rules saves, {whose}:")
         for saved, text in zip(self.savings(), texts, strict=True):
-            lines.append(f"  {'needed' if saved is None else f'{saved:.3f}':>8}  {text}")
+            lines.append(f"  {'needed' if saved is None else f'{saved:.2%}':>8}  {text}")
         return lines
 
     # Instances

@@ -50,7 +50,7 @@ def play_one(batch: Batch, draft: Draft, context: EditContext, digits: Digits, l
         if outcome != RUNNING:
             break
         action = draft.actions[place, rule]
-        outcome = perform(state, action, context.action_rows, action)
+        outcome = perform(batch, b, state, action, context.action_rows, action)
         steps += 1
     batch.steps[b] = steps
     batch.outcomes[b] = outcome

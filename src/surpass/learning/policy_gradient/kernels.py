@@ -128,7 +128,7 @@ def sample(
                 node = tree.following[node, choice]
             action = -1 - node
             score = state.reals[SCORE]
-            ended = perform(state, action, tree.action_rows, action)
+            ended = perform(batch, b, state, action, tree.action_rows, action)
             batch.steps[b] += 1
             record.rows[b, t] = row
             record.actions[b, t] = action

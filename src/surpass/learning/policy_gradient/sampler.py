@@ -165,7 +165,10 @@ class Sampler:
         width = tensors["batch.stack"].shape[-1:] if "batch.stack" in tensors else ()
         like = self.batch._replace(stack=np.zeros((self.episodes, *width), np.int64))
         self.batch = Batch(
-            *(checked_tensor(tensors, f"batch.{k}", a, SOURCE, finite=k != "reals") for k, a in like._asdict().items())
+            *(
+                checked_tensor(tensors, f"batch.{k}", a, SOURCE, finite=k != "reals") if a.size else a
+                for k, a in like._asdict().items()
+            )
         )
         self.random = checked_tensor(tensors, "random", self.random, SOURCE)
         self.limits = checked_tensor(tensors, "limits", self.limits, SOURCE)

@@ -121,7 +121,7 @@ def sample(
                 break
             if steps < record.skipped[b]:
                 action = odds.actions[draw_bits(random, b) % len(odds.actions)]
-                outcome = perform(state, action, action_rows, action)
+                outcome = perform(batch, b, state, action, action_rows, action)
                 steps += 1
                 continue
             shown = pack(seen)
@@ -141,7 +141,7 @@ def sample(
             record.hints[at, len(hinted)] = limits[b] - steps
             score = state.reals[SCORE]
             action = odds.actions[choice]
-            outcome = perform(state, action, action_rows, action)
+            outcome = perform(batch, b, state, action, action_rows, action)
             record.gains[at] = state.reals[SCORE] - score
             steps += 1
         batch.steps[b] = steps

@@ -53,6 +53,8 @@ class _CWriter:
         self.scope: VariableKinds = {}
         self.pointers: set[str] = set()
         """The registers and reals that are given by address in the subroutine that is written."""
+        self.returned: Kind = "int"
+        """What the subroutine returns that is written."""
         self.declared: set[str] = set()
 
     def type_of(self, kind: Kind) -> str:
@@ -61,9 +63,15 @@ class _CWriter:
 
     # Expressions
 
-    def text(self, expr: ast.expr, least: int = 0) -> str:
-        """Return an expression as text, in brackets if it binds less tightly than `least`."""
+    def text(self, expr: ast.expr, least: int = 0, kind: Kind = "int") -> str:
+        """Return an expression as text, in brackets if it binds less tightly than `least`.
+
+        A whole number that goes in where the kind is real is made one, as C would do without a word.
+        """
         text, binds = self._write(expr)
+        is_cast = kind == "real" and not isinstance(expr, ast.Constant) and self.kinds.of(expr, self.scope) == "int"
+        if is_cast:
+            text, binds = f"(double){text if binds >= SIGN else f'({text})'}", SIGN
         return text if binds >= least else f"({text})"
 
     def _write(self, expr: ast.expr) -> tuple[str, int]:
@@ -78,14 +86,17 @@ class _CWriter:
             case ast.UnaryOp():
                 return f"!{self.text(expr.operand, ATOM)}", SIGN
             case ast.IfExp():
-                parts = (self.text(part, CHOICE + 1) for part in (expr.test, expr.body, expr.orelse))
-                return "{} ? {} : {}".format(*parts), CHOICE
+                kind = self.kinds.of(expr, self.scope)
+                ways = (self.text(way, CHOICE + 1, kind) for way in (expr.body, expr.orelse))
+                return "{} ? {} : {}".format(self.text(expr.test, CHOICE + 1), *ways), CHOICE
             case ast.BoolOp():
                 sign, binds = ("&&", AND) if isinstance(expr.op, ast.And) else ("||", OR)
                 sides = [self.text(side, ATOM if isinstance(side, ast.BoolOp) else binds) for side in expr.values]
                 return f" {sign} ".join(sides), binds
             case ast.Compare():
-                left, right = (self.text(side, COMPARISON + 1) for side in (expr.left, expr.comparators[0]))
+                both = (expr.left, expr.comparators[0])
+                kind = "real" if "real" in [self.kinds.of(side, self.scope) for side in both] else "int"
+                left, right = (self.text(side, COMPARISON + 1, kind) for side in both)
                 return f"{left} {_COMPARISONS[type(expr.ops[0])]} {right}", COMPARISON
             case ast.BinOp(op=ast.Div()):
                 return f"(double)({self.text(expr.left)}) / (double)({self.text(expr.right)})", PRODUCT
@@ -94,15 +105,17 @@ class _CWriter:
             case ast.BinOp():
                 sign, binds = _INFIX[type(expr.op)]
                 # Brackets beside signs that few know the order of.
-                least = binds if sign in "+-*" else SIGN
-                return f"{self.text(expr.left, least)} {sign} {self.text(expr.right, max(binds + 1, least))}", binds
+                least, kind = binds if sign in "+-*" else SIGN, self.kinds.of(expr, self.scope)
+                left, right = self.text(expr.left, least, kind), self.text(expr.right, max(binds + 1, least), kind)
+                return f"{left} {sign} {right}", binds
             case ast.Call(func=ast.Name(id=function)):
                 return self._write_call(function, expr)
         raise AssertionError(ast.dump(expr))
 
     def _named(self, function: str, expr: ast.expr, arguments: Sequence[ast.expr]) -> tuple[str, int]:
-        suffix = "f64" if self.type_of(self.kinds.of(expr, self.scope)) == "double" else "i64"
-        return f"{function}_{suffix}({', '.join(map(self.text, arguments))})", ATOM
+        kind = self.kinds.of(expr, self.scope)
+        suffix = "f64" if self.type_of(kind) == "double" else "i64"
+        return f"{function}_{suffix}({', '.join(self.text(one, 0, kind) for one in arguments)})", ATOM
 
     def _write_call(self, function: str, expr: ast.Call) -> tuple[str, int]:
         if function in self.plan.subroutines:
@@ -112,10 +125,12 @@ class _CWriter:
                 # Inside a subroutine that changes the same register, its address is at hand.
                 address = used if used in self.pointers else f"&{used}"
                 given.append(address if by_address else self.text(ast.Name(used, ast.Load())))
-            return f"{function}_{self.suffix}({', '.join([*given, *map(self.text, expr.args)])})", ATOM
+            inner, parameters = self.kinds.subroutines[function], self.plan.subroutines[function].parameters
+            given += [self.text(one, 0, inner.get(own, "int")) for own, one in zip(parameters, expr.args, strict=True)]
+            return f"{function}_{self.suffix}({', '.join(given)})", ATOM
         if function in ("min", "max"):
             return self._named(_NAMED[function], expr, expr.args)
-        text = self.text(expr.args[0])
+        text = self.text(expr.args[0], 0, "int" if function in ("int", "float", "abs") else "real")
         if function in ("int", "float"):
             return f"({'int64_t' if function == 'int' else 'double'})({text})", SIGN
         if function == "abs":
@@ -142,6 +157,7 @@ class _CWriter:
         returns = self.kinds.returns.get(found.name)
         if found.summary:
             yield from comment_lines(found.summary)
+        self.returned = returns or "int"
         kind = "void" if returns is None else self.type_of(returns)
         yield f"static {kind} {found.name}_{self.suffix}({', '.join(given) or 'void'})"
         yield "{"
@@ -184,7 +200,8 @@ class _CWriter:
         if plan.stack_limit is not None:
             yield f"{INDENT}free(frames);"
         yield f"{INDENT}*steps = limit - left;"
-        yield from (f"{INDENT}*{own}_out = {own};" for _, own in outputs)
+        for kind, own in outputs:
+            yield f"{INDENT}*{own}_out = {self.text(syntax.name(own), 0, 'real' if kind == 'double' else 'int')};"
         yield f"{INDENT}return outcome;"
         yield "}"
 
@@ -274,7 +291,7 @@ class _CWriter:
             case ast.Expr():
                 yield f"{self.text(line.value)};"
             case ast.Return():
-                yield "return;" if line.value is None else f"return {self.text(line.value)};"
+                yield "return;" if line.value is None else f"return {self.text(line.value, 0, self.returned)};"
             case syntax.Remark():
                 yield from comment_lines(line.text)
             case syntax.CountStep():
@@ -289,10 +306,11 @@ class _CWriter:
                 yield "goto end;"
             case syntax.OpenCall():
                 assert self.plan.stack_limit is not None
-                saved = [f".{own} = {own}" for own in self.plan.saved]
-                saved += [f".site = {self.plan.sites.index(line.site)}"] if self.plan.keeps_sites else []
                 yield "if (depth == capacity && !grow(&frames, &capacity)) goto out_of_memory;"
-                yield f"frames[depth++] = (Frame){{{', '.join(saved)}}};"
+                kept = [(own, own) for own in self.plan.saved]
+                kept += [("site", str(self.plan.sites.index(line.site)))] if self.plan.keeps_sites else []
+                yield from (f"frames[depth].{own} = {value};" for own, value in kept)
+                yield "++depth;"
                 yield f"if (depth > {self.text(self.plan.stack_limit)}) goto too_deep;"
             case syntax.CloseCall():
                 if self.plan.has_receivers:
@@ -302,13 +320,13 @@ class _CWriter:
                 yield f"{type(line).__name__.lower()};"
 
     def _set(self, target: ast.expr, value: ast.expr) -> str:
-        name = self.text(target)
+        name, kind = self.text(target), self.kinds.of(target, self.scope)
         if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add | ast.Sub) and syntax.same(target, value.left):
-            return f"{name} {_INFIX[type(value.op)][0]}= {self.text(value.right)};"
+            return f"{name} {_INFIX[type(value.op)][0]}= {self.text(value.right, 0, kind)};"
         if isinstance(target, ast.Name) and target.id in self.scope and target.id not in self.declared:
             self.declared.add(target.id)
             name = f"{self.type_of(self.scope[target.id])} {name}"
-        return f"{name} = {self.text(value)};"
+        return f"{name} = {self.text(value, 0, kind)};"
 
     def _branch(self, line: ast.If) -> Lines:
         head, all_end = f"if ({self.text(line.test)}) {{", True

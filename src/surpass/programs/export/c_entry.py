@@ -44,7 +44,7 @@ _GROW = """/* Makes room for more open calls; returns 0 if there is no memory. *
 static int grow(Frame **frames, int64_t *capacity)
 {
     int64_t wanted = *capacity ? 2 * *capacity : 64;
-    Frame *found = realloc(*frames, (size_t)wanted * sizeof *found);
+    Frame *found = (Frame *)realloc(*frames, (size_t)wanted * sizeof *found);
     if (found == NULL) return 0;
     *frames = found;
     *capacity = wanted;
@@ -68,7 +68,7 @@ def write_file(plan: Plan, code: dict[str, list[str]]) -> str:
     needs_math = re.search(r"\b(INFINITY|sqrt|floor|ceil|exp|log|fabs)\b", whole + "".join(helpers))
     heading = describe(
         plan,
-        [_describe_calls(plan, list(code)), "It takes a compiler for C11 and the standard library, nothing else."],
+        [_describe_calls(plan, list(code)), "It takes a compiler for C11 or C++11 and the standard library."],
         "it stops with SURPASS_NO_RULE",
     )
     prototypes = {suffix: _prototype(plan, suffix) for suffix in code}
@@ -185,9 +185,9 @@ def _body(plan: Plan, suffix: str) -> Lines:
     yield from _refusals(plan, suffix, size)
     if is_own:
         yield "/* The memory that the program works with: whole numbers, and the real numbers that it is given. */"
-        yield f"int64_t *items = calloc({item_width} + 1, sizeof *items);"
+        yield f"int64_t *items = (int64_t *)calloc({item_width} + 1, sizeof *items);"
     if signature.reals:
-        yield f"double *reals = calloc({real_width} + 1, sizeof *reals);"
+        yield f"double *reals = (double *)calloc({real_width} + 1, sizeof *reals);"
     result = "result->" if signature.everything else ""
     given = [*plan.inputs, signature.budget or "limit_of(n)", "&taken"]
     given += [f"&{result}{'score' if own == plan.score else own}" for own in plan.results]

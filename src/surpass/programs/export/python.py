@@ -20,7 +20,7 @@ from surpass.programs.export.heading import (
     show_widths,
 )
 from surpass.programs.export.plan import Plan
-from surpass.tasks.task import Limit
+from surpass.tasks.task import MOST_STEPS, Limit
 
 _COMMON = '''
 RUNNING, SOLVED, WRONG_ANSWER, STEP_LIMIT, STACK_LIMIT, NO_RULE = range(6)
@@ -38,11 +38,11 @@ def _need(outcome, steps, *allowed):
 
 
 def _limit(n, limit):
-    """Return the number of steps that a run may take."""
+    """Return the number of steps that a run may take: a whole one, below a limit that is not whole."""
     limit = {limit} if limit is None else limit
-    if limit < 1:
+    if not limit >= 1:
         raise ValueError(f"a run needs at least 1 step, not {{limit}}")
-    return limit
+    return int(min(limit, {most:_}))
 '''
 _ORDERED = '''
 
@@ -63,7 +63,7 @@ def write_python(plan: Plan) -> str:
     limit = Limit.parse(plan.task.limit)
     heading = describe(plan, [_describe_call(plan, limit)], "it raises Unsolved")
     # As numbers that are reals or whole, the limit comes out as the engine has it.
-    common = _COMMON.format(limit=f"max(1, int({limit.factor!r} * n**{limit.power}))")
+    common = _COMMON.format(limit=f"max(1, int({limit.factor!r} * n**{limit.power}))", most=MOST_STEPS)
     common += _ORDERED if "list" in plan.signature.items else ""
     imports = ["import math"] if any("math." in line for line in (*code, *entry)) else []
     imports += ["from collections import namedtuple"] if plan.signature.everything else []
