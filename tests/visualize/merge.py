@@ -99,7 +99,7 @@ def name_of(index: int, size: int) -> str:
 
 MERGE = surpass.register_task(
     surpass.Task(
-        name="merge",
+        name="merge-halves",
         summary="merge two lists that are in order",
         interface=surpass.Interface(
             [

@@ -161,7 +161,8 @@ def test_a_budget_of_steps_is_said_to_be_used_up() -> None:
 
 
 def test_a_score_that_is_never_counted_is_not_shown_nor_an_answer_before_there_is_one() -> None:
-    scenes = [dict(scene.words) for scene, _ in record_run(surpass.find_agent("teacher:scan"), "3,1,2").scenes()]
+    scan = surpass.find_agent("teacher:scan", str(EXAMPLES / "minimum.py"))
+    scenes = [dict(scene.words) for scene, _ in record_run(scan, "3,1,2").scenes()]
     assert all("score" not in words for words in scenes)
     assert ["answer" in words for words in scenes] == [False] * (len(scenes) - 1) + [True]
     absent = record_run(surpass.find_agent("teacher:linear_search"), "1,3:2")

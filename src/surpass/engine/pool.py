@@ -31,6 +31,28 @@ GRACE = 1.0
 """Seconds that calls have to return once they are told to stop."""
 
 
+class _Worker(Thread):
+    """A thread that serves one pool after the other: to start one takes longer than most calls."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.pools: SimpleQueue[InterruptiblePool] = SimpleQueue()
+        self.start()
+
+    def run(self) -> None:
+        """Serve pools until the process ends."""
+        while True:
+            pool = self.pools.get()
+            pool.serve()
+            _idle.append(self)
+            pool.left.put(None)
+            del pool
+
+
+_idle: list[_Worker] = []
+"""The workers that serve no pool."""
+
+
 class InterruptiblePool:
     """Threads that make compiled calls; they do not keep the process from ending."""
 
@@ -38,9 +60,14 @@ class InterruptiblePool:
         self._threads, self._stop, self._what = threads, stop, what
         self._calls: SimpleQueue[Call | None] = SimpleQueue()
         self._ends: SimpleQueue[BaseException | None] = SimpleQueue()
-        self._workers = [Thread(target=self._work, daemon=True) for _ in range(threads)]
-        for worker in self._workers:
-            worker.start()
+        self.left: SimpleQueue[None] = SimpleQueue()
+        """Has an item for each worker that has left."""
+        for _ in range(threads):
+            try:
+                worker = _idle.pop()
+            except IndexError:
+                worker = _Worker()
+            worker.pools.put(self)
 
     def __enter__(self) -> InterruptiblePool:
         return self
@@ -50,10 +77,12 @@ class InterruptiblePool:
             self._calls.put(None)
         if error[0] is None:
             # A thread that is still there when the process ends would be cut off in the midst of compiled code.
-            for worker in self._workers:
-                worker.join(GRACE)
+            with suppress(Empty):
+                for _ in range(self._threads):
+                    self.left.get(timeout=GRACE)
 
-    def _work(self) -> None:
+    def serve(self) -> None:
+        """Make calls until there are no more."""
         while (call := self._calls.get()) is not None:
             failure = None
             try:
