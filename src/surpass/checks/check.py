@@ -169,7 +169,7 @@ class _Checker:
         self.failure: CounterExample | None = None
         self.unending: Unending | None = None
         self._threads = threads
-        self._is_budget = self.task.measure == "reward"
+        self._is_budget = self.task.limit_is_budget
         self._usual_steps = 0.0
         self._failed_within: Limit | None = None
         """The budget at which an enumerated instance fails."""
@@ -224,9 +224,9 @@ class _Checker:
         return Explored(explorer.tried, len(self.table or ()) - before, explorer.since_new, quiet)
 
     def find_slowest(self, effort: int, seed: int) -> list[Slowest]:
-        """Return the slowest instance of some sizes that a search finds, where steps count."""
+        """Return the slowest instance of some sizes that a search finds, where runs must end by themselves."""
         rows: list[Slowest] = []
-        for done, size in enumerate(SLOWEST_SIZES if self.task.measure == "steps" else ()):
+        for done, size in enumerate(() if self._is_budget else SLOWEST_SIZES):
             self.progress("searching for the slowest instances, sizes done", done, len(SLOWEST_SIZES))
             rounds = 1 + min(effort, EFFORT) // SLOWEST_EFFORT
             instance, results = find_slowest(

@@ -35,7 +35,7 @@ def write_out(task: Task, instance: Instances) -> str:
 
 def diagnose(agent: AnyAgent, instance: Instances, limit: Limit, run: Run) -> CounterExample:
     """Return what goes wrong in the run on one instance that fails within `limit`, with its trace."""
-    task, is_budget = agent.task, agent.task.measure == "reward"
+    task, is_budget = agent.task, agent.task.limit_is_budget
     allowed = int(limit.steps(instance.sizes)[0])
     # A budget may be spent going round: there only the end counts.
     outcome, steps = _outcome(run(instance, limit, not is_budget))

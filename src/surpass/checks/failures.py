@@ -28,7 +28,7 @@ def find_failures(
     failures: dict[str, None] = {}
 
     def run_all(instances: Instances) -> Results:
-        return run(table, instances, find_loops=task.measure == "steps")
+        return run(table, instances, find_loops=not task.limit_is_budget)
 
     for number, level in enumerate([effort.before, effort] if effort.before else [effort]):
         for probe in probes(task, run_all, level, known=() if number else known, seed=seed + number):

@@ -42,7 +42,7 @@ def check_command(
     must_end: Annotated[
         bool,
         option(
-            "Where steps are a budget (knapsack): a run that never ends by itself is a failure too.",
+            "Where the limit is a budget (knapsack): a run that never ends by itself is a failure too.",
             group=RUNNING,
             name="--must-end",
         ),

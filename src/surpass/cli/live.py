@@ -113,13 +113,14 @@ class RunView(Display):
 
     def _measure(self) -> Measure:
         """Return what counts now: the learner's measure; but the share solved until a round has solved all."""
-        from surpass.learning.status import SOLVED, STEPS
+        from surpass.learning.status import REWARD, SOLVED, STEPS
 
         shares = [line["solved"] for _, line in self._alike() if "solved" in line]
-        return SOLVED if self.status.measure == STEPS and shares and max(shares) < 1 else self.status.measure
+        main, is_budget = self.status.measure, self.state.learner.task.limit_is_budget
+        return SOLVED if main in (STEPS, REWARD) and not is_budget and shares and max(shares) < 1 else main
 
     def _best(self) -> list[tuple[str, str]]:
-        """Return the best round so far as a fact; where steps count, the best of those that solved the most."""
+        """Return the best round so far as a fact; the best of those that solved the most."""
         lines, counts, main = self._alike(), self._measure(), self.status.measure
         if not lines or counts.is_best:
             return []
@@ -163,8 +164,8 @@ class RunView(Display):
         if solved is not None:
             facts.append(("solved", f"{solved:.1%}"))
         unit, comparisons = "reward" if state.learner.task.measure == "reward" else "steps", status.comparisons
-        # The steps of wrong answers are not set beside those of right ones.
-        is_comparable = unit == "reward" or solved is None or solved == 1
+        # What failures took or brought is not set beside what solutions did.
+        is_comparable = state.learner.task.limit_is_budget or solved is None or solved == 1
         if len(comparisons) > MOST_COMPARED:
             comparisons = (comparisons[0], comparisons[len(comparisons) // 2], comparisons[-1])
         for one in comparisons:

@@ -95,6 +95,8 @@ def _as_json(task: Task) -> dict[str, Any]:
         "data": list(task.inputs.draw),
         "queries": list(task.inputs.queries),
         "limit": task.limit,
+        "limit_is_budget": task.limit_is_budget,
+        "measure": task.measure,
         "teachers": [teacher.name for teacher in known_teachers(task)],
     }
     if not interface.is_full_view:
@@ -144,7 +146,7 @@ def _print_task(task: Task) -> None:
         "queries": ", ".join(task.inputs.queries),
         "instance": task.inputs.written,
         "limit": f"{task.limit} steps",
-        "compared": f"by {task.measure}",
+        "compared": f"by {task.measure}" + (", and any time is an end" if task.limit_is_budget else ""),
     }
     if not interface.is_full_view:
         facts["programs"] = (

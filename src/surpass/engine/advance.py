@@ -9,7 +9,7 @@ import numpy as np
 
 from surpass.arrays import Ints
 from surpass.engine.batch import Batch, grow_stack
-from surpass.engine.pool import Call, InterruptiblePool, make_call
+from surpass.engine.pool import Call, InterruptiblePool, make_call, run_in_thread
 from surpass.engine.specialise import specialise
 from surpass.errors import DeclarationError, ObservationError
 from surpass.machine.state import DEPTH, Outcome
@@ -86,6 +86,17 @@ def _make(
     for call in calls:
         make_call(call, task.name)
         look()
+
+
+def judge_spent(task: Task, batch: Batch) -> None:
+    """Where the limit is a budget, turn its use from a step limit into a solution or a wrong answer, in place."""
+    spent = batch.outcomes == Outcome.STEP_LIMIT
+    if not task.limit_is_budget or not spent.any():
+        return
+    if task.is_right is None:
+        batch.outcomes[spent] = Outcome.SOLVED
+    else:
+        run_in_thread(task.name, specialise(task).judge_spent, batch)
 
 
 def no_outcome(task: Task, number: int) -> DeclarationError:

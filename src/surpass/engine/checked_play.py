@@ -378,7 +378,7 @@ class Checker:
     def _check_teacher(self, teacher: Teacher, instances: list[Instances]) -> None:
         """Let a teacher play, and ask it about all observations, or those met."""
         interface, table = self.task.interface, Table.of(teacher)
-        limit, find_loops = Limit.parse(self.task.limit), self.task.measure == "steps"
+        limit, find_loops = Limit.parse(self.task.limit), not self.task.limit_is_budget
         whose, place = f"{teacher.name} of task {self.task.name!r}", place_of_function(teacher.choose)
         ends = []
         for instance in instances:

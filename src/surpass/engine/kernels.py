@@ -257,3 +257,12 @@ def look(batch: Batch, digits: Ints) -> None:
         seen = observe(state)
         for k in range(min(len(seen), digits.shape[1])):
             digits[b, k] = seen[k]
+
+
+@numba.njit(nogil=True, cache=True)
+def judge_spent(batch: Batch) -> None:
+    """Let the task judge, in place, the episodes that came to their step limit, as if they had ended themselves."""
+    for b in range(len(batch.outcomes)):
+        if batch.outcomes[b] == STEP_LIMIT:
+            state = State(batch.registers[b], batch.items[b], batch.reals[b], batch.stack[b])
+            batch.outcomes[b] = judge(batch, b, state, SOLVED)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from surpass.arrays import Ints
-from surpass.engine.advance import advance
+from surpass.engine.advance import advance, judge_spent
 from surpass.engine.batch import Batch, allocate
 from surpass.engine.check_task import check_once
 from surpass.engine.run import AnyAgent
@@ -97,8 +97,7 @@ class Episode:
         before = self.snapshot()
         chosen = (np.array([number]), row[None, :], self._limits)
         self.batch = advance(self.task, self.batch, lambda batch: [(self._kernels.step, (batch, *chosen))])
-        if self.outcome == Outcome.STEP_LIMIT and self.task.measure == "reward":
-            self.batch.outcomes[0] = Outcome.SOLVED
+        judge_spent(self.task, self.batch)
         return self._changes(before)
 
     def snapshot(self) -> Batch:
@@ -149,7 +148,7 @@ def record(
     goes_on = look is None or look(episode, None)
     while episode.is_running and goes_on:
         depth = episode.depth
-        if task.measure == "steps":
+        if not task.limit_is_budget:
             state = episode.digest
             if state in met:
                 episode.end(Outcome.LOOP)

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from surpass.arrays import Flags, Ints, Reals
-from surpass.engine.advance import CountProgress, Player, no_outcome
+from surpass.engine.advance import CountProgress, Player, judge_spent, no_outcome
 from surpass.engine.batch import Batch, allocate
 from surpass.engine.check_task import USUAL_SIZE, check_once
 from surpass.engine.pool import run_in_thread
@@ -149,19 +149,21 @@ def _judge(
 
     Unless it is `judged`, every claim holds.
     """
+    if batch.outcomes.max(initial=0) > MOST_OUTCOME:
+        raise no_outcome(task, int(batch.outcomes.max()))
+    judge_spent(task, batch)
     outcomes = batch.outcomes.copy()
-    if outcomes.max(initial=0) > MOST_OUTCOME:
-        raise no_outcome(task, int(outcomes.max()))
-    if task.measure == "reward":
-        # Where the score counts, the step limit is a budget: spending it is not a failure.
-        outcomes[outcomes == Outcome.STEP_LIMIT] = Outcome.SOLVED
     claimed = outcomes == Outcome.SOLVED
     if judged and claimed.any():
         failed = task.judge(instances, batch.registers, batch.items, batch.reals)
         outcomes[claimed & failed] = Outcome.WRONG_ANSWER
     scores = batch.reals[:, SCORE].copy()
     reward, wrong = task.reward, outcomes == Outcome.WRONG_ANSWER
-    rewards = reward.progress * (scores - before) - reward.step_cost * batch.steps - reward.wrong_cost * wrong
+    gains = reward.progress * (scores - before)
+    if task.must_finish_score:
+        wrong = outcomes != Outcome.SOLVED
+        gains[wrong] = np.minimum(gains[wrong], 0.0)
+    rewards = gains - reward.step_cost * batch.steps - reward.wrong_cost * wrong
     return batch.steps.copy(), outcomes, scores, rewards
 
 

@@ -65,10 +65,11 @@ _ENGINE = Template(
         "advance": types_of("batch i1 i1 i2 i1 i1 b i i i1"),
         "step": types_of("batch i1 i2 i1"),
         "look": types_of("batch i2"),
+        "judge_spent": types_of("batch"),
     },
     (Batch, Table),
 )
-SHARED = ("check_stack", "perform", "start_one")
+SHARED = ("check_stack", "judge", "perform", "start_one")
 """The kernels of a task's engine that the loops of other templates call."""
 
 

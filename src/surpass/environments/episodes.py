@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 
 from surpass.arrays import Array, Flags, Ints, Reals
-from surpass.engine.advance import advance
+from surpass.engine.advance import advance, judge_spent
 from surpass.engine.batch import allocate
 from surpass.engine.specialise import Kernels, specialise
 from surpass.environments.settings import Settings
@@ -56,6 +56,8 @@ class Episodes:
         self.batch = allocate(task, count, widest)
         self.batch.outcomes[:] = NOT_STARTED
         self.limits: Ints = np.ones(count, np.int64)
+        self._first_scores: Reals = np.zeros(count)
+        """[B] the score with which each episode began."""
         self.instances = Instances(
             np.zeros(count, np.int64), np.zeros_like(self.batch.items), np.zeros_like(self.batch.reals)
         )
@@ -104,6 +106,7 @@ class Episodes:
         """Start episode `rows[k]` on instance `k`, in place."""
         self._widen(instances.items.shape[1], instances.reals.shape[1])
         self._kernels.reset(self.batch, *map(np.ascontiguousarray, instances), rows)
+        self._first_scores[rows] = self.batch.reals[rows, SCORE]
         self._numbers[rows] = NOTHING
         self.limits[rows] = self.settings.limit.steps(instances.sizes)
         self.instances.sizes[rows] = instances.sizes
@@ -132,8 +135,13 @@ class Episodes:
         reward, batch = task.reward, self.batch
         gains = (reward.progress + self.settings.shaping) * (batch.reals[:, SCORE] - scores)
         rewards: Reals = gains - reward.step_cost * (batch.steps - steps)
+        wrong = running & (batch.outcomes == WRONG)
+        if task.must_finish_score:
+            wrong = running & self.ended & ~self.solved
+            earned = reward.progress * (batch.reals[:, SCORE] - self._first_scores)
+            rewards -= np.where(wrong, np.maximum(earned, 0.0), 0.0)
         if reward.wrong_cost:
-            rewards -= reward.wrong_cost * (running & (batch.outcomes == WRONG))
+            rewards -= reward.wrong_cost * wrong
         return rewards
 
     def _read_actions(self, actions: Any) -> tuple[Ints, Ints]:
@@ -156,11 +164,15 @@ class Episodes:
 
     def _judge(self, running: Flags) -> None:
         """Turn claimed solutions that do not hold into wrong answers, in place."""
-        batch = self.batch
+        batch, task = self.batch, self.settings.task
+        if task.limit_is_budget and task.is_right is not None:
+            outcomes = batch.outcomes.copy()
+            judge_spent(task, batch)
+            batch.outcomes[batch.outcomes != WRONG] = outcomes[batch.outcomes != WRONG]
         claimed = np.flatnonzero(running & self.solved)
         if claimed.size:
             after = batch.registers[claimed], batch.items[claimed], batch.reals[claimed]
-            batch.outcomes[claimed[self.settings.task.judge(self.instances.rows(claimed), *after)]] = WRONG
+            batch.outcomes[claimed[task.judge(self.instances.rows(claimed), *after)]] = WRONG
 
     # What can be seen
 
@@ -193,9 +205,9 @@ class Episodes:
 
     @property
     def solved(self) -> Flags:
-        """[B] which episodes are solved; where the score counts, spending the budget of steps is not a failure."""
+        """[B] which episodes are solved; where steps are a budget, spending it is not a failure."""
         solved: Flags = self.batch.outcomes == SOLVED
-        if self.settings.task.measure == "reward":
+        if self.settings.task.limit_is_budget:
             solved |= self.batch.outcomes == Outcome.STEP_LIMIT
         return solved
 

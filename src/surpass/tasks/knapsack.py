@@ -360,6 +360,7 @@ KNAPSACK = Task(
     limit="20n",
     reward=Reward(step_cost=0.0, progress=1.0),
     measure="reward",
+    limit_is_budget=True,
     sizes=(2, 4, 6, 8, 10, 20, 40, 80, 160, 320, 640),
     training_sizes=(4, 8),
     signature=Signature(

@@ -181,7 +181,11 @@ class Enumeration:
 
 @dataclass(frozen=True, kw_only=True)
 class Reward:
-    """What an episode is worth: `progress * (gain of the score) - step_cost * steps - wrong_cost * [wrong answer]`."""
+    """What an episode is worth: `progress * (gain of the score) - step_cost * steps - wrong_cost * [wrong answer]`.
+
+    Where a program with a score must end by itself, an episode that is not solved keeps no gain of the score, and costs
+    what a wrong answer does.
+    """
 
     step_cost: Finite = 1.0
     progress: Finite = 0.0
@@ -342,6 +346,9 @@ class Task:
     reward: Reward = Reward()
     measure: Literal["steps", "reward"] = "steps"
     """What agents are compared by: fewer steps or more reward."""
+    limit_is_budget: bool = False
+    """Whether the step limit is a budget: any time is an end, and what counts is the score then. Only with
+    `measure="reward"`; without it a program must end by itself, also where there is a score."""
     sizes: tuple[Size, ...] = (5, 10, 20, 50, 100)
     """The sizes of a default evaluation."""
     training_sizes: tuple[Size, Size] = (10, 20)
@@ -374,6 +381,11 @@ class Task:
             raise DeclarationError(f"task {self.name!r} needs `is_right` or `find_wrong`, which say what is right")
         if not self.inputs.draw:
             raise DeclarationError(f"task {self.name!r} needs at least one way to draw instances")
+        if self.limit_is_budget and self.measure != "reward":
+            raise DeclarationError(
+                f"task {self.name!r}: limit_is_budget is True and measure is {self.measure!r}; "
+                "only with measure='reward' the limit can be a budget"
+            )
         Limit.parse(self.limit)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -406,6 +418,11 @@ class Task:
     def seconds_drawing(self) -> defaultdict[str, float]:
         """How many seconds this process has spent in each of `inputs.draw`."""
         return defaultdict(float)
+
+    @property
+    def must_finish_score(self) -> bool:
+        """Whether the score counts, but only that of an episode which the program ends by itself."""
+        return self.measure == "reward" and not self.limit_is_budget
 
     @property
     def register_count(self) -> int:

@@ -173,8 +173,8 @@ def record_run(
     plan = plan_of(task, size)
     recorder = _Recorder(plan, labels)
     trace = record(agent, instance, limit=limit, look=recorder.look, progress=lambda n: report("steps so far", n, None))
-    # Where the score counts, steps are a budget, and spending it in a loop is not a failure.
-    results = run(agent, start, limit=limit, find_loops=task.measure == "steps")
+    # Where steps are a budget, spending it in a loop is not a failure.
+    results = run(agent, start, limit=limit, find_loops=not task.limit_is_budget)
     steps, outcome = int(results.steps[0]), Outcome(int(results.outcomes[0])).reason
     budget = int((limit or Limit.parse(task.limit)).steps(start.sizes)[0])
     aid = _write_listing(agent, recorder.observations, progress) if listing else Listing((), "")
@@ -199,7 +199,7 @@ def record_run(
         start=recorder.start,
         moves=tuple(moves),
         outcome=outcome,
-        uses_budget=outcome == "solved" and task.measure == "reward" and steps >= budget,
+        uses_budget=outcome == "solved" and task.limit_is_budget and steps >= budget,
         steps=steps,
         first_score=recorder.first_score,
         score=float(results.scores[0]),

@@ -105,7 +105,7 @@ class Prices(NamedTuple):
     step_cost: float
     progress: float
     """The worth of the score."""
-    by_steps: bool
+    must_end: bool
     """Whether a run that uses up its steps has failed."""
     least: float
     """An edited program is given up as soon as it gains less than this."""

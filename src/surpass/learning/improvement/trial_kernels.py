@@ -20,7 +20,7 @@ from surpass.programs.evaluate import Digits
 
 if TYPE_CHECKING:  # ---------------------------------------------------------- what `specialise` fills in
     from surpass.engine.declared import in_range, observe
-    from surpass.engine.kernels import check_stack, perform, start_one
+    from surpass.engine.kernels import check_stack, judge, perform, start_one
 
 RUNNING, SOLVED = int(Outcome.RUNNING), int(Outcome.SOLVED)
 STEP_LIMIT, NO_ACTION, BAD_OBSERVATION = int(Outcome.STEP_LIMIT), int(Outcome.NO_ACTION), int(Outcome.BAD_OBSERVATION)
@@ -96,7 +96,10 @@ def screen(
             if batch.outcomes[b] == RUNNING:
                 play_one(batch, edited, context, digits, chosen.limits[i], b)
             outcome = batch.outcomes[b]
-            is_solved = outcome == SOLVED or (not prices.by_steps and outcome == STEP_LIMIT)
+            if outcome == STEP_LIMIT and not prices.must_end:
+                state = State(batch.registers[b], batch.items[b], batch.reals[b], batch.stack[b])
+                outcome = judge(batch, b, state, SOLVED)
+            is_solved = outcome == SOLVED
             cost = chosen.failure_costs[i]
             if is_solved:
                 cost = prices.step_cost * batch.steps[b] - prices.progress * (batch.reals[b, SCORE] - score)

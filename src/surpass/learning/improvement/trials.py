@@ -26,6 +26,7 @@ from surpass.learning.improvement.drafts import (
     program_of,
 )
 from surpass.learning.improvement.edits import tidy
+from surpass.learning.unsolved import largest_loss
 from surpass.machine.calls import stack_limit
 from surpass.programs.program import Program
 from surpass.table import Table
@@ -49,10 +50,14 @@ TEMPLATE = Template(
 
 
 def failure_costs(task: Task, instances: Instances) -> Reals:
-    """Return what each instance [m] costs that is not solved: all of its steps, or no reward."""
-    if task.measure == "reward":
+    """Return what each instance [m] costs that is not solved: all of its steps, or no reward.
+
+    Where a score must be finished, no solution of the instance costs more.
+    """
+    if task.limit_is_budget:
         return np.zeros(instances.count)
-    return Limit.parse(task.limit).steps(instances.sizes).astype(np.float64)
+    step_cost = task.reward.step_cost if task.measure == "reward" else 1.0
+    return (step_cost + largest_loss(task)) * Limit.parse(task.limit).steps(instances.sizes).astype(np.float64)
 
 
 class Trial:
@@ -130,9 +135,8 @@ class Screen:
     def run(self, states: Ints, rule_prices: tuple[float, float], least: float) -> Reals:
         """Return what the program gains, rules included, when it is edited with each of some generators [K, 2]."""
         reward, stop = self.task.reward, np.zeros(1, np.int64)
-        by_steps = self.task.measure == "steps"
-        worth = (1.0, 0.0) if by_steps else (reward.step_cost, reward.progress)
-        prices = Prices(*rule_prices, *worth, by_steps, least)
+        worth = (1.0, 0.0) if self.task.measure == "steps" else (reward.step_cost, reward.progress)
+        prices = Prices(*rule_prices, *worth, not self.task.limit_is_budget, least)
         gains = np.full(len(states), -np.inf)
         threads = len(self._batch.outcomes)
         parts = [part for part in np.array_split(np.arange(len(states)), threads) if len(part)]

@@ -32,15 +32,17 @@ from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.structured import StructuredPolicy
 from surpass.agents.teachers import teacher_of
 from surpass.arrays import Flags, Ints, Reals
-from surpass.bundles import Tensors
+from surpass.bundles import Tensors, checked_tensor
 from surpass.engine.run import AnyAgent, Results, run
 from surpass.errors import DivergedError, SavedFileError, UnknownNameError
 from surpass.learning.adam import Adam
 from surpass.learning.curriculum import Curriculum, read_ranges, usual_sizes
+from surpass.learning.policy_gradient.arrays import Record
 from surpass.learning.policy_gradient.losses import decision_losses, merge_steps, parameter_rows
 from surpass.learning.policy_gradient.sampler import COUNTERS, Sampled, Sampler
 from surpass.learning.sources import Sources
 from surpass.learning.status import REWARD, STEPS, Status, TeacherReference
+from surpass.learning.unsolved import largest_loss
 from surpass.learning.updates import SOURCE, UpdateLearner
 from surpass.machine.state import Outcome
 from surpass.reading import Batch, Count, Fraction, Many, OneOf, Range, Rate, Seed, Weight, check_fields, validate
@@ -251,6 +253,8 @@ class PolicyGradient(GradientLearner):
         self.network = StructuredPolicy(task.interface, seed=config.seed)
         self.value = _new_value_network(task, config.seed)
         self.optimizer = self.new_optimizer()
+        self.earned: Reals = np.zeros(config.episodes)
+        """[B] what the gains of each episode that goes on have brought, where a score must be finished."""
         self.sampler = Sampler(
             task,
             self.sources,
@@ -292,9 +296,32 @@ class PolicyGradient(GradientLearner):
         worth = self.task.reward.progress + config.shaping
         rewards = worth * record.gains - config.step_cost - config.wrong_cost * (record.ends == Outcome.WRONG_ANSWER)
         after, cut = np.zeros(rewards.shape), record.cut == 1
+        ended = record.ends != Outcome.RUNNING
+        if self.task.must_finish_score:
+            ended, cut = ended | cut, np.zeros_like(cut)  # nothing follows a limit
+            rewards -= self._taken_back(worth * record.gains, record, ended)
         after[:, -1] = self.baseline(batch.last)
         after[cut] = self.baseline(record.after[cut])
-        return n_step_returns(rewards.T, record.ends.T != Outcome.RUNNING, cut.T, after.T, config.discount).T
+        return n_step_returns(rewards.T, ended.T, cut.T, after.T, config.discount).T
+
+    def _taken_back(self, gains: Reals, record: Record, ended: Flags) -> Reals:
+        """Return what an episode loses [B, T] that ends without a solution, where a score must be finished.
+
+        That is all that its gains [B, T] brought, in earlier batches too, and a price: that of a wrong answer, and of
+        the worst steps up to the limit.
+        """
+        is_fresh = record.used > ended[:, :-1].sum(axis=1)
+        earned, lost = np.where(is_fresh, 0.0, self.earned), np.zeros(gains.shape)
+        longest = int(self.limit.steps(np.array([self.curriculum.largest]))[0])
+        price = largest_loss(self.task) * longest + self.config.wrong_cost
+        for t in range(gains.shape[1]):
+            earned = earned + gains[:, t]
+            fails = ended[:, t] & (record.ends[:, t] != Outcome.SOLVED)
+            is_wrong = record.ends[fails, t] == Outcome.WRONG_ANSWER
+            lost[fails, t] = earned[fails] + price - self.config.wrong_cost * is_wrong
+            earned[ended[:, t]] = 0.0
+        self.earned = earned
+        return lost
 
     @torch.no_grad()
     def baseline(self, observations: Ints) -> Reals:
@@ -328,13 +355,16 @@ class PolicyGradient(GradientLearner):
         """Return everything that `load_state` needs to continue exactly from here."""
         episodes, counters = self.sampler.save()
         state = {"updates": self.updates, "stage": self.curriculum.stage, "scalar": self.scalar, "sampler": counters}
-        return {**self.network_state(), **episodes}, state
+        earned = {"earned": self.earned} if self.task.must_finish_score else {}
+        return {**self.network_state(), **episodes, **earned}, state
 
     def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
         """Restore a saved state in place."""
         state = validate({"updates": Count, "stage": Count, "scalar": float, "sampler": COUNTERS}, record, SOURCE)
         self.load_network_state(tensors)
         self.sampler.load(tensors, state["sampler"])
+        if self.task.must_finish_score:
+            self.earned = checked_tensor(tensors, "earned", self.earned, SOURCE)
         self.restore_progress(state["updates"], state["stage"], state["scalar"])
 
 

@@ -15,6 +15,7 @@ from surpass.learning.table.episodes import Costs
 from surpass.learning.table.features import ViewAgent
 from surpass.learning.table.logits import LogitTable
 from surpass.learning.table.sampled_tables import SampledTables
+from surpass.learning.unsolved import largest_loss
 from surpass.learning.updates import SOURCE, take_numbers, tensors_under
 from surpass.reading import Count, validate
 from surpass.table import Agent
@@ -61,7 +62,7 @@ class Candidate:
         self.base = base
         self.logits = LogitTable(task, base, settings.base_logit)
         usual = "sampled-tables" if task.measure == "reward" else "deviations"
-        costs = Costs(settings.step_cost, settings.wrong_cost)
+        costs = Costs(settings.step_cost, settings.wrong_cost, largest_loss(task))
         self.estimator = ESTIMATORS[settings.estimator or usual](self.logits, costs, settings.deviations)
         self.updates = self.idle = 0
         """How many updates there were, and how many since the last one that gained something."""

@@ -65,9 +65,11 @@ TEMPLATE = Template(
 class ActorCritic:
     """Plays by the probabilities of a table of logits, and improves them by advantages."""
 
-    def __init__(self, logits: LogitTable, step_cost: float, wrong_cost: float) -> None:
+    def __init__(self, logits: LogitTable, step_cost: float, wrong_cost: float, loss: float = 0.0) -> None:
         self.logits, self.task = logits, logits.task
-        self.settings = np.array([step_cost, wrong_cost, self.task.reward.progress, LAMBDA, CRITIC_PRIOR])
+        unsolved_cost = step_cost + wrong_cost + loss if self.task.must_finish_score else -1.0
+        progress = self.task.reward.progress
+        self.settings = np.array([step_cost, wrong_cost, progress, LAMBDA, CRITIC_PRIOR, unsolved_cost])
         self.actions = explored_actions(self.task)
         self._prior = _prior(self.task)[self.actions]
         view, interface = logits.features, self.task.interface

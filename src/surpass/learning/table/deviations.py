@@ -37,7 +37,7 @@ from surpass.learning.table.episodes import (
 from surpass.learning.table.logits import LogitTable
 from surpass.learning.table.repair import Reference, revert_losses
 from surpass.machine.interface import NO_ACTION
-from surpass.machine.state import Outcome
+from surpass.machine.state import SCORE, Outcome
 from surpass.table import Table
 from surpass.tasks.task import Instances, Task, join_instances
 
@@ -103,29 +103,40 @@ class Deviations:
         """Play instances [F] up to a step [F], take another action there, and learn from the returns."""
         known = np.unique(table.actions(path))
         known = known[known != NO_ACTION]
-        batch = play(table, begin(self.task, instances), at, find_loops=False)
+        batch = begin(self.task, instances)
+        scores = batch.reals[:, SCORE].copy()
+        batch = play(table, batch, at, find_loops=False)
         is_off = random.random(len(at)) < OFF_PATH_RATE
         on, off = np.flatnonzero(~is_off), np.flatnonzero(is_off)
-        parts = [(part_of(batch, on), returns[on], limits[on])]
+        parts = [(part_of(batch, on), returns[on], scores[on], limits[on])]
         if off.size:
-            parts.append(self._leave_path(part_of(batch, off), limits[off], table, path, known, random))
-        for episodes, usual, most in parts:
+            parts.append(self._leave_path(part_of(batch, off), scores[off], limits[off], table, path, known, random))
+        for episodes, usual, first_scores, most in parts:
             if not len(most):
                 continue
             resume(episodes)
             seen = observe(self.task, episodes)
             tried = self._try(seen, table.actions(seen), known, random)
             episodes = play(table, take_step(self.task, episodes, tried, most), most)
-            advantages = np.minimum(returns_of(self.task, episodes, most, self.costs) - usual, MAX_ADVANTAGE)
+            found = returns_of(self.task, episodes, most, self.costs, first_scores)
+            advantages = np.minimum(found - usual, MAX_ADVANTAGE)
             ones = np.ones(len(seen))
             self.logits.update(seen, tried, advantages, ones, step_size=STEP_SIZE, prior_count=PRIOR_COUNT)
 
     def _leave_path(
-        self, batch: Batch, limits: Ints, table: Table, path: Ints, known: Ints, random: np.random.Generator
-    ) -> tuple[Batch, Reals, Ints]:
+        self,
+        batch: Batch,
+        first_scores: Reals,
+        limits: Ints,
+        table: Table,
+        path: Ints,
+        known: Ints,
+        random: np.random.Generator,
+    ) -> tuple[Batch, Reals, Reals, Ints]:
         """Let episodes take another action and continue until they meet something new.
 
-        Return those that do, their returns if they continue by the most likely actions, and their limits.
+        Return those that do, their returns if they continue by the most likely actions, the scores that they began
+        with, and their limits.
         """
         task = self.task
         resume(batch)
@@ -145,12 +156,12 @@ class Deviations:
             batch.outcomes[others] = outcomes[others]
         new = np.flatnonzero(batch.outcomes == Outcome.NO_ACTION)
         if not new.size:
-            return part_of(batch, new), np.zeros(0), limits[new]
-        batch, limits = part_of(batch, new), limits[new]
+            return part_of(batch, new), np.zeros(0), first_scores[new], limits[new]
+        batch, first_scores, limits = part_of(batch, new), first_scores[new], limits[new]
         usual = part_of(batch, np.arange(len(new)))
         resume(usual)
         usual = play(table, usual, limits)
-        return batch, returns_of(task, usual, limits, self.costs), limits
+        return batch, returns_of(task, usual, limits, self.costs, first_scores), first_scores, limits
 
     def _try(self, observations: Ints, best: Ints, known: Ints, random: np.random.Generator) -> Ints:
         """Return an action [m] other than the best [m] for each observation [m]."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from surpass.arrays import Ints, Reals
-from surpass.engine.advance import Player
+from surpass.engine.advance import Player, judge_spent
 from surpass.engine.batch import Batch, allocate, grow_stack
 from surpass.engine.specialise import specialise
 from surpass.machine.state import SCORE, Outcome
@@ -26,6 +26,8 @@ class Costs(NamedTuple):
     step: float
     wrong: float
     """The cost of a wrong answer, as a share of what all steps up to the limit cost."""
+    loss: float = 0.0
+    """Where a score must be finished: the most that a step loses by a change of the score."""
 
 
 def begin(task: Task, instances: Instances) -> Batch:
@@ -48,9 +50,11 @@ def play(table: Table, batch: Batch, limits: Ints, *, find_loops: bool = True) -
 def play_all(table: Table, instances: Instances, limits: Ints, costs: Costs) -> tuple[Batch, Reals, Ints]:
     """Play instances [B] by a table; return the episodes, their returns [B], and the distinct observations, sorted."""
     player = Player(table, find_loops=True, is_counting=True, brief=AT_ONCE)
-    batch = player.finish(begin(table.task, instances), limits)
+    batch = begin(table.task, instances)
+    first_scores = batch.reals[:, SCORE].copy()
+    batch = player.finish(batch, limits)
     seen = np.sort(table.keys[(player.counts > 0) & (table.keys != EMPTY)])
-    return batch, returns_of(table.task, batch, limits, costs), seen
+    return batch, returns_of(table.task, batch, limits, costs, first_scores), seen
 
 
 def resume(batch: Batch) -> None:
@@ -77,9 +81,17 @@ def take_step(task: Task, batch: Batch, actions: Ints, limits: Ints) -> Batch:
         batch.outcomes[is_waiting] = Outcome.RUNNING
 
 
-def returns_of(task: Task, batch: Batch, limits: Ints, costs: Costs) -> Reals:
-    """Return what ended episodes brought [B], but for the score that they began with."""
+def returns_of(task: Task, batch: Batch, limits: Ints, costs: Costs, first_scores: Reals | float = 0.0) -> Reals:
+    """Return what ended episodes brought [B], but for the score that they began with, `first_scores` [B].
+
+    Where a score must be finished, those that are not solved bring less than any that are: no gain, but the cost of a
+    wrong answer and of the worst steps up to the limit. The outcomes of spent budgets are judged in place.
+    """
+    judge_spent(task, batch)
     steps = np.where(np.isin(batch.outcomes, CUT_SHORT), limits, batch.steps)
-    wrong = costs.wrong * limits * (batch.outcomes == Outcome.WRONG_ANSWER)
-    returns: Reals = task.reward.progress * batch.reals[:, SCORE] - costs.step * steps - wrong
+    wrong, scores = batch.outcomes == Outcome.WRONG_ANSWER, batch.reals[:, SCORE]
+    if task.must_finish_score:
+        wrong = batch.outcomes != Outcome.SOLVED
+        scores, steps = np.where(wrong, first_scores, scores), np.where(wrong, limits, steps)
+    returns: Reals = task.reward.progress * scores - costs.step * steps - (costs.wrong + costs.loss) * limits * wrong
     return returns

@@ -20,7 +20,8 @@ if TYPE_CHECKING:  # ---------------------------------------------------------- 
     from surpass.engine.declared import hints, in_range, observe, pack
     from surpass.engine.kernels import check_stack, perform
 
-RUNNING, WRONG_ANSWER, STEP_LIMIT = int(Outcome.RUNNING), int(Outcome.WRONG_ANSWER), int(Outcome.STEP_LIMIT)
+RUNNING, SOLVED = int(Outcome.RUNNING), int(Outcome.SOLVED)
+WRONG_ANSWER, STEP_LIMIT = int(Outcome.WRONG_ANSWER), int(Outcome.STEP_LIMIT)
 BAD_OBSERVATION, UNKNOWN_OBSERVATION = int(Outcome.BAD_OBSERVATION), int(Outcome.UNKNOWN_OBSERVATION)
 
 
@@ -166,20 +167,26 @@ def accumulate(
     """Add the lambda-advantages and returns of episodes `first` to `last - 1` to the sums, in place.
 
     `settings` are the cost of a step, of a wrong answer as a share of the limit, the worth of a gain of the score,
-    lambda, and the critic's prior count. A limit that cuts an episode off costs no more than its steps.
+    lambda, the critic's prior count, and for a score that must be finished what each step up to the limit costs unless
+    the episode is solved, which then keeps no gain; else -1. There a limit costs no more than the steps.
     """
-    step_cost, wrong_cost, progress, lambda_, prior_count = (
+    step_cost, wrong_cost, progress, lambda_, prior_count, unsolved_cost = (
         settings[0],
         settings[1],
         settings[2],
         settings[3],
         settings[4],
+        settings[5],
     )
     count = len(values.weights)
     for b in range(first, last):
         start = record.starts[b]
         following, advantage, total = 0.0, 0.0, 0.0
         reward = -wrong_cost * limits[b] * (batch.outcomes[b] == WRONG_ANSWER)
+        if unsolved_cost >= 0 and batch.outcomes[b] != SOLVED:
+            reward = -unsolved_cost * limits[b]
+            for at in range(start + record.skipped[b], start + batch.steps[b]):
+                reward -= progress * record.gains[at]
         for at in range(start + batch.steps[b] - 1, start + record.skipped[b] - 1, -1):
             row = record.rows[at]
             value = value_of(values, record.hints, at, row, prior_count)

@@ -43,6 +43,7 @@ from surpass.learning.table.episodes import Costs, play_all
 from surpass.learning.table.features import ViewAgent, drop_features, without_previous
 from surpass.learning.table.logits import LogitTable
 from surpass.learning.table.repair import Reference, revert_failures, revert_unused
+from surpass.learning.unsolved import largest_loss
 from surpass.learning.updates import SOURCE, tensors_under
 from surpass.machine.interface import NO_ACTION
 from surpass.machine.state import Outcome
@@ -163,7 +164,7 @@ class TableLearner:
         self.given = self.teacher or self._named_start()
         """The agent that a candidate begins with, if one is given."""
         self.method = "rl+imitation" if config.teacher else "rl"
-        self.costs = Costs(self.config.step_cost, config.wrong_cost)
+        self.costs = Costs(self.config.step_cost, config.wrong_cost, largest_loss(task))
         self.smallest = smallest_size(task)
         self.tops = [top for top in FIRST_SIZES if top >= self.smallest] or [self.smallest]
         if config.sizes:
@@ -171,7 +172,7 @@ class TableLearner:
         self._reset()
 
     def _reset(self) -> None:
-        self.phase = "solve" if self._from_nothing and self.task.measure == "steps" else "improve"
+        self.phase = "improve" if self.task.limit_is_budget or not self._from_nothing else "solve"
         self.updates = self.restart = self.stage = self.stage_updates = 0
         self.turn = self.rung_updates = self.checks = self.work = 0
         self.improved, self.episodes = [self.smallest, self.smallest], self.config.episodes
@@ -183,14 +184,17 @@ class TableLearner:
         self._critic: ActorCritic | None = None
         self._student: Imitation | None = None
         if self.given is not None:
-            self.candidates.append(Candidate(self.task, self.config, self.given))
+            self.candidates.append(self._new_candidate(self.given))
         if self.phase == "improve":
-            self.candidates += [Candidate(self.task, self.config, None) for _ in range(self._from_nothing)]
+            self.candidates += [self._new_candidate(None) for _ in range(self._from_nothing)]
 
     @property
     def _from_nothing(self) -> int:
         """How many candidates are learned from nothing: at least one, unless `--from` names an agent."""
         return 0 if self.config.start else max(1, self.config.starts - (self.given is not None))
+
+    def _new_candidate(self, base: Agent | None) -> Candidate:
+        return Candidate(self.task, self.config, base)
 
     def _named_start(self) -> Agent | None:
         if not self.config.start:
@@ -308,7 +312,8 @@ class TableLearner:
 
     def _line(self, policy: Agent, size: int, **more: float) -> dict[str, float]:
         """Return a line of the curves: what a policy does on fresh instances of a size."""
-        results = run(Table.of(policy), self.task.draw(self.measured_on(size)), find_loops=self.task.measure == "steps")
+        instances = self.task.draw(self.measured_on(size))
+        results = run(Table.of(policy), instances, find_loops=not self.task.limit_is_budget)
         return {
             "round": self.updates // ROUND,
             "updates": self.updates,
@@ -421,13 +426,13 @@ class TableLearner:
         def is_enough(features: list[int]) -> bool:
             nonlocal least
             found = cost(features)
-            if found > (1 + TOLERANCE) * least:
+            if found > least + TOLERANCE * abs(least):
                 return False
             least = min(least, found)
             return True
 
         used = drop_features(task, critic.logits.features, is_enough)
-        return Candidate(task, self.config, ViewAgent.voted(task, used, *votes))
+        return self._new_candidate(ViewAgent.voted(task, used, *votes))
 
     # Improve
 
@@ -436,7 +441,7 @@ class TableLearner:
         self.improved = list(self._reachable_sizes())
         instances, limits = self._draw((self.improved[0], self.improved[1]), 64, COMPARING)
         batch, _, _ = play_all(Table.of(self.policy), instances, limits, self.costs)
-        longest = float(limits.mean()) if self.task.measure == "reward" else max(1.0, float(batch.steps.mean()))
+        longest = float(limits.mean()) if self.task.limit_is_budget else max(1.0, float(batch.steps.mean()))
         each = self.candidates[0].estimator.plays * longest
         self.episodes = int(np.clip(IMPROVE_STEPS / each, min(64, self.config.episodes), self.config.episodes))
 
@@ -448,7 +453,7 @@ class TableLearner:
             return self.sources.lengths
         low, high = self.smallest, max(self.smallest, self.task.training_sizes[1])
         policy = Table.of(self.policy)
-        if self.task.measure == "reward":
+        if self.task.limit_is_budget:
             while self._limits(np.array([2 * high] * 8)).max() <= LONGEST_BUDGET:
                 high *= 2
             return low, high
@@ -478,8 +483,9 @@ class TableLearner:
         self.candidates = [candidate for candidate in order if candidate not in given][:count] + given
 
     def _solved(self, batch: Batch) -> Flags:
-        """Tell which episodes [B] solved their instances; where the score counts, any end is one."""
-        solved: Flags = (batch.outcomes == Outcome.SOLVED) | (self.task.measure == "reward")
+        """Tell which episodes [B] solved their instances; where steps are a budget, any end does that is not wrong."""
+        is_wrong = batch.outcomes == Outcome.WRONG_ANSWER
+        solved: Flags = (batch.outcomes == Outcome.SOLVED) | (self.task.limit_is_budget & ~is_wrong)
         return solved
 
     def _doublings(self) -> list[int]:
@@ -593,7 +599,7 @@ class TableLearner:
         if failures:
             # Where the network only differs from the table, the table teaches it; else the table is repaired.
             policy = Table(self.task, self.policy)
-            failing = run(policy, self._counterexamples(), find_loops=self.task.measure == "steps")
+            failing = run(policy, self._counterexamples(), find_loops=not self.task.limit_is_budget)
             if not failing.solved.all():
                 self.phase = "check"
             self.student.learn_again(table.observations)

@@ -108,7 +108,7 @@ def revert_failures(logits: LogitTable, failing: Instances, usual: Reference, co
     table, lost = Table(logits.task, logits.greedy()), set[int]()
 
     def unsolved(instances: Instances) -> Ints:
-        return np.flatnonzero(~run(table, instances, find_loops=logits.task.measure == "steps").solved)
+        return np.flatnonzero(~run(table, instances, find_loops=not logits.task.limit_is_budget).solved)
 
     for _ in range(PASSES):
         found = np.array([k for k in unsolved(failing).tolist() if k not in lost], np.int64)[:TOGETHER]

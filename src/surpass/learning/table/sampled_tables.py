@@ -6,6 +6,7 @@ all steps of all episodes. All tables play the same instances. On an instance a 
     A = share of the tables that it beats - share of the tables that beat it
 
 and every action that it took there gets this advantage. What an action is worth often shows only if it is a habit.
+Where programs must end by themselves, a table that solves an instance beats all that do not, whatever their score.
 Ranks put instances of all sizes on a par. As the logits grow, nearly all tables that are drawn are the most likely one.
 """
 
@@ -23,7 +24,7 @@ from surpass.engine.specialise import specialise
 from surpass.learning.table.critic import explored_actions
 from surpass.learning.table.episodes import CUT_SHORT, Costs, begin, returns_of
 from surpass.learning.table.logits import LogitTable
-from surpass.machine.state import RUNNING
+from surpass.machine.state import RUNNING, SCORE, Outcome
 from surpass.table import EMPTY, Table, find_all
 from surpass.tasks.task import Instances
 
@@ -56,6 +57,7 @@ class SampledTables:
     ) -> tuple[float, int]:
         """Make one update; return the share of instances on which the tables differed, and the steps they took."""
         returns: Reals = np.zeros((TABLES, instances.count))
+        fails: Flags = np.zeros(returns.shape, np.bool_)
         played: list[tuple[Ints, Ints, Flags]] = []
         steps = 0
         known = self.draw(self.met, random, TABLES)
@@ -64,16 +66,20 @@ class SampledTables:
             table.insert(self.met, known[k])
             same = _find_same(table, played)
             if same is not None:
-                returns[k] = returns[same]
+                returns[k], fails[k] = returns[same], fails[same]
                 played.append(played[same])
                 continue
-            batch, observations, seen = _play_and_see(table, instances, limits)
-            returns[k] = returns_of(self.task, batch, limits, self.costs)
-            returns[k, np.isin(batch.outcomes, CUT_SHORT[:2])] = 0.0
+            batch, first_scores, observations, seen = _play_and_see(table, instances, limits)
+            returns[k] = returns_of(self.task, batch, limits, self.costs, first_scores)
+            if self.task.limit_is_budget:
+                returns[k, np.isin(batch.outcomes, CUT_SHORT[:2])] = 0.0
+                fails[k] = batch.outcomes == Outcome.WRONG_ANSWER
+            else:
+                fails[k] = batch.outcomes != Outcome.SOLVED
             played.append((observations, table.actions(observations), seen))
             steps += int(batch.steps.sum())
         self.met = np.union1d(self.met, np.concatenate([one[0] for one in played]))
-        ranks = ranks_of(returns)
+        ranks = ranks_of(below_all(returns, fails))
         self._learn(played, ranks)
         return float((ranks != 0).any(axis=0).mean()), steps
 
@@ -126,6 +132,13 @@ class _Drawn:
         return actions
 
 
+def below_all(returns: Reals, fails: Flags) -> Reals:
+    """Return what tables bring [K, B], those that fail alike and less than all others on the instance."""
+    worst = np.where(fails, np.inf, returns).min(axis=0)
+    apart = 1 + 2 * ROUNDING * np.abs(returns).max(axis=0)
+    return np.where(fails, np.where(np.isfinite(worst), worst - apart, 0.0), returns)
+
+
 def ranks_of(returns: Reals) -> Reals:
     """Return the share of tables that each beats on each instance less the share that beats it [K, B]."""
     least = ROUNDING * np.abs(returns).max(axis=0)
@@ -141,8 +154,11 @@ def _find_same(table: Table, played: list[tuple[Ints, Ints, Flags]]) -> int | No
     return None
 
 
-def _play_and_see(table: Table, instances: Instances, limits: Ints) -> tuple[Batch, Ints, Flags]:
-    """Play instances [B] by a table; return the episodes, the observations [m], and which instances met each [B, m]."""
+def _play_and_see(table: Table, instances: Instances, limits: Ints) -> tuple[Batch, Reals, Ints, Flags]:
+    """Play instances [B] by a table; return the episodes and the scores that they began with.
+
+    Return also the observations [m], and which instances met each [B, m].
+    """
     task, kernel, stop = table.task, specialise(table.task).advance, np.zeros(1, np.int64)
     counts: Ints = np.zeros((instances.count, len(table.keys)), np.int64)
 
@@ -161,7 +177,9 @@ def _play_and_see(table: Table, instances: Instances, limits: Ints) -> tuple[Bat
             moved[:, find_all(table.keys, before[taken])] = counts[:, taken]
             counts = moved
 
-    batch = advance(task, begin(task, instances), calls, answer=answer)
+    batch = begin(task, instances)
+    first_scores = batch.reals[:, SCORE].copy()
+    batch = advance(task, batch, calls, answer=answer)
     places = np.flatnonzero(counts.any(axis=0))
     places = places[np.argsort(table.keys[places])]
-    return batch, table.keys[places], counts[:, places] > 0
+    return batch, first_scores, table.keys[places], counts[:, places] > 0

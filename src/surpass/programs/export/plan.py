@@ -173,7 +173,7 @@ class Plan:
     @property
     def uses_up(self) -> bool:
         """Whether a run that takes all its steps has a result."""
-        return bool(self.signature.budget) or self.task.measure == "reward"
+        return self.task.limit_is_budget
 
     @property
     def closes_calls(self) -> bool:
