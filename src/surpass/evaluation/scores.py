@@ -48,9 +48,14 @@ class SizeScores:
     """The mean difference to the other agent on the same instances, of what the task is measured by."""
     difference_ci95: float | None = None
     difference_count: int = 0
-    """How many instances the difference is over: where steps count those that both solve, since to fail is quick."""
+    """How many instances the difference is over: those that both solve, since to fail is quick; all, where the limit is
+    a budget."""
     optimum_share: float | None = None
     """What share of the best scores there are was reached, where the task can tell."""
+    mean_score: float | None = None
+    """The mean score of those that were solved, where the score counts; None if none was."""
+    score_ci95: float | None = None
+    """The half-width of the 95 % interval of that mean."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -85,15 +90,19 @@ class Evaluation(Printed):
         return f"{more} than {self.against} at {sure.count(True)} of {len(self.rows)} sizes, {', '.join(parts)}."
 
     def __str__(self) -> str:
-        digits = 3 if self.measure == "reward" else 2
-        columns = ["size", "instances", "solved", "mean steps", "± 95 %", "max steps", "mean reward"]
+        by_reward = self.measure == "reward"
+        digits = 3 if by_reward else 2
         has_optimum = any(row.optimum_share is not None for row in self.rows)
+        columns = ["size", "instances", "solved", *(["mean score", "± 95 %"] if by_reward else [])]
+        columns += ["mean steps", "± steps" if by_reward else "± 95 %", "max steps", "mean reward"]
         columns += ["of optimum"] if has_optimum else []
         columns += [f"{self.measure} against", "± 95 %"] if self.against else []
         rows = []
         for row in self.rows:
-            cells = [f"{row.size:,}", f"{row.instances:,}", f"{row.solved:.1%}", show_number(row.mean_steps, 2)]
-            cells += [show_number(row.ci95, 2), f"{row.max_steps:,}", show_number(row.mean_reward, digits)]
+            cells = [f"{row.size:,}", f"{row.instances:,}", f"{row.solved:.1%}"]
+            cells += [show_number(row.mean_score, 3), show_number(row.score_ci95, 3)] if by_reward else []
+            cells += [show_number(row.mean_steps, 2), show_number(row.ci95, 2)]
+            cells += [f"{row.max_steps:,}", show_number(row.mean_reward, digits)]
             if has_optimum:
                 cells.append("" if row.optimum_share is None else f"{row.optimum_share:.2%}")
             if self.against:
@@ -105,6 +114,8 @@ class Evaluation(Printed):
         title += f", against {self.against}" if self.against else ""
         # Where every step costs one and nothing else counts, the reward says the same as the steps.
         spare = ["mean reward"] if all(row.mean_reward == -row.mean_steps for row in self.rows) else ["max steps"]
+        spare = ["mean reward", "max steps", "± steps"] if by_reward else spare
+        spare += ["instances"] if has_optimum and self.against else []
         verdict = f"\n{wrap(self.verdict)}\n" if self.against else ""
         return text_table(title, columns, rows, self._note(), spare=spare) + verdict
 
@@ -112,10 +123,11 @@ class Evaluation(Printed):
         notes = [f"at most {self.limit} steps; seed {self.seed}"]
         if self.left_out:
             notes.append(f"left out for want of time: {', '.join(f'n={size:,}' for size in self.left_out)}")
-        if self.against and self.measure == "steps" and any(row.difference_count < row.instances for row in self.rows):
-            notes.append(
-                "steps against: only where both solve the instance, which flatters whoever solves the easy ones"
-            )
+        if self.measure == "reward" and any(row.solved < 1 for row in self.rows):
+            notes.append("mean score: of the solved instances")
+        if self.against and any(row.difference_count < row.instances for row in self.rows):
+            where = "only where both solve the instance, which flatters whoever solves the easy ones"
+            notes.append(f"{self.measure} against: {where}")
         if self.narrow_choices:
             notes.append(f"{self.narrow_choices} choices of the network lead by less than 1e-4")
         unsolved = []
@@ -130,6 +142,7 @@ class Evaluation(Printed):
         record = {name: getattr(self, name) for name in about}
         record |= {name: found for name in ("narrow_choices", "against") if (found := getattr(self, name)) is not None}
         left_out = [] if self.against else ["difference", "difference_ci95", "difference_count"]
+        left_out += [] if self.measure == "reward" else ["mean_score", "score_ci95"]
         record["rows"] = []
         for row in self.rows:
             absent = [*left_out, *(["optimum_share"] if row.optimum_share is None else [])]
@@ -154,10 +167,14 @@ def score(task: Task, instances: Instances, results: Results, other: Results | N
     steps, reward, by_reward = mean_of(results.steps), mean_of(results.rewards), task.measure == "reward"
     difference, compared = None, np.zeros(0, np.bool_)
     if other is not None:
-        compared = np.ones(len(results.sizes), np.bool_) if by_reward else results.solved & other.solved
+        compared = results.solved & other.solved
+        if task.limit_is_budget:
+            compared = np.ones(len(results.sizes), np.bool_)
         saved = results.rewards - other.rewards if by_reward else (results.steps - other.steps).astype(float)
         difference = mean_of(saved[compared]) if compared.any() else None
     best = float(task.optimum(instances).sum()) if task.optimum is not None else math.nan
+    scores = results.scores[results.solved]
+    mean_score = mean_of(scores) if by_reward and len(scores) else None
     return SizeScores(
         size=int(results.sizes[0]),
         instances=len(results.sizes),
@@ -171,7 +188,9 @@ def score(task: Task, instances: Instances, results: Results, other: Results | N
         difference=difference.mean if difference else None,
         difference_ci95=difference.ci95 if difference else None,
         difference_count=int(np.count_nonzero(compared)),
-        optimum_share=float(results.scores.sum()) / best if math.isfinite(best) and best else None,
+        optimum_share=float(scores.sum()) / best if math.isfinite(best) and best else None,
+        mean_score=mean_score.mean if mean_score else None,
+        score_ci95=mean_score.ci95 if mean_score else None,
     )
 
 
