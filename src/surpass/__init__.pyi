@@ -7,6 +7,7 @@ from surpass.agents.teachers import find_teacher as find_teacher
 from surpass.agents.teachers import known_teachers as known_teachers
 from surpass.api import Run as Run
 from surpass.api import check as check
+from surpass.api import discover as discover
 from surpass.api import export as export
 from surpass.api import learn as learn
 from surpass.api import program as program

@@ -274,7 +274,7 @@ class Run(Printed):
     """What was learned; None if the time was up before there was anything."""
     scores: Evaluation | None
     notes: str = ""
-    """What the learner has to say at the end: what each rule saves after improvement, and what held-out lists do."""
+    """What the learner has to say at the end: the front of `discover`, and what held-out lists do."""
 
     @property
     def program(self) -> Program | None:
@@ -289,7 +289,7 @@ class Run(Printed):
 
     @property
     def _resuming(self) -> str:
-        return f"surpass learn --out {shlex.quote(str(self.folder))} --resume"
+        return resuming(self.recipe, self.folder)
 
     def __str__(self) -> str:
         spent = f"{self.folder} after {count(len(self.curves), 'round')} and {self.seconds:.0f} seconds"
@@ -377,11 +377,11 @@ def learn(
 ) -> Run:
     """Learn a task, and return the run with what was learned; everything is also left in the folder `out`.
 
-    `method` is `imitation` (if not given), `rl`, `rl+imitation` or `improvement`; the method's settings are keywords,
+    `method` is `imitation` (if not given), `rl`, `rl+imitation` or `discover`; the method's settings are keywords,
     or stand in `settings`. `report(round, curve)` is called after each round, and once with no curve when a run is
     resumed. With `resume` the run in the folder continues, with `overwrite` it is replaced. `watch` is shown how far it
     has come: at first, after each round, and while what was learned is scored. With `tensorboard` the curves are
-    written as event files too. `surpass.report(run)` makes a page of it. `on` is who samples or tries candidates:
+    written as event files too. `surpass.report(run)` makes a page of it. `on` is who does the work of `discover`:
     `local`, or `ray` or `ray=ADDRESS` for a cluster; what is learned does not depend on it.
     """
     from surpass.learning import runs
@@ -438,7 +438,7 @@ def learn(
         try:
             runs.train(learner, folder, minutes=minutes and LEARNING_SHARE * minutes, report=end_round)
         except KeyboardInterrupt:
-            log.warning("interrupted: surpass learn --out %s --resume continues from the last checkpoint", folder.path)
+            log.warning("interrupted: %s continues from the last checkpoint", resuming(made, folder.path))
             raise
         except DivergedError as error:
             if _finish(learner, folder, sizes, score_instances, show, spare or LEAST_SPARE).agent is None:
@@ -450,6 +450,53 @@ def learn(
         return _finish(learner, folder, sizes, score_instances, show, spare)
 
 
+def discover(
+    task: TaskLike | None = None,
+    *,
+    minutes: float | None = None,
+    rounds: int | None = None,
+    start: AgentLike | Sequence[AgentLike] = (),
+    data: str = "",
+    seed: int | None = None,
+    out: str | Path | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    score_sizes: Sequence[int] | None = None,
+    score_instances: int = 100,
+    on: str | Runner = "local",
+    watch: Callable[[RunState], None] | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Run:
+    """Find the best program of a task, and return the run with it; the front of programs is in the run's folder.
+
+    It begins with every teacher of the task, with the agents of `start`, or with none if that is `nothing`. It ends
+    after `minutes`, or after so many `rounds`; equal seeds and rounds give equal programs. All else is as in `learn`.
+    """
+    starts = [start] if isinstance(start, str | Path) or not isinstance(start, Sequence) else start
+    names = ",".join(str(one) if isinstance(one, str | Path) else as_agent(one).name for one in starts)
+    given = {name: value for name, value in (("start", names), ("data", data), ("rounds", rounds)) if value}
+    return learn(
+        task,
+        "discover" if task is not None else None,
+        minutes=minutes,
+        seed=seed,
+        out=out,
+        resume=resume,
+        overwrite=overwrite,
+        score_sizes=score_sizes,
+        score_instances=score_instances,
+        on=on,
+        watch=watch,
+        settings={**given, **(settings or {})},
+    )
+
+
+def resuming(recipe: Mapping[str, Any], folder: Path) -> str:
+    """Return the command that continues the run in a folder."""
+    verb = "discover" if recipe["method"] == "discover" else "learn"
+    return f"surpass {verb} --out {shlex.quote(str(folder))} --resume"
+
+
 def _share_out(learner: AnyLearner, runner: Runner) -> None:
     """Let a runner do what a learner can share out; one of a cluster must have something to do."""
     if hasattr(learner, "runner"):
@@ -458,7 +505,7 @@ def _share_out(learner: AnyLearner, runner: Runner) -> None:
         return
     if not hasattr(learner, "runner"):
         raise SettingError(
-            "a cluster can share out improvement only; use --on local, or surpass sweep --on ray for many runs"
+            "a cluster can share out discover only; use --on local, or surpass sweep --on ray for many runs"
         )
 
 
@@ -513,4 +560,6 @@ def _finish(
         notes = learner.describe(agent)
     if notes:
         write_atomically(folder.path / "notes.txt", notes.encode())
+    if hasattr(learner, "write_files"):
+        learner.write_files(folder.path)
     return Run(folder.path, learner.recipe, folder.curves, folder.seconds, learner.finished, agent, scores, notes)

@@ -38,7 +38,7 @@ def learn_command(
     method: Annotated[
         str | None,
         option(
-            "How to learn: imitation, rl (from nothing), rl+imitation or improvement.  [default: imitation]",
+            "How to learn: imitation, rl (from nothing), rl+imitation or discover.  [default: imitation]",
             "METHOD",
             LEARNING,
         ),
@@ -49,7 +49,7 @@ def learn_command(
     start: Annotated[
         str | None,
         option(
-            "Begin with this agent in place of nothing, with --method rl; the run's recipe says so.",
+            "Begin with this agent, with --method rl in place of nothing; the run's recipe says so.",
             "AGENT",
             LEARNING,
             name="--from",
@@ -86,7 +86,7 @@ def learn_command(
     data: Annotated[
         list[str] | None,
         option(
-            "What to learn on with --method improvement, rl or rl+imitation (imitation draws its own lists): a"
+            "What to learn on with --method rl, rl+imitation or discover (imitation draws its own lists): a"
             " distribution, or a file with one list per line; given several times, all of them, with a weight as in"
             " my-lists.csv*3.",
             "NAME|FILE",
@@ -125,11 +125,11 @@ def learn_command(
       surpass learn sort-quick --method imitation --teacher hoare_sort
       surpass learn knapsack --method rl --minutes 2
       surpass learn --recipe zoo:search/imitation-binary_search --seed 3
-      surpass learn sort-bubble --method improvement --data my-lists.csv
+      surpass learn sort-bubble --method rl+imitation --data my-lists.csv
       surpass learn search --method rl+imitation --settings
       surpass learn search --method rl+imitation --settings all
     """
-    output, scored, settings = OutputFile(json), parse_sizes(sizes), _parse_settings(setting or [])
+    output, scored, settings = OutputFile(json), parse_sizes(sizes), parse_settings(setting or [])
     if data:
         settings["data"] = ",".join(data)
     if start:
@@ -165,12 +165,12 @@ def learn_command(
         )
     output.show(run, finite(run.as_json()))
     if not no_report:
-        path = _write_report(run.folder, task)
+        path = write_report(run.folder, task)
         if path and not output.is_stdout:
             print(f"the report is {path}")
 
 
-def _write_report(folder: Path, task: str | None) -> Path | None:
+def write_report(folder: Path, task: str | None) -> Path | None:
     """Write the report of a run into its folder, and return where it is; the run is done whatever comes of it."""
     from surpass.visualize.report import report
 
@@ -182,7 +182,8 @@ def _write_report(folder: Path, task: str | None) -> Path | None:
         return None
 
 
-def _parse_settings(words: list[str]) -> dict[str, str]:
+def parse_settings(words: list[str]) -> dict[str, str]:
+    """Return settings of the form NAME=VALUE by their names."""
     settings = {}
     for word in words:
         name, equals, value = word.partition("=")

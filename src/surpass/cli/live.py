@@ -174,7 +174,7 @@ class RunView(Display):
             facts.append((f"{unit} at n = {one.size:,}", f"{show_number(one.ours, 2)}{beside}"))
         if measure.column in line and not (comparisons and measure.column.startswith("mean")):
             facts.append((measure.words, show_measure(measure, line[measure.column])))
-        return facts + self._best()
+        return facts + self._best() + list(status.facts)
 
     def _rate(self) -> list[tuple[str, str]]:
         rate = self.pace()[0]

@@ -13,6 +13,7 @@ import typer
 
 from surpass.cli.apply import apply_command
 from surpass.cli.check import check_command
+from surpass.cli.discover import discover_command
 from surpass.cli.display import DisplayHandler, fit
 from surpass.cli.evaluate import evaluate_command
 from surpass.cli.export import export_command
@@ -45,6 +46,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.command("tasks")(tasks_command)
+app.command("discover")(discover_command)
 app.command("learn", cls=LearnCommand)(learn_command)
 app.command("sweep")(sweep_command)
 app.command("evaluate")(evaluate_command)

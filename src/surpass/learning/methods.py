@@ -19,13 +19,13 @@ from surpass.tasks.task import Limit, Task
 if TYPE_CHECKING:
     from surpass.full_view.imitation import FullViewImitation
     from surpass.full_view.policy_gradient import FullViewPolicyGradient
+    from surpass.learning.discover.learner import Discover
     from surpass.learning.imitation import Imitation
-    from surpass.learning.improvement.learner import Improvement
     from surpass.learning.policy_gradient.learner import PolicyGradient
     from surpass.learning.table.learner import TableLearner
 
 AnyLearner: TypeAlias = (
-    "Imitation | FullViewImitation | PolicyGradient | TableLearner | FullViewPolicyGradient | Improvement"
+    "Imitation | FullViewImitation | PolicyGradient | TableLearner | FullViewPolicyGradient | Discover"
 )
 
 _NETWORK = ("surpass.learning.policy_gradient.learner", "PolicyGradient", "PolicyGradientConfig")
@@ -35,7 +35,7 @@ _WITH_TABLE = {
     "imitation": ("surpass.learning.imitation", "Imitation", "ImitationConfig"),
     "rl": _NETWORK,
     "rl+imitation": _NETWORK,
-    "improvement": ("surpass.learning.improvement.learner", "Improvement", "ImprovementConfig"),
+    "discover": ("surpass.learning.discover.learner", "Discover", "DiscoverConfig"),
 }
 _FULL_VIEW = {
     "imitation": ("surpass.full_view.imitation", "FullViewImitation", "FullViewImitationConfig"),
@@ -71,6 +71,8 @@ def configure(
     check_range("seed", seed, SEED)
     if method == "rl" and teacher is not None:
         raise SettingError("method rl learns from nothing; with a teacher it is rl+imitation")
+    if method == "discover" and teacher is not None:
+        raise SettingError("discover begins with every teacher; to begin with some agents only, name them with --from")
     kinds = _FULL_VIEW if task.interface.is_full_view else _WITH_TABLE
     if method not in kinds:
         raise SettingError(f"method {method} needs a task with a table; {task.name} has a full view")
@@ -87,10 +89,10 @@ def configure(
         if task.measure == "steps":
             most_steps = int(Limit.parse(task.limit).steps(np.array([task.training_sizes[1]]))[0])
             chosen |= {"step_cost": STEP_COST, "wrong_cost": max(1.0, min(10.0, STEP_COST * most_steps))}
-    chosen["teacher"] = "" if method == "rl" else teacher or default_teacher(task)
+    chosen["teacher"] = "" if method in ("rl", "discover") else teacher or default_teacher(task)
     if method == "imitation" and "data" in (settings or {}) and not hasattr(config, "data"):
         raise SettingError(
-            "imitation draws its own lists and takes no data; --data is for --method improvement, rl and rl+imitation"
+            "imitation draws its own lists and takes no data; --data is for discover, rl and rl+imitation"
         )
     for name, text in (settings or {}).items():
         chosen[name] = _parse_setting(config, name, text)

@@ -8,7 +8,8 @@ time.json       how long it took, which is kept apart so that equal runs have eq
 scores.json     how it does
 report.html     all of it as a page
 tensorboard/    the curves as event files, if they were asked for
-notes.txt       after improvement: what each rule saves, and what was saved on lists that were held out
+notes.txt       what the learner has to say at the end
+front/          after discover: the best programs for their numbers of rules
 .lock           what a process locks while it works there
 """
 
@@ -90,7 +91,7 @@ BEFORE = {"log.txt", "failure.json", LOCK}
 """What a sweep may have put into the folder of a run before it began."""
 LEFT = {
     *("recipe.json", "curves.csv", "checkpoints", "agent.json", "agent.safetensors", "agent.rules", "time.json"),
-    *("scores.json", "report.html", "tensorboard", "notes.txt", "task.json", *BEFORE),
+    *("scores.json", "report.html", "tensorboard", "notes.txt", "front", "task.json", *BEFORE),
 }
 """What a run leaves in its folder; only a folder with nothing else is replaced."""
 CHECKPOINT = {"task": str, "interface": str, "recipe": str, "state": dict[str, Any], "curves": list[Curve]}

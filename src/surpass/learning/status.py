@@ -63,6 +63,8 @@ class Status:
     """How much it has done since it was made or restored."""
     unit: str = "steps"
     """What that is counted in."""
+    facts: tuple[tuple[str, str], ...] = ()
+    """What else there is to say, by name."""
     comparisons: tuple[TeacherComparison, ...] = ()
     """What the last round showed, beside the teacher."""
 

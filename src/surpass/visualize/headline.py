@@ -12,6 +12,7 @@ LEARNED = {
     "imitation": "was trained to answer like {teacher}",
     "rl": "learned from nothing, by its own tries",
     "rl+imitation": "learned by its own tries, with {teacher} as a teacher",
+    "discover": "was found by a search over programs",
     "improvement": "was found by editing the program of {teacher} and keeping what saves steps",
 }
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -101,6 +101,8 @@ class RayRunner:
         """Return replicas of the object that `make` makes of some arguments; each worker makes its own."""
         return RayReplicas(self, write_call(make, arguments))
 
+    replicate_apart = replicate
+
     def close(self) -> None:
         """Let go of the cluster; one that was started here is ended."""
         if self._has_connected:
@@ -132,16 +134,23 @@ class RayReplicas:
 
     def ask(self, method: str, parts: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Return the answer to each of some parts, given as arguments, in their order."""
-        runner, references = self._runner, []
-        for part in parts:
-            question = Question(runner.version, frozenset(runner.alive), self._name, write_call(method, part))
-            self.sent += len(question.call)
-            references.append(runner.answer.remote(question, self._setup))
-        began = time.monotonic()
-        answers = [runner.receive(reference) for reference in references]
-        self.waited += time.monotonic() - began
-        self.received += sum(map(len, answers))
-        return [read_answer(one) for one in answers]
+        return [wait() for wait in [self.submit(method, *part) for part in parts]]
+
+    def submit(self, method: str, *arguments: Any) -> Callable[[], Any]:
+        """Have one replica answer, and return the function that waits for its answer."""
+        runner = self._runner
+        question = Question(runner.version, frozenset(runner.alive), self._name, write_call(method, arguments))
+        self.sent += len(question.call)
+        reference = runner.answer.remote(question, self._setup)
+
+        def wait() -> Any:
+            began = time.monotonic()
+            answer = runner.receive(reference)
+            self.waited += time.monotonic() - began
+            self.received += len(answer)
+            return read_answer(answer)
+
+        return wait
 
     def close(self) -> None:
         """Let go of them."""

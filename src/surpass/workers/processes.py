@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import struct
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from surpass.errors import SettingError
 from surpass.workers.runner import Job
@@ -37,6 +39,43 @@ def start_job(job: Job, where: Path | None = None) -> subprocess.Popen[bytes]:
             )
     except OSError as error:
         raise SettingError(f"{job.folder} cannot be written: {error.strerror}") from None
+
+
+def start_replica() -> subprocess.Popen[bytes]:
+    """Start a process that holds a replica and answers calls; it ends when its standard input is closed."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "surpass.workers.serve"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "SURPASS_THREADS": "1", "OMP_NUM_THREADS": "1"},
+        start_new_session=True,
+    )
+
+
+def write_message(stream: Any, *parts: bytes) -> None:
+    """Write some bytes as one message, each with its length."""
+    stream.write(struct.pack("<Q", len(parts)))
+    for part in parts:
+        stream.write(struct.pack("<Q", len(part)))
+        stream.write(part)
+    stream.flush()
+
+
+def read_message(stream: Any) -> list[bytes]:
+    """Return the parts of the next message; raise `EOFError` at the end."""
+    return [_read(stream, _read_number(stream)) for _ in range(_read_number(stream))]
+
+
+def _read_number(stream: Any) -> int:
+    number: int = struct.unpack("<Q", _read(stream, 8))[0]
+    return number
+
+
+def _read(stream: Any, length: int) -> bytes:
+    found: bytes = stream.read(length)
+    if len(found) < length:
+        raise EOFError
+    return found
 
 
 def last_line(folder: Path) -> str:

@@ -58,6 +58,9 @@ class Replicas(Protocol):
         Any replica may be asked any part: answering changes none of them.
         """
 
+    def submit(self, method: str, *arguments: Any) -> Callable[[], Any]:
+        """Have one replica answer, beside other work, and return the function that waits for its answer."""
+
     def close(self) -> None:
         """Let go of them."""
 
@@ -79,6 +82,9 @@ class Runner(JobRunner, Protocol):
 
     def replicate(self, make: Make, *arguments: Any) -> Replicas:
         """Return replicas of the object that `make` makes of some arguments, one with each worker."""
+
+    def replicate_apart(self, make: Make, *arguments: Any) -> Replicas:
+        """Return replicas that work side by side, each on one core: on this machine with processes of their own."""
 
     def close(self) -> None:
         """Let go of everything that was begun."""

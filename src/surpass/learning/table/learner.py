@@ -19,13 +19,11 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
 from surpass.agents import agent_of_recipe
-from surpass.agents.networks.agent import NetworkAgent
-from surpass.agents.networks.structured import StructuredPolicy
 from surpass.agents.teachers import teacher_of
 from surpass.arrays import Flags, Ints
 from surpass.bundles import Tensors
@@ -33,8 +31,8 @@ from surpass.checks import QUICK, THOROUGH, find_failures
 from surpass.engine.batch import Batch
 from surpass.engine.run import AnyAgent, run
 from surpass.errors import DivergedError, SavedFileError, SettingError
+from surpass.extras import load_names
 from surpass.learning.curriculum import read_ranges, smallest_size
-from surpass.learning.imitation import Imitation, ImitationConfig
 from surpass.learning.sources import Sources
 from surpass.learning.status import AGREEMENT, REWARD, STEPS, Status, TeacherReference
 from surpass.learning.table.candidates import ESTIMATORS, Candidate, load_candidate, relative_losses
@@ -52,6 +50,11 @@ from surpass.reading import Count, Many, OneOf, Seed, Weight, Whole, check_field
 from surpass.table import Agent, Table
 from surpass.tasks.enumeration import drawable_sizes
 from surpass.tasks.task import Instances, Limit, Request, Task, join_instances, limits_in_turn
+
+if TYPE_CHECKING:
+    from surpass.agents.networks.agent import NetworkAgent
+    from surpass.agents.networks.structured import StructuredPolicy
+    from surpass.learning.imitation import Imitation
 
 FIRST_SIZES = (4, 6, 8)
 """The largest size of each stage of `solve`."""
@@ -153,7 +156,9 @@ class TableConfig:
 class TableLearner:
     """A learner that surpasses its teacher, or learns from nothing, by a table of logits."""
 
-    def __init__(self, task: Task, config: TableConfig) -> None:
+    def __init__(self, task: Task, config: TableConfig, *, given: Agent | None = None, is_taught: bool = True) -> None:
+        """Begin with a `given` agent alone, if there is one; unless it `is_taught`, no network learns the result."""
+        self.is_taught = is_taught
         self.queries = config.queries or task.inputs.usual_queries
         data = config.data or _usual_mixture(task)
         self.sources = Sources(task, data, self.queries, config.seed, digest=config.digest)
@@ -161,7 +166,8 @@ class TableLearner:
         if task.measure == "reward" and config.step_cost == TableConfig.step_cost:
             self.config = replace(self.config, step_cost=0.0)
         self.teacher: Agent | None = teacher_of(task, config.teacher) if config.teacher else None
-        self.given = self.teacher or self._named_start()
+        self._is_alone = given is not None or bool(config.start)
+        self.given = given or self.teacher or self._named_start()
         """The agent that a candidate begins with, if one is given."""
         self.method = "rl+imitation" if config.teacher else "rl"
         self.costs = Costs(self.config.step_cost, config.wrong_cost, largest_loss(task))
@@ -191,7 +197,7 @@ class TableLearner:
     @property
     def _from_nothing(self) -> int:
         """How many candidates are learned from nothing: at least one, unless `--from` names an agent."""
-        return 0 if self.config.start else max(1, self.config.starts - (self.given is not None))
+        return 0 if self._is_alone else max(1, self.config.starts - (self.given is not None))
 
     def _new_candidate(self, base: Agent | None) -> Candidate:
         return Candidate(self.task, self.config, base)
@@ -230,11 +236,15 @@ class TableLearner:
             self._student = self._new_student()
         return self._student
 
-    def _new_student(self, largest: int = max(ImitationConfig.sizes)) -> Imitation:
-        sizes = drawable_sizes(self.task, (size for size in ImitationConfig.sizes if size <= largest)) or (largest,)
+    def _new_student(self, largest: int | None = None) -> Imitation:
+        learner, settings = load_names("surpass.learning.imitation", "Imitation", "ImitationConfig")
+        largest = largest or max(settings.sizes)
+        sizes = drawable_sizes(self.task, (size for size in settings.sizes if size <= largest)) or (largest,)
         name, teacher, seed = self.task.name, self.config.teacher, self.config.seed
-        config = ImitationConfig(task=name, teacher=teacher, seed=seed, sizes=sizes)
-        return Imitation(self.task, config, teacher=self.policy)
+        student: Imitation = learner(
+            self.task, settings(task=name, teacher=teacher, seed=seed, sizes=sizes), teacher=self.policy
+        )
+        return student
 
     @property
     def network(self) -> StructuredPolicy:
@@ -258,7 +268,9 @@ class TableLearner:
 
     def agent(self, name: str = "rl") -> NetworkAgent:
         """Return the network as an agent."""
-        return NetworkAgent(name, self.task, self.network)
+        (network_agent,) = load_names("surpass.agents.networks.agent", "NetworkAgent")
+        agent: NetworkAgent = network_agent(name, self.task, self.network)
+        return agent
 
     def preview(self, seconds: float) -> Imitation | None:
         """Return a learner of the policy so far, if no network has begun to learn it; it learns for some seconds."""
@@ -555,7 +567,8 @@ class TableLearner:
         self._add(failures)
         if not failures or self.checks >= self.config.checks:
             self.phase = "distil"
-            self.student.learn_again(table.observations)
+            if self.is_taught:
+                self.student.learn_again(table.observations)
         else:
             self._repair(candidate)
         return self._line(candidate.logits.greedy(), self.improved[1], failing=len(failures))

@@ -12,8 +12,8 @@ import numpy as np
 
 from surpass.arrays import Ints, Reals
 from surpass.engine.batch import Batch
-from surpass.learning.improvement.draft_kernels import NONE, copy_draft, edit, firing, place_of, price
-from surpass.learning.improvement.drafts import Draft, EditContext, Prices, ScreeningSet
+from surpass.learning.discover.draft_kernels import NONE, copy_draft, edit, firing, place_of, price
+from surpass.learning.discover.drafts import Draft, EditContext, Prices, ScreeningSet
 from surpass.machine.kernel import UNCOUNTED, kernel
 from surpass.machine.state import SCORE, Outcome, State
 from surpass.programs.evaluate import Digits
@@ -57,10 +57,10 @@ def play_one(batch: Batch, draft: Draft, context: EditContext, digits: Digits, l
 
 
 @numba.njit(nogil=True, cache=True, **UNCOUNTED)  # type: ignore[untyped-decorator]
-def redo(draft: Draft, edited: Draft, context: EditContext, random: Ints) -> None:
-    """Edit a draft with a generator [1, 2] into `edited`, in place; it uses nothing of a task."""
+def redo(draft: Draft, edited: Draft, mate: Draft, context: EditContext, random: Ints) -> None:
+    """Edit a draft, which may copy from its mate, with a generator [1, 2] into `edited`, in place."""
     copy_draft(draft, edited)
-    edit(edited, context, random)
+    edit(edited, mate, context, random)
 
 
 @numba.njit(nogil=True, cache=True)
@@ -69,6 +69,7 @@ def screen(
     b: int,
     draft: Draft,
     edited: Draft,
+    mate: Draft,
     context: EditContext,
     chosen: ScreeningSet,
     prices: Prices,
@@ -88,7 +89,7 @@ def screen(
         if stop[0] != 0:
             return
         random[0, 0], random[0, 1] = states[k, 0], states[k, 1]
-        redo(draft, edited, context, random)
+        redo(draft, edited, mate, context, random)
         gain = before - price(edited, prices.rule_price, prices.test_price)
         for i in range(len(chosen.sizes)):
             start_one(batch, b, chosen.sizes, chosen.items, chosen.reals, i)

@@ -11,11 +11,11 @@ from surpass.engine import chance
 from surpass.engine.advance import Player
 from surpass.engine.batch import allocate, grow_stack
 from surpass.engine.pool import Call, InterruptiblePool
-from surpass.engine.run import core_count, run_by
+from surpass.engine.run import run_by
 from surpass.engine.specialise import Template, specialise
 from surpass.engine.types import record_of, types_of
-from surpass.learning.improvement import draft_kernels, drafts, trial_kernels
-from surpass.learning.improvement.drafts import (
+from surpass.learning.discover import draft_kernels, drafts, trial_kernels
+from surpass.learning.discover.drafts import (
     Draft,
     EditContext,
     Prices,
@@ -25,12 +25,13 @@ from surpass.learning.improvement.drafts import (
     edit_context,
     program_of,
 )
-from surpass.learning.improvement.edits import tidy
+from surpass.learning.discover.edits import tidy
+from surpass.learning.discover.objective import Sample, weights_of
 from surpass.learning.unsolved import largest_loss
 from surpass.machine.calls import stack_limit
 from surpass.programs.program import Program
 from surpass.table import Table
-from surpass.tasks.task import Instances, Limit, Task
+from surpass.tasks.task import Task
 
 _RECORDS = {
     "draft": record_of(Draft, "h2 i1 i1 i2 i2 h3 i4 i1"),
@@ -41,38 +42,61 @@ _RECORDS = {
 TEMPLATE = Template(
     trial_kernels,
     {
-        "screen": types_of("batch i draft draft context chosen prices i2 f1 i1", **_RECORDS),
-        "redo": types_of("draft draft context i2", **_RECORDS),
+        "screen": types_of("batch i draft draft draft context chosen prices i2 f1 i1", **_RECORDS),
+        "redo": types_of("draft draft draft context i2", **_RECORDS),
     },
     (chance, drafts, draft_kernels),
     general=frozenset({"redo"}),
 )
 
 
-def failure_costs(task: Task, instances: Instances) -> Reals:
+def failure_costs(task: Task, sample: Sample) -> Reals:
     """Return what each instance [m] costs that is not solved: all of its steps, or no reward.
 
     Where a score must be finished, no solution of the instance costs more.
     """
     if task.limit_is_budget:
-        return np.zeros(instances.count)
+        return np.zeros(sample.instances.count)
     step_cost = task.reward.step_cost if task.measure == "reward" else 1.0
-    return (step_cost + largest_loss(task)) * Limit.parse(task.limit).steps(instances.sizes).astype(np.float64)
+    return (step_cost + largest_loss(task)) * sample.limits.astype(np.float64)
 
 
 class Trial:
-    """Instances on which programs are compared."""
+    """A sample on which programs are compared with the reference."""
 
-    def __init__(self, task: Task, instances: Instances) -> None:
-        self.task, self.instances = task, instances
-        self.count, self.sizes = instances.count, instances.sizes
-        self.most_steps: Ints = Limit.parse(task.limit).steps(instances.sizes)
-        """[m] how many steps are allowed."""
-        self.limits: Ints = self.most_steps
-        """[m] after how many a program is stopped."""
-        self.failure_costs = failure_costs(task, instances)
+    def __init__(self, task: Task, sample: Sample, reference: Program, threads: int = 1) -> None:
+        self.task, self.sample, self.threads = task, sample, threads
+        self.instances, self.count = sample.instances, sample.instances.count
+        self.limits: Ints = sample.limits
+        """[m] after how many steps a program is stopped."""
+        self.failure_costs = failure_costs(task, sample)
         self.observations, self.visits = np.zeros(0, np.int64), np.zeros(0, np.int64)
         """What the last measured program saw, in ascending order, and how often."""
+        self.reference_costs: Reals = self.finite(self._play(reference))
+        self.weights: Reals = weights_of(sample, self.reference_costs)
+
+    def finite(self, costs: Reals) -> Reals:
+        """Return costs [..., m] with that of a failure in the place of infinite ones."""
+        return np.where(np.isfinite(costs), costs, self.failure_costs)
+
+    def relative(self, costs: Reals) -> Reals:
+        """Return the relative costs of programs [K] from those on all instances [K, m]; the reference has 1."""
+        relative: Reals = 1 + ((self.finite(costs) - self.reference_costs) * self.weights).sum(axis=-1)
+        return relative
+
+    def by_size(self, costs: Reals) -> Reals:
+        """Return the relative costs of a program, given those on all instances [m], at each size [s]."""
+        each = (self.finite(costs) - self.reference_costs) * self.weights
+        counts = 1 + int(self.sample.sizes.max())
+        known = self.sample.sizes >= 0
+        relative: Reals = 1 + counts * np.bincount(self.sample.sizes[known], each[known], counts).astype(np.float64)
+        return relative
+
+    def means(self, costs: Reals) -> Reals:
+        """Return the mean costs of a program on the first distribution at each size [s], given those on all [m]."""
+        sizes, first = self.sample.sizes, self.sample.sources == 0
+        costs = self.finite(costs)
+        return np.array([costs[first & (sizes == s)].mean() for s in range(1 + int(sizes.max()))])
 
     def run(self, programs: Sequence[Program]) -> Reals:
         """Return the costs [K, m] of programs: steps, or what they lose of the reward; infinite where they fail."""
@@ -86,7 +110,7 @@ class Trial:
         table = Table(self.task, program)
         # Edited programs see much of what the measured one saw: so they have few questions while they play.
         table.extend(self.observations)
-        player = Player(table, is_counting=is_counting, threads=core_count())
+        player = Player(table, is_counting=is_counting, threads=self.threads)
         results = run_by(player.finish, self.task, self.instances, self.limits)
         if is_counting:
             places = np.flatnonzero(player.counts)
@@ -96,31 +120,40 @@ class Trial:
 
     def limit_steps(self, costs: Reals, times: float, more: int) -> None:
         """Stop programs from now on that take much longer than one with costs [m]."""
-        allowed = np.where(np.isfinite(costs), times * costs + more, self.limits)
-        self.limits = np.minimum(allowed, self.limits).astype(np.int64)
+        allowed = np.where(np.isfinite(costs), times * costs + more, self.sample.limits)
+        self.limits = np.minimum(allowed, self.sample.limits).astype(np.int64)
 
 
 class Screen:
     """Edits a program at random by the thousand in compiled code, and runs each edit on a few instances."""
 
-    def __init__(self, task: Task, instances: Instances) -> None:
-        self.task, self.instances = task, instances
-        size = int(instances.sizes.max())
-        self._batch = allocate(task, core_count(), size)
+    def __init__(self, task: Task, sample: Sample, threads: int = 1) -> None:
+        self.task, self.sample, self.instances = task, sample, sample.instances
+        size = int(self.instances.sizes.max())
+        self._batch = allocate(task, threads, size)
         if task.frame_size:
             self._batch = grow_stack(self._batch, (stack_limit(size) + 2) * task.frame_size)
 
     def prepare(
-        self, program: Program, costs: Reals, limits: Ints, weights: Reals, observations: Ints, visits: Ints
+        self,
+        program: Program,
+        mate: Program | None,
+        costs: Reals,
+        limits: Ints,
+        weights: Reals,
+        observations: Ints,
+        visits: Ints,
     ) -> None:
         """Take in a program to edit, what it does on the instances, and what it sees.
 
-        Its `costs` [m] are infinite where it fails; edits may take as many steps as `limits` [m]; `weights` [m] are
-        those of the costs. It sees `observations` [k], each as often as `visits` [k] say.
+        It may copy from its `mate`. Its `costs` [m] are infinite where it fails; edits may take as many steps as
+        `limits` [m]; `weights` [m] are those of the costs. It sees `observations` [k], each as often as `visits` [k]
+        say.
         """
         self._program, self._draft = program, draft_of(program)
+        self._mate = self._draft if mate is None else draft_of(mate)
         self._context = edit_context(program, observations, visits)
-        is_solved, penalty = np.isfinite(costs), failure_costs(self.task, self.instances)
+        is_solved, penalty = np.isfinite(costs), failure_costs(self.task, self.sample)
         self._chosen = ScreeningSet(
             sizes=np.ascontiguousarray(self.instances.sizes),
             items=np.ascontiguousarray(self.instances.items),
@@ -144,7 +177,7 @@ class Screen:
         calls: list[Call] = []
         for b, part in enumerate(parts):
             piece = slice(int(part[0]), int(part[-1]) + 1)
-            shared = (self._batch, b, self._draft, blank(self._draft), self._context, self._chosen, prices)
+            shared = (self._batch, b, self._draft, blank(self._draft), self._mate, self._context, self._chosen, prices)
             calls.append((kernel, (*shared, states[piece], gains[piece], stop)))
         with InterruptiblePool(threads, stop, self.task.name) as pool:
             pool.make(calls)
@@ -153,5 +186,5 @@ class Screen:
     def edited(self, state: Ints) -> Program:
         """Return the program that one of the generators [2] gives."""
         room = blank(self._draft)
-        specialise(self.task, TEMPLATE).redo(self._draft, room, self._context, state[None].copy())
+        specialise(self.task, TEMPLATE).redo(self._draft, room, self._mate, self._context, state[None].copy())
         return tidy(program_of(room, self._program))

@@ -10,7 +10,7 @@ import numpy as np
 
 from surpass.arrays import Ints
 from surpass.engine.chance import draw_uniform
-from surpass.learning.improvement.drafts import BITS, Draft, EditContext
+from surpass.learning.discover.drafts import BITS, Draft, EditContext
 from surpass.machine.kernel import inner, kernel
 from surpass.programs.evaluate import Digits
 
@@ -18,7 +18,9 @@ MOST_EDITS = 4
 MOST_TESTS = 4
 NONE = -1
 """Stands for no place, no rule and no action."""
-(INSERT, ACTION, DROP, ADD_TEST, DROP_TEST, CHANGE_TEST, SWAP, COPY, RENAME, DETOUR, JOIN, SPLIT) = range(12)
+(INSERT, ACTION, DROP, ADD_TEST, DROP_TEST, CHANGE_TEST, SWAP, COPY, RENAME, TRANSPLANT, DETOUR, JOIN, SPLIT) = range(
+    13
+)
 """The kinds of edits; the last three only where the previous action is seen."""
 
 
@@ -290,23 +292,42 @@ def insert(draft: Draft, context: EditContext, place: int, digits: Digits, rando
 
 
 @inner
-def copy_one(draft: Draft, context: EditContext, place: int, digits: Digits, random: Ints) -> None:
-    """Copy a rule of the program to this place, and change an operand of its action or one of its tests, in place."""
-    p = below(random, len(draft.owners))
-    if draft.owners[p] < 0 or draft.rule_counts[p] == 0:
-        p = place
-    if draft.rule_counts[p] == 0:
+def copy_one(draft: Draft, mate: Draft, context: EditContext, place: int, digits: Digits, random: Ints) -> None:
+    """Copy a rule of the program or of its mate to this place, and change its action or one of its tests, in place."""
+    is_own = uniform(random) < 0.5
+    source = draft if is_own else mate
+    p = below(random, len(source.owners))
+    if source.owners[p] < 0 or source.rule_counts[p] == 0:
+        p = place_of(source, context, digits)
+    if p == NONE or source.rule_counts[p] == 0:
         return
-    r = below(random, draft.rule_counts[p])
+    r = below(random, source.rule_counts[p])
+    if source.test_counts[p, r] > draft.features.shape[2]:
+        return
     at = below(random, draft.rule_counts[place] + 1)
     if not make_room(draft, place, at):
         return
-    copy_rule(draft, p, r + 1 if p == place and r >= at else r, draft, place, at)
-    if uniform(random) < 0.5:
+    copy_rule(source, p, r + 1 if is_own and p == place and r >= at else r, draft, place, at)
+    kind = uniform(random)
+    if kind < 0.4:
         draft.actions[place, at] = other_action(draft, context, draft.actions[place, at], random)
-    else:
+    elif kind < 0.8:
         change_test(draft, context, place, at, digits, random)
     lead_on(draft, place, draft.actions[place, at], NONE, random)
+
+
+@inner
+def transplant(draft: Draft, mate: Draft, context: EditContext, place: int, digits: Digits) -> None:
+    """Give a place the rules that the mate has where the same is seen, in place."""
+    p = place_of(mate, context, digits)
+    if p == NONE or mate.rule_counts[p] > draft.actions.shape[1]:
+        return
+    for r in range(mate.rule_counts[p]):
+        if mate.test_counts[p, r] > draft.features.shape[2]:
+            return
+    for r in range(mate.rule_counts[p]):
+        copy_rule(mate, p, r, draft, place, r)
+    draft.rule_counts[place] = mate.rule_counts[p]
 
 
 @inner
@@ -507,7 +528,7 @@ def join(draft: Draft, place: int, random: Ints) -> None:
 
 
 @inner
-def edit_once(draft: Draft, context: EditContext, kind: int, random: Ints) -> None:
+def edit_once(draft: Draft, mate: Draft, context: EditContext, kind: int, random: Ints) -> None:
     """Edit a draft once in place, where the program goes often or ever."""
     seen = len(context.digits)
     row = below(random, seen)
@@ -523,7 +544,9 @@ def edit_once(draft: Draft, context: EditContext, kind: int, random: Ints) -> No
     if kind == INSERT:
         insert(draft, context, place, digits, random)
     elif kind == COPY:
-        copy_one(draft, context, place, digits, random)
+        copy_one(draft, mate, context, place, digits, random)
+    elif kind == TRANSPLANT:
+        transplant(draft, mate, context, place, digits)
     elif kind == RENAME:
         rename(draft, context, place, digits, random)
     elif kind == DETOUR:
@@ -549,12 +572,12 @@ def edit_once(draft: Draft, context: EditContext, kind: int, random: Ints) -> No
         change_test(draft, context, place, rule, digits, random)
 
 
-WEIGHTS = (5, 3, 3, 2, 2, 3, 3, 1, 1, 4, 2, 1)
+WEIGHTS = (5, 3, 3, 2, 2, 3, 3, 1, 1, 1, 4, 2, 1)
 """How often each kind of edit is made; the last three only where the previous action is seen."""
 
 
 @inner
-def edit(draft: Draft, context: EditContext, random: Ints) -> None:
+def edit(draft: Draft, mate: Draft, context: EditContext, random: Ints) -> None:
     """Edit a draft one to four times in place; a half of all are edited once."""
     total = 0
     kinds = len(WEIGHTS) if context.where[1] >= 0 else DETOUR
@@ -565,6 +588,6 @@ def edit(draft: Draft, context: EditContext, random: Ints) -> None:
         while drawn >= WEIGHTS[kind]:
             drawn -= WEIGHTS[kind]
             kind += 1
-        edit_once(draft, context, kind, random)
+        edit_once(draft, mate, context, kind, random)
         if uniform(random) < 0.5:
             return

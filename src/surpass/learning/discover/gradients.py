@@ -1,0 +1,112 @@
+"""Gradients as a source of programs: runs of the table learner, from nothing or from the best program, in parts.
+
+A run from nothing solves small sizes first, so it finds what no chain of edits leads to. A run from the best program
+proposes many small changes at once, each for what it is worth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from surpass.bundles import Tensors
+from surpass.errors import DivergedError
+from surpass.learning.table.learner import TableConfig, TableLearner
+from surpass.learning.updates import SOURCE, tensors_under
+from surpass.programs.extract import extract
+from surpass.programs.text import parse_program, write_text
+from surpass.reading import Count, validate
+from surpass.tasks.task import Task
+
+STARTS = 3
+"""How many policies a run from nothing begins with."""
+UPDATES, UPDATES_FROM_PROGRAM = 200, 60
+"""The updates of `improve` in a run from nothing, and in one from a program."""
+CHECKS = 8
+"""How many times a run searches for counter-examples in the end."""
+RECORD = {
+    **{"number": Count, "run": Count, "seed": Count, "program": str, "parents": list[Count]},
+    "state": dict[str, Any] | None,
+}
+"""What a checkpoint says of a part beside its tensors."""
+
+
+class Piece(NamedTuple):
+    """A part of a run of the table learner."""
+
+    number: int
+    """Its number in the plan."""
+    run: int
+    """Which of the gradient runs that are side by side it is of."""
+    seed: int
+    program: str
+    """The program that the run begins with, as text; empty for nothing."""
+    parents: tuple[int, ...]
+    """The number of that program."""
+    state: tuple[Tensors, dict[str, Any]] | None
+    """Where the run was after the part before; None to begin."""
+
+    @staticmethod
+    def first(seed: int, run: int) -> Piece:
+        """Return the first part of the first run."""
+        return Piece(0, run, 1000 * seed % (1 << 31) + run, "", (), None)
+
+    def next(self, program: str, parents: tuple[int, ...]) -> Piece:
+        """Return the first part of the run after this one."""
+        return Piece(self.number, self.run, self.seed + 10, program, parents, None)
+
+
+class Learned(NamedTuple):
+    """What came of a part."""
+
+    state: tuple[Tensors, dict[str, Any]] | None
+    """Where the run is; None once it has ended."""
+    program: str
+    """The program of the best policy, if there is a new one; else empty."""
+
+
+def learn(task: Task, given: dict[str, Any], piece: Piece, steps: int) -> Learned:
+    """Advance a run of the table learner by about so many steps; a part ends where a phase or a policy does."""
+    base = parse_program(piece.program, "a program of the run", task) if piece.program else None
+    config = TableConfig(
+        task=task.name,
+        seed=piece.seed,
+        starts=1 if base else STARTS,
+        updates=UPDATES_FROM_PROGRAM if base else UPDATES,
+        checks=CHECKS,
+        **{name: given[name] for name in ("data", "queries", "digest")},
+    )
+    learner = TableLearner(task, config, given=base, is_taught=False)
+    if piece.state is not None:
+        learner.load_state(*piece.state)
+    before = learner.phase, len(learner.candidates)
+    while learner.work < steps and (learner.phase, len(learner.candidates)) == before:
+        try:
+            learner.advance()
+        except DivergedError:
+            return Learned(None, "")
+    is_new = (learner.phase, len(learner.candidates)) != before and learner.best is not None
+    program = write_text(extract(learner.policy, seed=piece.seed).program) if is_new else ""
+    return Learned(None if learner.phase == "distil" else learner.save_state(), program)
+
+
+def save_pieces(pieces: Sequence[Piece]) -> tuple[Tensors, list[dict[str, Any]]]:
+    """Return parts as tensors and records."""
+    tensors: Tensors = {}
+    records = []
+    for k, piece in enumerate(pieces):
+        own, state = piece.state or ({}, None)
+        tensors |= {f"gradients.{k}.{name}": array for name, array in own.items()}
+        records.append({**piece._asdict(), "parents": list(piece.parents), "state": state})
+    return tensors, records
+
+
+def load_pieces(tensors: Tensors, records: Sequence[dict[str, Any]]) -> list[Piece]:
+    """Return the parts that were saved as tensors and records."""
+    pieces = []
+    for k, record in enumerate(records):
+        found = validate(RECORD, record, SOURCE)
+        own = tensors_under(f"gradients.{k}.", tensors)
+        state = None if found["state"] is None else (own, found["state"])
+        pieces.append(Piece(**{**found, "parents": tuple(found["parents"]), "state": state}))
+    return pieces

@@ -1,0 +1,402 @@
+"""Discover: a portfolio that finds the best program of a task, whatever the task.
+
+Programs come from all sides: the teachers, agents that are named, and gradients from nothing (`gradients.py`). Islands
+edit them side by side, each with a distribution and a temperature of its own (`population.py`). An attempt is some
+rounds of edits of one program (`attempts.py`, `rounds.py`). Costs are relative, over sizes that double
+(`objective.py`).
+
+Piece of work number j is planned from what all pieces up to j - window have brought, whoever has done them and however
+long that took. So equal seeds give equal programs on any number of workers.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from surpass.agents.teachers import known_teachers, usual_teacher
+from surpass.bundles import Tensors
+from surpass.engine.run import AnyAgent
+from surpass.errors import SavedFileError, SettingError
+from surpass.extras import load_names
+from surpass.learning.discover.attempts import Attempt, Outcome
+from surpass.learning.discover.config import DiscoverConfig
+from surpass.learning.discover.front import describe_front, write_front
+from surpass.learning.discover.gradients import Learned, Piece, load_pieces, save_pieces
+from surpass.learning.discover.objective import Objective, doubling_sizes
+from surpass.learning.discover.population import Found, Population
+from surpass.learning.discover.rounds import Budget, RulePrices
+from surpass.learning.discover.worker import Scale, Worker
+from surpass.learning.status import AGREEMENT, Measure, Status, TeacherComparison
+from surpass.learning.updates import SOURCE
+from surpass.programs.program import Program
+from surpass.programs.text import parse_program
+from surpass.reading import Count, Size, validate
+from surpass.tasks.task import Task
+from surpass.workers.local import LocalRunner
+from surpass.workers.runner import Replicas, Runner
+
+if TYPE_CHECKING:
+    from surpass.agents.networks.agent import NetworkAgent
+    from surpass.agents.networks.structured import StructuredPolicy
+    from surpass.learning.imitation import Imitation
+
+NOTHING = "nothing"
+CONDITION_PRICE = 0.3
+"""What a condition costs, as a share of the price of a rule."""
+STATE = {
+    **dict.fromkeys(("rounds", "tried", "tried_in_vain", "planned"), Count),
+    **{"reference": str, "sizes": list[Size], "means": list[float], "texts": list[str]},
+    **{"population": dict[str, Any], "pieces": list[dict[str, Any]], "flight": list[dict[str, Any]]},
+    "student": dict[str, Any] | None,
+}
+"""What a checkpoint says beside its tensors."""
+COST = Measure(
+    "relative_cost",
+    "best so far",
+    is_share=True,
+    is_lower_better=True,
+    of="of the cost at the start",
+    is_best=True,
+)
+
+
+class Planned(NamedTuple):
+    """A piece of work."""
+
+    work: Attempt | Piece | None
+    """None where there is nothing to do yet."""
+    parents: tuple[int, ...] = ()
+    """The program that an attempt edits, and the one that it may copy from, by their numbers."""
+
+
+class Discover:
+    """A learner that keeps a population of programs."""
+
+    def __init__(self, task: Task, config: DiscoverConfig) -> None:
+        if task.interface.is_full_view:
+            raise SettingError(f"{task.name} has a full view; programs are discovered for tasks with a table")
+        if config.queries and config.queries not in task.inputs.queries:
+            raise SettingError(f"queries is {config.queries!r}; allowed: {', '.join(task.inputs.queries) or 'none'}")
+        self.task = task
+        self.teacher: AnyAgent | None = usual_teacher(task)
+        """Whom the result is compared with."""
+        first = Objective(task, config.data, config.queries, config.seed, config.sizes, config.digest)
+        self.sources, self.focuses = first.sources, first.names[1:]
+        self.config = replace(config, digest=self.sources.digest)
+        self.sizes: tuple[int, ...] = first.sizes
+        """The sizes that count; empty until there is a program whose steps tell which these are."""
+        self.reference = ""
+        """The program that costs are relative to, as text."""
+        self.means: list[float] = []
+        """The mean cost of that program at each size, on the first distribution."""
+        self.given = {name: getattr(self.config, name) for name in ("data", "queries", "seed", "digest")}
+        """What workers need to know of the settings."""
+        self.names = self._names()
+        """The agents to begin with; the first is what costs are relative to."""
+        self.runner: Runner = LocalRunner()
+        """Who does the work."""
+        self.prices = RulePrices(config.rule_price, CONDITION_PRICE * config.rule_price)
+        self.budget = Budget(config.sets, config.candidates, config.instances)
+        self._replicas: Replicas | None = None
+        self._student: Imitation | None = None
+        self._reset()
+
+    def _reset(self) -> None:
+        self.population = Population([None] * self.config.islands)
+        self.rounds = self.tried = self.tried_in_vain = self.planned = 0
+        """How many pieces of work were done, how many programs were tried, also since the last gain, and planned."""
+        self._flight: deque[tuple[Planned, Callable[[], Any]]] = deque()
+        self._pieces = [Piece.first(self.config.seed, k) for k in range(self.config.gradients)]
+
+    # What a run asks of a learner
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """Everything that is needed to repeat this run."""
+        return {"method": "discover", **asdict(self.config)}
+
+    @property
+    def best(self) -> Found | None:
+        """The best program so far."""
+        return self.population.best
+
+    @property
+    def program(self) -> Program | None:
+        """The best program so far; None before there is any."""
+        return None if self.best is None else self.parse(self.best.program)
+
+    @property
+    def is_searching(self) -> bool:
+        """Whether there are rounds left."""
+        return self.rounds < self.config.rounds
+
+    @property
+    def has_network(self) -> bool:
+        """Whether a network learns the best program: if it was asked for, once the search is over."""
+        return self.config.network == "yes" and not self.is_searching and self.best is not None
+
+    @property
+    def done(self) -> bool:
+        """Whether there is nothing more to do."""
+        return not self.is_searching and (not self.has_network or self.student.done)
+
+    @property
+    def finished(self) -> bool:
+        """Whether all rounds are done, and the network, if there is one, equals the program."""
+        return not self.is_searching and (not self.has_network or self.student.finished)
+
+    @property
+    def student(self) -> Imitation:
+        """The learner of the best program."""
+        if self._student is None:
+            learner, settings = load_names("surpass.learning.imitation", "Imitation", "ImitationConfig")
+            self._student = learner(
+                self.task, settings(task=self.task.name, teacher="", seed=self.config.seed), teacher=self.program
+            )
+        student: Imitation = self._student
+        return student
+
+    @property
+    def network(self) -> StructuredPolicy:
+        """The network that learns the best program: its neural form."""
+        return self.student.network
+
+    def agent(self, name: str = "discover") -> NetworkAgent:
+        """Return the network as an agent."""
+        (network_agent,) = load_names("surpass.agents.networks.agent", "NetworkAgent")
+        agent: NetworkAgent = network_agent(name, self.task, self.network)
+        return agent
+
+    def status(self, curve: Mapping[str, float]) -> Status:
+        """Return how far it has come."""
+        if AGREEMENT.column in curve:
+            measure = replace(AGREEMENT, words="like the program")
+            return replace(self.student.status(curve), measure=measure, doing="a network learns the program")
+        sign = 1 if self.task.measure == "steps" else -1
+        comparisons = tuple(
+            TeacherComparison(size, sign * curve[f"cost_{size}"], sign * first)
+            for size, first in zip(self.sizes, self.means, strict=False)
+            if f"cost_{size}" in curve
+        )
+        return Status(
+            measure=COST,
+            done=self.rounds,
+            expected=self.config.rounds,
+            work=self.tried,
+            unit="programs",
+            comparisons=comparisons,
+            facts=self._facts(),
+        )
+
+    def _facts(self) -> tuple[tuple[str, str], ...]:
+        """Return what the best program is, and what the islands do, in words."""
+        if self.best is None:
+            return (("best so far", "none yet: gradients from nothing look for a first program"),)
+        best = self.best
+        islands = [island.focus or self.task.inputs.usual_data for island in self.population.islands if island]
+        return (
+            ("best program", f"{best.rules} rules, {best.how}; it is number {best.number:,}"),
+            ("islands", ", ".join(f"{name} {islands.count(name)}" for name in dict.fromkeys(islands)) or "none"),
+            ("since the last gain", f"{self.tried_in_vain:,} programs"),
+        )
+
+    def advance(self) -> dict[str, float]:
+        """Take in the next piece of work, in the order of the plan; after the last one, let the network learn."""
+        if not self.is_searching:
+            curve = self.student.advance()
+            return {"round": self.rounds, **{k: v for k, v in curve.items() if k != "round"}}
+        if not self.rounds and not self.population.found and self.names:
+            self._judge_starts()
+        while len(self._flight) < min(self.window, self.config.rounds - self.rounds):
+            self._submit(self._plan())
+        planned, wait = self._flight.popleft()
+        before = self.best
+        if isinstance(planned.work, Attempt):
+            self._take_attempt(planned.work, planned.parents, wait())
+        elif planned.work is not None:
+            self._take_learned(planned.work, *wait())
+        if self.best is not before:
+            self.tried_in_vain = 0
+        self.rounds += 1
+        return self._line()
+
+    def _line(self) -> dict[str, float]:
+        """Return a line of the curves."""
+        line: dict[str, float] = {"round": self.rounds, "tried": self.tried}
+        if self.best is None:
+            return line
+        costs = {f"cost_{size}": cost for size, cost in zip(self.sizes, self.best.means, strict=True)}
+        return {**line, "rules": self.best.rules, "relative_cost": self.best.cost, "number": self.best.number, **costs}
+
+    # Starts
+
+    def _names(self) -> tuple[str, ...]:
+        """Return the names of the agents to begin with, the usual teacher first unless others are named."""
+        if self.config.start:
+            words = [word.strip() for word in self.config.start.split(",")]
+            return () if words == [NOTHING] else tuple(words)
+        known = sorted(known_teachers(self.task), key=lambda one: one is not self.teacher)
+        return tuple(one.name for one in known)
+
+    def _judge_starts(self) -> None:
+        """Write the programs of the agents to begin with, and measure them, in place."""
+        waits = [self._workers.submit("extract", name, self.config.seed) for name in self.names]
+        texts = [wait() for wait in waits]
+        self._set_scale(texts[0])
+        waits = [self._workers.submit("judge", self._scale, text, 0) for text in texts]
+        for name, wait in zip(self.names, waits, strict=True):
+            self._add(wait(), name, ())
+
+    def _set_scale(self, text: str) -> None:
+        """Take the first program as the one that costs are relative to, in place."""
+        self.reference = text
+        if not self.sizes:
+            self.sizes = doubling_sizes(self.task, self.parse(text), self.config.queries)
+
+    @property
+    def reference_name(self) -> str:
+        """What costs are relative to, in words."""
+        return self.names[0] if self.names else "the first program"
+
+    # Plan and harvest
+
+    @property
+    def window(self) -> int:
+        """How many pieces of work are on their way at a time."""
+        return self.config.islands + self.config.gradients
+
+    @property
+    def _scale(self) -> Scale:
+        return Scale(self.reference, self.sizes)
+
+    @property
+    def _workers(self) -> Replicas:
+        if self._replicas is None:
+            self._replicas = self.runner.replicate_apart(Worker, self.task, self.given, self.prices, self.budget)
+        return self._replicas
+
+    def parse(self, text: str) -> Program:
+        """Return the program of a text."""
+        return parse_program(text, "a program of the run", self.task)
+
+    def _plan(self) -> Planned:
+        """Return the next piece of work: each island and each gradient run has its turn."""
+        number, place = self.planned, self.planned % self.window
+        self.planned += 1
+        if place >= self.config.islands:
+            return Planned(self._pieces[place - self.config.islands]._replace(number=number))
+        if not self.population.found:
+            return Planned(None)
+        attempt, parents = self.population.plan(number, place, self.config.seed, self.focuses)
+        return Planned(attempt, parents)
+
+    def _submit(self, planned: Planned) -> None:
+        """Have a piece of work done, in place."""
+        wait: Callable[[], Any] = lambda: None  # noqa: E731
+        if isinstance(planned.work, Attempt):
+            wait = self._workers.submit("attempt", self._scale, planned.work)
+        elif planned.work is not None:
+            wait = self._workers.submit("learn", self._scale if self.reference else None, planned.work)
+        self._flight.append((planned, wait))
+
+    def _take_attempt(self, attempt: Attempt, parents: tuple[int, ...], outcome: Outcome) -> None:
+        self.tried += outcome.tried
+        self.tried_in_vain += outcome.tried
+        self.population.learn_failures(outcome.failing)
+        is_new = outcome.program != attempt.program
+        how = f"edited on {attempt.focus}" if attempt.focus else "edited"
+        made = self._add(outcome, how, parents, is_start=False) if is_new else None
+        self.population.receive(attempt.number % self.window, parents[0], made)
+        self.population.drop_unused(also=[number for piece in self._pieces for number in piece.parents])
+
+    def _take_learned(self, piece: Piece, learned: Learned, outcome: Outcome | None) -> None:
+        if learned.program:
+            if outcome is None:
+                if not self.reference:
+                    self._set_scale(learned.program)
+                outcome = self._workers.submit("judge", self._scale, learned.program, piece.number)()
+            self._add(outcome, f"gradients from {'the best program' if piece.program else NOTHING}", piece.parents)
+        k = piece.run
+        if learned.state is not None:
+            self._pieces[k] = piece._replace(state=learned.state)
+        elif k and self.best is not None:
+            self._pieces[k] = piece.next(self.best.program, (self.best.number,))
+        else:
+            self._pieces[k] = piece.next("", ())
+
+    def _add(self, outcome: Outcome, how: str, parents: tuple[int, ...], *, is_start: bool = True) -> Found:
+        if not self.means:  # the first program is the one that costs are relative to
+            self.means = list(outcome.means)
+        return self.population.add(outcome, self.parse(outcome.program), self.prices, how, parents, is_start)
+
+    # The end
+
+    def describe(self, agent: AnyAgent | None = None) -> str:
+        """Return the front, how the best program came about, and how sure it is, as text."""
+        if self.best is None:
+            return ""
+        return describe_front(self)
+
+    def write_files(self, folder: Path) -> None:
+        """Write the programs of the front into a folder of a run, with a record of where each came from."""
+        write_front(self, folder)
+
+    # State
+
+    def save_state(self) -> tuple[Tensors, dict[str, Any]]:
+        """Return everything that `load_state` needs to continue exactly from here."""
+        tensors, pieces = save_pieces(self._pieces)
+        student = None
+        if self.has_network:
+            learned, student = self.student.save_state()
+            tensors |= {f"student.{name}": array for name, array in learned.items()}
+        texts: dict[str, int] = {}
+        flight: list[dict[str, Any]] = []
+        for planned, _ in self._flight:
+            record: dict[str, Any] = {"kind": "nothing", "parents": list(planned.parents)}
+            if isinstance(planned.work, Attempt):
+                known = [texts.setdefault(text, len(texts)) for text in planned.work.known]
+                record |= {"kind": "attempt", **planned.work._asdict(), "known": known}
+            elif planned.work is not None:
+                record |= {"kind": "piece", "number": planned.work.number, "run": planned.work.run}
+            flight.append(record)
+        return tensors, {
+            **{name: getattr(self, name) for name in ("rounds", "tried", "tried_in_vain", "planned", "reference")},
+            **{"sizes": list(self.sizes), "means": self.means, "texts": list(texts), "flight": flight},
+            **{"population": self.population.save(), "pieces": pieces, "student": student},
+        }
+
+    def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
+        """Go back to a saved state in place."""
+        state = validate(STATE, record, SOURCE)
+        self._reset()
+        for name in ("rounds", "tried", "tried_in_vain", "planned", "reference", "means"):
+            setattr(self, name, state[name])
+        self.sizes = tuple(state["sizes"])
+        self.population = Population.load(state["population"], self.config.islands)
+        self._pieces = load_pieces(tensors, state["pieces"])
+        if len(self._pieces) != self.config.gradients or len(state["flight"]) > self.window:
+            raise SavedFileError(f"{SOURCE} has other gradient runs than its settings say")
+        for one in self.population.found.values():
+            self.parse(one.program)
+        for one in state["flight"]:
+            self._submit(self._loaded(one, state["texts"]))
+        self._student = None
+        if self.has_network and state["student"] is not None:
+            self.student.load_state(tensors, state["student"])
+
+    def _loaded(self, record: dict[str, Any], texts: list[str]) -> Planned:
+        """Return a piece of work that was on its way."""
+        parents = tuple(record["parents"])
+        if record["kind"] == "nothing":
+            return Planned(None, parents)
+        if record["kind"] == "piece":
+            return Planned(self._pieces[record["run"]]._replace(number=record["number"]), parents)
+        known = tuple(texts[k] for k in record["known"])
+        return Planned(
+            Attempt(**{name: record[name] for name in Attempt._fields if name != "known"}, known=known), parents
+        )

@@ -1,0 +1,156 @@
+"""A round: sets of edited programs are tried on few instances, the best of them on ever more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from surpass.arrays import Reals
+from surpass.learning.discover.edits import size_of
+from surpass.learning.discover.objective import Objective
+from surpass.learning.discover.trials import Screen, Trial
+from surpass.programs.program import Program
+from surpass.tasks.task import Task
+
+HOPELESS = 0.03
+"""What share of the cost an edited program may lose on the first instances before it is given up."""
+FINALISTS = 8
+"""How many of the programs that did no worse on few instances are tried on more."""
+Z_THRESHOLD = 1.0
+"""How many standard errors the gain in the last stage must lie above 0 once the temperature is 0."""
+ACCEPT_NEUTRAL = 0.2
+"""The share of sets in which an edit that makes no difference may be accepted."""
+ACCEPT_ANY = 0.5
+"""The share of sets in which, at a temperature above 0, any edits that may be accepted are finalists, not the best."""
+STEP_BUDGET_FACTOR = 1.25
+"""How many times the program's own steps a candidate may take before it is stopped."""
+FIRST_STAGES = (1 / 50, 1 / 7)
+"""What shares of the instances of the last stage of the sequential test the first two have."""
+
+
+class RulePrices(NamedTuple):
+    """What a rule and a condition cost, as shares of the cost of the reference."""
+
+    rule: float
+    condition: float
+
+    def of(self, program: Program) -> float:
+        """Return what the rules of a program cost."""
+        return float(np.dot(self, size_of(program)))
+
+
+class Budget(NamedTuple):
+    """How much an attempt tries, as the settings say."""
+
+    sets: int
+    candidates: int
+    instances: int
+
+    @property
+    def stages(self) -> tuple[int, ...]:
+        """The instances of each size in the stages of the sequential test."""
+        return (*(max(2, round(share * self.instances)) for share in FIRST_STAGES), self.instances)
+
+
+class Round:
+    """Edits of a program on the instances of a round."""
+
+    def __init__(
+        self,
+        task: Task,
+        objective: Objective,
+        reference: Program,
+        program: Program,
+        prices: RulePrices,
+        part: tuple[int, ...],
+        *,
+        budget: Budget,
+        focus: str = "",
+        known: tuple[str, ...] = (),
+        mate: Program | None = None,
+    ) -> None:
+        self.task, self.prices, self.budget, self.mate = task, prices, budget, mate
+        self.random = np.random.default_rng([objective.seed, 4, *part])
+        samples = [objective.draw(count, (*part, k), focus, known) for k, count in enumerate(budget.stages)]
+        # The small ones first: most edited programs fail on those.
+        order = np.argsort(samples[0].instances.sizes, kind="stable")
+        first = samples[0]
+        samples[0] = first._replace(
+            instances=first.instances.rows(order),
+            limits=first.limits[order],
+            sizes=first.sizes[order],
+            sources=first.sources[order],
+            shares=first.shares[order],
+        )
+        self.trials = [Trial(task, sample, reference) for sample in samples]
+        self.screen = Screen(task, samples[0])
+        self.accepted = [program]
+        """The program at the beginning of the round, and those that took its place, one after the other."""
+        self.costs: list[Reals] = []
+        self._measure()
+
+    def _measure(self) -> None:
+        """Measure the program on all instances, limit the steps of candidates by its own, and prepare the screens."""
+        program = self.accepted[-1]
+        self.costs = []
+        for trial in self.trials:
+            trial.limits = trial.sample.limits
+            costs = trial.measure(program)
+            self.costs.append(costs)
+            if self.task.measure == "steps":
+                trial.limit_steps(costs, times=STEP_BUDGET_FACTOR, more=12)
+        first, second = self.trials[:2]
+        self.screen.prepare(
+            program, self.mate, self.costs[0], first.limits, first.weights, second.observations, second.visits
+        )
+
+    def _gains(self, stage: int, programs: Sequence[Program]) -> tuple[Reals, Reals]:
+        """Return what programs gain on the instances of a stage, rules included, and the standard errors of that.
+
+        One that fails where the program does not is out, and so is one that costs more at some size beyond chance.
+        """
+        base, trial = self.costs[stage], self.trials[stage]
+        costs = trial.run(programs)
+        fails = (~np.isfinite(costs) & np.isfinite(base)).any(axis=1)
+        saved = trial.weights * (trial.finite(base) - trial.finite(costs))
+        for size in range(1 + int(trial.sample.sizes.max())):
+            part = saved[:, trial.sample.sizes == size]
+            fails |= part.sum(axis=1) < -2 * np.sqrt((part**2).sum(axis=1))
+        before = self.prices.of(self.accepted[-1])
+        shorter = np.array([before - self.prices.of(program) for program in programs])
+        gains = np.where(fails, -np.inf, saved.sum(axis=1) + shorter)
+        return gains, np.sqrt((saved**2).sum(axis=1))
+
+    def try_set(self, heat: float) -> int:
+        """Try a set of candidates, keep the best one that gains at every stage, and return how many were tried."""
+        program = self.accepted[-1]
+        states = self.random.integers(1, 1 << 32, (self.budget.candidates, 2), np.int64)
+        allowed = -heat * float(self.random.exponential())
+        is_neutral_fine = self.random.random() < ACCEPT_NEUTRAL
+        gains = self.screen.run(states, self.prices, allowed - HOPELESS)
+        if not is_neutral_fine:
+            gains[gains == 0] = -np.inf
+        merits = gains
+        if heat and self.random.random() < ACCEPT_ANY:
+            merits = np.where(gains < allowed, -np.inf, self.random.random(len(gains)))
+        finalists: list[Program] = []
+        for k in np.argsort(-merits, kind="stable")[: 4 * FINALISTS].tolist():
+            if gains[k] < allowed or len(finalists) == FINALISTS:
+                break
+            edited = self.screen.edited(states[k])
+            if edited != program and edited not in finalists:
+                finalists.append(edited)
+        for stage in (1, 2):
+            if not finalists:
+                return len(states)
+            gains, errors = self._gains(stage, finalists)
+            wanted = Z_THRESHOLD * errors if stage == 2 and not heat else 0.0
+            passes = (gains > allowed + wanted) | ((gains == 0) & is_neutral_fine)
+            best = [k for k in np.argsort(-gains, kind="stable").tolist() if passes[k]]
+            finalists = [finalists[k] for k in best[:1]]
+        if finalists:
+            self.accepted.append(finalists[0])
+            self._measure()
+        return len(states)

@@ -1,0 +1,65 @@
+"""What each worker holds: it writes programs of agents, judges them, makes attempts and parts of gradient runs.
+
+Every answer is a function of the question alone, so that it does not matter who answers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from surpass.agents import agent_of_recipe
+from surpass.errors import SettingError
+from surpass.learning.discover.attempts import Attempt, Editor, Outcome
+from surpass.learning.discover.gradients import Learned, Piece, learn
+from surpass.learning.discover.rounds import Budget, RulePrices
+from surpass.programs.extract import extract
+from surpass.programs.text import write_text
+from surpass.table import Agent
+from surpass.tasks.task import Task
+
+STEPS_PER_CANDIDATE = 400
+"""A part of a gradient run plays as many steps as there are candidates in a round of an attempt, times this."""
+
+
+class Scale(NamedTuple):
+    """What costs are relative to."""
+
+    reference: str
+    """A program, as text."""
+    sizes: tuple[int, ...]
+
+
+class Worker:
+    """Answers questions about the programs of one run."""
+
+    def __init__(self, task: Task, given: dict[str, Any], prices: RulePrices, budget: Budget) -> None:
+        self.task, self.given, self.prices, self.budget = task, given, prices, budget
+        self._editors: dict[Scale, Editor] = {}
+
+    def _editor(self, scale: Scale) -> Editor:
+        if scale not in self._editors:
+            given = {**self.given, "sizes": scale.sizes}
+            self._editors[scale] = Editor(self.task, given, self.prices, self.budget, scale.reference)
+        return self._editors[scale]
+
+    def extract(self, name: str, seed: int) -> str:
+        """Return the program of an agent, as text."""
+        found = agent_of_recipe(self.task, name)
+        if not isinstance(found, Agent):
+            raise SettingError(f"{name} has a full view; only an agent with a table can be a start")
+        return write_text(replace(extract(found, seed=seed).program, name=name))
+
+    def judge(self, scale: Scale, program: str, number: int) -> Outcome:
+        """Measure a program, and search for its failures."""
+        return self._editor(scale).judge(program, number)
+
+    def attempt(self, scale: Scale, attempt: Attempt) -> Outcome:
+        """Edit a program for some rounds."""
+        return self._editor(scale).attempt(attempt)
+
+    def learn(self, scale: Scale | None, piece: Piece) -> tuple[Learned, Outcome | None]:
+        """Advance a gradient run; its program, if there is a new one, is judged."""
+        learned = learn(self.task, self.given, piece, STEPS_PER_CANDIDATE * self.budget.sets * self.budget.candidates)
+        is_judged = learned.program and scale is not None
+        return learned, self.judge(scale, learned.program, piece.number) if scale is not None and is_judged else None
