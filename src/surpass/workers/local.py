@@ -36,6 +36,7 @@ class LocalRunner:
     def __init__(self, processes: int | None = None) -> None:
         self.processes = core_count() if processes is None else processes
         check_range("processes", self.processes, THREADS)
+        self._replicas: list[ProcessReplicas] = []
 
     def run(self, jobs: Sequence[Job], watch: Watch | None = None) -> Generator[Ended]:
         """Run every job and yield each as it ends, in any order. Closing the generator ends the jobs still running."""
@@ -68,10 +69,13 @@ class LocalRunner:
         """Return replicas with processes of their own, or the object itself if there is one core only."""
         if self.processes == 1:
             return self.replicate(make, *arguments)
-        return ProcessReplicas(self.processes, make, arguments)
+        self._replicas.append(ProcessReplicas(self.processes, make, arguments))
+        return self._replicas[-1]
 
     def close(self) -> None:
-        """Do nothing: jobs end with the generator that runs them."""
+        """End the processes of replicas; jobs end with the generator that runs them."""
+        while self._replicas:
+            self._replicas.pop().close()
 
 
 class LocalReplica:
@@ -102,6 +106,7 @@ class ProcessReplicas:
     def __init__(self, count: int, make: Make, arguments: tuple[Any, ...]) -> None:
         self._threads = ThreadPoolExecutor(count)
         self._own = threading.local()
+        self._starting, self._is_closed = threading.Lock(), False
         self._processes: list[subprocess.Popen[bytes]] = []
         self._setup = [write_call(make, arguments)]
 
@@ -129,8 +134,7 @@ class ProcessReplicas:
         """Send a call to the process of this thread, and return the answer; one that was lost is made again."""
         for _ in range(MAX_LOSSES):
             if getattr(self._own, "process", None) is None:
-                self._own.process, self._own.done = start_replica(), 0
-                self._processes.append(self._own.process)
+                self._start()
             try:
                 sent = self._setup[self._own.done : setup]
                 write_message(self._own.process.stdin, source_version().encode(), *sent, call)
@@ -142,8 +146,18 @@ class ProcessReplicas:
             return answer[0]
         raise SettingError("a part of the work was lost with its process; perhaps the memory is not enough")
 
+    def _start(self) -> None:
+        """Start the process of this thread, in place."""
+        with self._starting:
+            if self._is_closed:
+                raise SettingError("the processes of this work have been ended")
+            self._own.process, self._own.done = start_replica(), 0
+            self._processes.append(self._own.process)
+
     def close(self) -> None:
-        """End the processes."""
+        """End the processes, whatever they are doing."""
+        with self._starting:
+            self._is_closed = True
         for process in self._processes:
             process.kill()
         self._threads.shutdown(cancel_futures=True)
