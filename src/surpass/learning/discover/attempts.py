@@ -55,7 +55,7 @@ class Attempt(NamedTuple):
     """Counter-examples, as text."""
 
 
-class Outcome(NamedTuple):
+class Judged(NamedTuple):
     """What came of an attempt."""
 
     program: str
@@ -93,7 +93,7 @@ class Editor:
             self._trials[focus] = Trial(self.task, sample, self.reference)
         return self._trials[focus]
 
-    def attempt(self, attempt: Attempt) -> Outcome:
+    def attempt(self, attempt: Attempt) -> Judged:
         """Edit a program, and return the best of those that are sound."""
         self._searched = {}
         self._number, self._known = attempt.number, list(attempt.known)
@@ -124,17 +124,17 @@ class Editor:
             best = self._polish(best, attempt.focus) or start
         return self._outcome(best, is_sound, tried, len(attempt.known))
 
-    def judge(self, text: str, number: int) -> Outcome:
+    def judge(self, text: str, number: int) -> Judged:
         """Measure a program, and search for its failures."""
         self._searched, self._number, self._known = {}, number, []
         program = self._read(text)
         return self._outcome(program, self._passes(program, AT_END))
 
-    def _outcome(self, program: Program, is_sound: bool, tried: int = 0, known: int = 0) -> Outcome:
+    def _outcome(self, program: Program, is_sound: bool, tried: int = 0, known: int = 0) -> Judged:
         """Measure a program on the reference instances."""
         trial = self.reference_trial()
         costs = trial.run([program])
-        return Outcome(
+        return Judged(
             program=write_text(program),
             tried=tried,
             failing=tuple(self._known[known:]),

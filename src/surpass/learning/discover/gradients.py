@@ -56,7 +56,7 @@ class Piece(NamedTuple):
         return Piece(self.number, self.run, self.seed + 10, program, parents, None)
 
 
-class Learned(NamedTuple):
+class LearnedPart(NamedTuple):
     """What came of a part."""
 
     state: tuple[Tensors, dict[str, Any]] | None
@@ -65,7 +65,7 @@ class Learned(NamedTuple):
     """The program of the best policy, if there is a new one; else empty."""
 
 
-def learn(task: Task, given: dict[str, Any], piece: Piece, steps: int) -> Learned:
+def learn(task: Task, given: dict[str, Any], piece: Piece, steps: int) -> LearnedPart:
     """Advance a run of the table learner by about so many steps; a part ends where a phase or a policy does."""
     base = parse_program(piece.program, "a program of the run", task) if piece.program else None
     config = TableConfig(
@@ -84,10 +84,10 @@ def learn(task: Task, given: dict[str, Any], piece: Piece, steps: int) -> Learne
         try:
             learner.advance()
         except DivergedError:
-            return Learned(None, "")
+            return LearnedPart(None, "")
     is_new = (learner.phase, len(learner.candidates)) != before and learner.best is not None
     program = write_text(extract(learner.policy, seed=piece.seed).program) if is_new else ""
-    return Learned(None if learner.phase == "distil" else learner.save_state(), program)
+    return LearnedPart(None if learner.phase == "distil" else learner.save_state(), program)
 
 
 def save_pieces(pieces: Sequence[Piece]) -> tuple[Tensors, list[dict[str, Any]]]:

@@ -22,10 +22,10 @@ from surpass.bundles import Tensors
 from surpass.engine.run import AnyAgent
 from surpass.errors import SavedFileError, SettingError
 from surpass.extras import load_names
-from surpass.learning.discover.attempts import Attempt, Outcome
+from surpass.learning.discover.attempts import Attempt, Judged
 from surpass.learning.discover.config import DiscoverConfig
 from surpass.learning.discover.front import describe_front, write_front
-from surpass.learning.discover.gradients import Learned, Piece, load_pieces, save_pieces
+from surpass.learning.discover.gradients import LearnedPart, Piece, load_pieces, save_pieces
 from surpass.learning.discover.objective import Objective, doubling_sizes
 from surpass.learning.discover.population import Found, Population
 from surpass.learning.discover.rounds import Budget, RulePrices
@@ -306,7 +306,7 @@ class Discover:
             wait = self._workers.submit("learn", self._scale if self.reference else None, planned.work)
         self._flight.append((planned, wait))
 
-    def _take_attempt(self, attempt: Attempt, parents: tuple[int, ...], outcome: Outcome) -> None:
+    def _take_attempt(self, attempt: Attempt, parents: tuple[int, ...], outcome: Judged) -> None:
         self.tried += outcome.tried
         self.tried_in_vain += outcome.tried
         self.population.learn_failures(outcome.failing)
@@ -316,7 +316,7 @@ class Discover:
         self.population.receive(attempt.number % self.window, parents[0], made)
         self.population.drop_unused(also=[number for piece in self._pieces for number in piece.parents])
 
-    def _take_learned(self, piece: Piece, learned: Learned, outcome: Outcome | None) -> None:
+    def _take_learned(self, piece: Piece, learned: LearnedPart, outcome: Judged | None) -> None:
         if learned.program:
             if outcome is None:
                 if not self.reference:
@@ -331,7 +331,7 @@ class Discover:
         else:
             self._pieces[k] = piece.next("", ())
 
-    def _add(self, outcome: Outcome, how: str, parents: tuple[int, ...], *, is_start: bool = True) -> Found:
+    def _add(self, outcome: Judged, how: str, parents: tuple[int, ...], *, is_start: bool = True) -> Found:
         if not self.means:  # the first program is the one that costs are relative to
             self.means = list(outcome.means)
         return self.population.add(outcome, self.parse(outcome.program), self.prices, how, parents, is_start)

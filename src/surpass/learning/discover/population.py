@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from surpass.errors import SavedFileError
-from surpass.learning.discover.attempts import MOST_COUNTEREXAMPLES, Attempt, Outcome
+from surpass.learning.discover.attempts import MOST_COUNTEREXAMPLES, Attempt, Judged
 from surpass.learning.discover.rounds import RulePrices
 from surpass.learning.updates import SOURCE
 from surpass.programs.program import Program
@@ -82,7 +82,7 @@ class Population:
     """How many programs there were."""
 
     def add(
-        self, outcome: Outcome, program: Program, prices: RulePrices, how: str, parents: Sequence[int], is_start: bool
+        self, outcome: Judged, program: Program, prices: RulePrices, how: str, parents: Sequence[int], is_start: bool
     ) -> Found:
         """Add a program in place, and return it with its number."""
         price = prices.of(program)

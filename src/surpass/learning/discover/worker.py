@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from surpass.agents import agent_of_recipe
 from surpass.errors import SettingError
-from surpass.learning.discover.attempts import Attempt, Editor, Outcome
-from surpass.learning.discover.gradients import Learned, Piece, learn
+from surpass.learning.discover.attempts import Attempt, Editor, Judged
+from surpass.learning.discover.gradients import LearnedPart, Piece, learn
 from surpass.learning.discover.rounds import Budget, RulePrices
 from surpass.programs.extract import extract
 from surpass.programs.text import write_text
@@ -55,15 +55,15 @@ class Worker:
         """Return the program of an agent, as text."""
         return write_text(replace(extract(find_start(self.task, name), seed=seed).program, name=name))
 
-    def judge(self, scale: Scale, program: str, number: int) -> Outcome:
+    def judge(self, scale: Scale, program: str, number: int) -> Judged:
         """Measure a program, and search for its failures."""
         return self._editor(scale).judge(program, number)
 
-    def attempt(self, scale: Scale, attempt: Attempt) -> Outcome:
+    def attempt(self, scale: Scale, attempt: Attempt) -> Judged:
         """Edit a program for some rounds."""
         return self._editor(scale).attempt(attempt)
 
-    def learn(self, scale: Scale | None, piece: Piece) -> tuple[Learned, Outcome | None]:
+    def learn(self, scale: Scale | None, piece: Piece) -> tuple[LearnedPart, Judged | None]:
         """Advance a gradient run; its program, if there is a new one, is judged."""
         learned = learn(self.task, self.given, piece, STEPS_PER_CANDIDATE * self.budget.sets * self.budget.candidates)
         is_judged = learned.program and scale is not None
