@@ -10,12 +10,15 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from surpass.bundles import Tensors
+from surpass.checks import QUICK, Effort, find_failures
 from surpass.errors import DivergedError
 from surpass.learning.table.learner import TableConfig, TableLearner
 from surpass.learning.updates import SOURCE, tensors_under
-from surpass.programs.extract import extract
+from surpass.programs.extract import write_program
+from surpass.programs.program import Program
 from surpass.programs.text import parse_program, write_text
 from surpass.reading import Count, validate
+from surpass.table import Agent, Table
 from surpass.tasks.task import Task
 
 STARTS = 3
@@ -24,6 +27,8 @@ UPDATES, UPDATES_FROM_PROGRAM = 200, 60
 """The updates of `improve` in a run from nothing, and in one from a program."""
 CHECKS = 8
 """How many times a run searches for counter-examples in the end."""
+MOST_FAILURES = 10_000
+"""A search for observations does not end at a failure."""
 RECORD = {
     **{"number": Count, "run": Count, "seed": Count, "program": str, "parents": list[Count]},
     "state": dict[str, Any] | None,
@@ -86,8 +91,20 @@ def learn(task: Task, given: dict[str, Any], piece: Piece, steps: int) -> Learne
         except DivergedError:
             return Learned(None, "")
     is_new = (learner.phase, len(learner.candidates)) != before and learner.best is not None
-    program = write_text(extract(learner.policy, seed=piece.seed).program) if is_new else ""
+    program = write_text(program_of(learner.policy, QUICK)) if is_new else ""
     return Learned(None if learner.phase == "distil" else learner.save_state(), program)
+
+
+def program_of(agent: Agent, effort: Effort) -> Program:
+    """Return the program of an agent, by what it does on the instances of a search for failures.
+
+    What it does elsewhere does not matter: who edits the program searches for its failures.
+    """
+    if isinstance(agent, Program):
+        return agent
+    table = Table(agent.task, agent)
+    find_failures(table, effort, enough=MOST_FAILURES)
+    return write_program(agent.name, table)
 
 
 def save_pieces(pieces: Sequence[Piece]) -> tuple[Tensors, list[dict[str, Any]]]:

@@ -244,7 +244,7 @@ class Discover:
 
     def _judge_starts(self) -> None:
         """Write the programs of the agents to begin with, and measure them, in place."""
-        waits = [self._workers.submit("extract", name, self.config.seed) for name in self.names]
+        waits = [self._workers.submit("extract", name) for name in self.names]
         texts = [wait() for wait in waits]
         self._set_scale(texts[0])
         waits = [self._workers.submit("judge", self._scale, text, 0) for text in texts]

@@ -26,7 +26,7 @@ ACCEPT_ANY = 0.5
 """The share of sets in which, at a temperature above 0, any edits that may be accepted are finalists, not the best."""
 STEP_BUDGET_FACTOR = 1.25
 """How many times the program's own steps a candidate may take before it is stopped."""
-FIRST_STAGES = (1 / 50, 1 / 7)
+FIRST, SECOND = 1 / 25, 1 / 7
 """What shares of the instances of the last stage of the sequential test the first two have."""
 
 
@@ -48,10 +48,14 @@ class Budget(NamedTuple):
     candidates: int
     instances: int
 
-    @property
-    def stages(self) -> tuple[int, ...]:
-        """The instances of each size in the stages of the sequential test."""
-        return (*(max(2, round(share * self.instances)) for share in FIRST_STAGES), self.instances)
+    def stages(self, steps: Sequence[float]) -> tuple[tuple[int, ...], ...]:
+        """Return the instances of each size in the stages of the sequential test, given the mean steps at each size.
+
+        In the first stage, where most of the time goes, there are the fewer the longer they take.
+        """
+        first = [max(2, round(FIRST * self.instances * (steps[0] / max(one, 1e-9)) ** 0.5)) for one in steps]
+        even = (max(2, round(SECOND * self.instances)), self.instances)
+        return (tuple(first), *((count,) * len(steps) for count in even))
 
 
 class Round:
@@ -66,14 +70,15 @@ class Round:
         prices: RulePrices,
         part: tuple[int, ...],
         *,
-        budget: Budget,
+        stages: Sequence[Sequence[int]],
+        candidates: int,
         focus: str = "",
-        known: tuple[str, ...] = (),
+        known: Sequence[str] = (),
         mate: Program | None = None,
     ) -> None:
-        self.task, self.prices, self.budget, self.mate = task, prices, budget, mate
+        self.task, self.prices, self.candidates, self.mate = task, prices, candidates, mate
         self.random = np.random.default_rng([objective.seed, 4, *part])
-        samples = [objective.draw(count, (*part, k), focus, known) for k, count in enumerate(budget.stages)]
+        samples = [objective.draw(counts, (*part, k), focus, known) for k, counts in enumerate(stages)]
         # The small ones first: most edited programs fail on those.
         order = np.argsort(samples[0].instances.sizes, kind="stable")
         first = samples[0]
@@ -126,7 +131,7 @@ class Round:
     def try_set(self, heat: float) -> int:
         """Try a set of candidates, keep the best one that gains at every stage, and return how many were tried."""
         program = self.accepted[-1]
-        states = self.random.integers(1, 1 << 32, (self.budget.candidates, 2), np.int64)
+        states = self.random.integers(1, 1 << 32, (self.candidates, 2), np.int64)
         allowed = -heat * float(self.random.exponential())
         is_neutral_fine = self.random.random() < ACCEPT_NEUTRAL
         gains = self.screen.run(states, self.prices, allowed - HOPELESS)

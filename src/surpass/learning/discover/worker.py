@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from surpass.agents import agent_of_recipe
+from surpass.checks import NORMAL
 from surpass.errors import SettingError
 from surpass.learning.discover.attempts import Attempt, Editor, Outcome
-from surpass.learning.discover.gradients import Learned, Piece, learn
+from surpass.learning.discover.gradients import Learned, Piece, learn, program_of
 from surpass.learning.discover.rounds import Budget, RulePrices
-from surpass.programs.extract import extract
 from surpass.programs.text import write_text
 from surpass.table import Agent
 from surpass.tasks.task import Task
@@ -43,12 +43,12 @@ class Worker:
             self._editors[scale] = Editor(self.task, given, self.prices, self.budget, scale.reference)
         return self._editors[scale]
 
-    def extract(self, name: str, seed: int) -> str:
+    def extract(self, name: str) -> str:
         """Return the program of an agent, as text."""
         found = agent_of_recipe(self.task, name)
         if not isinstance(found, Agent):
             raise SettingError(f"{name} has a full view; only an agent with a table can be a start")
-        return write_text(replace(extract(found, seed=seed).program, name=name))
+        return write_text(replace(program_of(found, NORMAL), name=name))
 
     def judge(self, scale: Scale, program: str, number: int) -> Outcome:
         """Measure a program, and search for its failures."""
