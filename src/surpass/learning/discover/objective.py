@@ -48,6 +48,12 @@ class Sample(NamedTuple):
     shares: Reals
     """[m] what each instance counts for, 1 together."""
 
+    def by_size(self) -> Sample:
+        """Return the sample with small instances first: most edited programs fail on those."""
+        order = np.argsort(self.instances.sizes, kind="stable")
+        instances, limits, sizes, sources, shares = self
+        return Sample(instances.rows(order), limits[order], sizes[order], sources[order], shares[order])
+
 
 class Objective:
     """Draws the instances that count."""
