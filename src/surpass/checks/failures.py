@@ -1,4 +1,4 @@
-"""Does an agent fail anywhere? One search for all who ask: learners, improvement and users."""
+"""Does an agent fail anywhere? One search for all who ask: learners and users."""
 
 from __future__ import annotations
 

@@ -36,6 +36,7 @@ class LocalRunner:
     def __init__(self, processes: int | None = None) -> None:
         self.processes = core_count() if processes is None else processes
         check_range("processes", self.processes, THREADS)
+        self._replicas: list[ProcessReplicas] = []
 
     def run(self, jobs: Sequence[Job], watch: Watch | None = None) -> Generator[Ended]:
         """Run every job and yield each as it ends, in any order. Closing the generator ends the jobs still running."""
@@ -68,10 +69,13 @@ class LocalRunner:
         """Return replicas with processes of their own, or the object itself if there is one core only."""
         if self.processes == 1:
             return self.replicate(make, *arguments)
-        return ProcessReplicas(self.processes, make, arguments)
+        self._replicas.append(ProcessReplicas(self.processes, make, arguments))
+        return self._replicas[-1]
 
     def close(self) -> None:
-        """Do nothing: jobs end with the generator that runs them."""
+        """End the processes of replicas; jobs end with the generator that runs them."""
+        while self._replicas:
+            self._replicas.pop().close()
 
 
 class LocalReplica:
