@@ -74,9 +74,9 @@ class TablePlan:
 
 
 IMPROVED = "improvement (ours)"
+"""The label of programs that our search made, a row that the paper lacks."""
 SEARCHES = ("discover", "improvement")
 """The methods that make programs."""
-"""The label of programs that our search made, a row that the paper lacks."""
 
 
 def _plan(

@@ -18,7 +18,7 @@ from surpass.programs.text import write_text
 from surpass.table import Agent
 from surpass.tasks.task import Task
 
-STEPS_PER_CANDIDATE = 400
+STEPS_PER_CANDIDATE = 1000
 """A part of a gradient run plays as many steps as there are candidates in a round of an attempt, times this."""
 
 
