@@ -115,11 +115,11 @@ class Population:
 
     @property
     def front(self) -> list[Found]:
-        """The sound programs that no other one beats in both rules and cost, the shortest first."""
+        """The sound programs that no other one beats in both rules and cost, and the best one; the shortest first."""
         front: list[Found] = []
-        for one in sorted(self.found.values(), key=lambda one: (one.rules, one.cost, one.number)):
-            if one.is_sound and (not front or one.cost < front[-1].cost - GAIN):
-                front.append(one)
+        for one in sorted(self.found.values(), key=lambda one: (one.rules, one.merit, one.number)):
+            if one.is_sound and (one is self.best or not front or one.cost < front[-1].cost - GAIN):
+                front = [other for other in front if other.rules != one.rules or one is not self.best] + [one]
         return front
 
     def lineage(self, number: int) -> list[Found]:

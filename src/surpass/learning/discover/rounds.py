@@ -51,11 +51,11 @@ class Budget(NamedTuple):
     def stages(self, steps: Sequence[float]) -> tuple[tuple[int, ...], ...]:
         """Return the instances of each size in the stages of the sequential test, given the mean steps at each size.
 
-        In the first stage, where most of the time goes, there are the fewer the longer they take.
+        There are the fewer the longer they take: above all in the first stage, where most of the time goes.
         """
-        first = [max(2, round(FIRST * self.instances * (steps[0] / max(one, 1e-9)) ** 0.5)) for one in steps]
-        even = (max(2, round(SECOND * self.instances)), self.instances)
-        return (tuple(first), *((count,) * len(steps) for count in even))
+        relative = [steps[0] / max(one, steps[0], 1e-9) for one in steps]
+        shares = ((FIRST, 0.5), (SECOND, 0.25), (1.0, 0.25))
+        return tuple(tuple(max(2, round(k * self.instances * one**power)) for one in relative) for k, power in shares)
 
 
 class Round:
@@ -87,13 +87,16 @@ class Round:
         self.costs: list[Reals] = []
         self._measure()
 
-    def _measure(self) -> None:
-        """Measure the program on all instances, limit the steps of candidates by its own, and prepare the screens."""
+    def _measure(self, *known: Reals) -> None:
+        """Measure the program on all instances, limit the steps of candidates by its own, and prepare the screens.
+
+        Its costs in the last stage may be `known`.
+        """
         program = self.accepted[-1]
         self.costs = []
         for trial in self.trials:
             trial.limits = trial.sample.limits
-            costs = trial.measure(program)
+            costs = known[0] if known and trial is self.trials[-1] else trial.measure(program)
             self.costs.append(costs)
             if self.task.measure == "steps":
                 trial.limit_steps(costs, times=STEP_BUDGET_FACTOR, more=12)
@@ -101,14 +104,13 @@ class Round:
         for screen, trial, costs in zip(self.screens, self.trials, self.costs, strict=False):
             screen.prepare(program, self.mate, costs, trial.limits, trial.weights, *seen)
 
-    def _gain(self, program: Program) -> tuple[float, float]:
-        """Return what a program gains on the instances of the last stage, rules included, and the standard error.
+    def _gain(self, program: Program, costs: Reals) -> tuple[float, float]:
+        """Return what a program gains in the last stage by its costs there, rules included, and the standard error.
 
         One that fails where the present program does not is out, and so is one that costs more at some size beyond
         chance.
         """
         base, trial = self.costs[-1], self.trials[-1]
-        costs = trial.run([program])[0]
         if (~np.isfinite(costs) & np.isfinite(base)).any():
             return -np.inf, 0.0
         saved = trial.weights * (trial.finite(base) - trial.finite(costs))
@@ -145,8 +147,9 @@ class Round:
         best = int(gains.argmax())
         if gains[best] > allowed or (gains[best] == 0 and is_neutral_fine):
             found = [*finalists][best]
-            gain, error = self._gain(found)
+            costs = self.trials[-1].run([found])[0]
+            gain, error = self._gain(found, costs)
             if gain > allowed + (0.0 if heat else Z_THRESHOLD * error) or (gain == 0 and is_neutral_fine):
                 self.accepted.append(found)
-                self._measure()
+                self._measure(costs)
         return len(states)
