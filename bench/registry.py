@@ -17,7 +17,7 @@ BENCHMARKS = {
     "instructions": "bench.instructions",
     "network": "bench.network",
     "learning": "bench.learning",
-    "improvement": "bench.improvement",
+    "discover": "bench.discover",
     "scale": "bench.scale",
     "exported": "bench.exported",
 }

@@ -1,4 +1,4 @@
-"""One worker and two on Ray: throughput, bytes and waiting of improvement; and a sweep.
+"""One worker and two, of this machine and of Ray: throughput, bytes and waiting of discover; and a sweep.
 
 Ray runs on this machine alone. Its start is not counted. The bytes are those that are written to be sent.
 """
@@ -14,20 +14,19 @@ from typing import Any
 from bench.report import Measurement, PeerMissingError, Quantity, Ratio, Report
 from bench.timing import Timing
 from surpass.errors import SettingError
-from surpass.learning.improvement.config import ImprovementConfig
-from surpass.learning.improvement.learner import Improvement
-from surpass.learning.improvement.rounds import Round
+from surpass.learning.discover.config import DiscoverConfig
+from surpass.learning.discover.learner import Discover
 from surpass.learning.recipes import parse_recipe
 from surpass.learning.sweeps import Sweep
 from surpass.tasks.registry import find_task
 from surpass.workers.cluster import RayReplicas, RayRunner
 from surpass.workers.connecting import import_ray
 from surpass.workers.local import LocalRunner
-from surpass.workers.runner import Runner
+from surpass.workers.runner import Replicas, Runner
 
 WORKERS = (1, 2)
-CANDIDATES, SETS = 8192, 10
-"""Candidates in a set, and sets that are timed."""
+SETS, ATTEMPTS = 10, 12
+"""Sets of candidates in a round of an attempt, and attempts that are timed."""
 RUNS = 12
 SWEEP: dict[str, Any] = {
     "task": "knapsack",
@@ -47,9 +46,13 @@ def measure(rounds: int) -> Report:
     quantities: list[Quantity] = []
     ratios: list[Ratio] = []
     for workers in WORKERS:
+        measurements += measure_discover(
+            LocalRunner(workers), f"discover, {show(workers)} of this machine"
+        ).measurements
+    for workers in WORKERS:
         runner = RayRunner(processes=workers)
         try:
-            report = measure_improvement(runner, workers)
+            report = measure_discover(runner, f"discover, {show(workers)} of Ray")
             measurements += report.measurements
             quantities += report.quantities
             if workers == max(WORKERS):
@@ -62,8 +65,9 @@ def measure(rounds: int) -> Report:
         finally:
             runner.close()
     rates = {m.what: m.timing.rate for m in measurements}
-    one, two = (rates[f"improvement, {show(workers)}"] for workers in WORKERS)
-    ratios.append(Ratio("improvement: 2 workers / 1 worker", two / one))
+    for where in ("this machine", "Ray"):
+        one, two = (rates[f"discover, {show(workers)} of {where}"] for workers in WORKERS)
+        ratios.append(Ratio(f"discover, {where}: 2 workers / 1 worker", two / one))
     return Report(tuple(measurements), tuple(ratios), tuple(quantities))
 
 
@@ -71,29 +75,37 @@ def show(workers: int) -> str:
     return f"{workers} worker" + "s" * (workers > 1)
 
 
-def measure_improvement(runner: Runner, workers: int) -> Report:
-    """Return the candidates per second of some sets, the bytes of each, and the share of the time spent waiting."""
-    config = ImprovementConfig(task="sort-bubble", teacher="insertion_sort", candidates=CANDIDATES)
-    learner = Improvement(find_task("sort-bubble"), config)
-    learner.begin()
+def measure_discover(runner: Runner, what: str) -> Report:
+    """Return the programs per second of some attempts; on Ray, the bytes of each and the share of waiting, too."""
+    config = DiscoverConfig(task="sort-bubble", start="teacher:insertion_sort", gradients=0, sets=SETS)
+    learner = Discover(find_task("sort-bubble"), config)
     learner.runner = runner
-    one = Round(learner)
-    one.try_generation(0.0)
-    screens = one.screens
-    assert isinstance(screens, RayReplicas)
-    sent, received, waited, began = screens.sent, screens.received, screens.waited, perf_counter()
-    tried = sum(one.try_generation(0.0) for _ in range(SETS))
-    seconds = perf_counter() - began
-    screens.close()
-    what = f"improvement, {show(workers)}"
-    return Report(
-        (Measurement(what, Timing(tried, seconds), unit="candidates"),),
-        quantities=(
-            Quantity(f"{what}: sent for a candidate", (screens.sent - sent) / tried, "bytes"),
-            Quantity(f"{what}: received for a candidate", (screens.received - received) / tried, "bytes"),
-            Quantity(f"{what}: share of the time that the learner waits", (screens.waited - waited) / seconds, ""),
-        ),
+    for _ in range(config.islands):  # from now on every worker has compiled what it needs
+        learner.advance()
+    replicas = learner._workers
+    before = _traffic(replicas)
+    tried, began = learner.tried, perf_counter()
+    for _ in range(ATTEMPTS):
+        learner.advance()
+    seconds, tried = perf_counter() - began, learner.tried - tried
+    sent, received, waited = (now - then for now, then in zip(_traffic(replicas), before, strict=True))
+    replicas.close()
+    quantities = (
+        Quantity(f"{what}: sent for a program", sent / tried, "bytes"),
+        Quantity(f"{what}: received for a program", received / tried, "bytes"),
+        Quantity(f"{what}: share of the time that the learner waits", waited / seconds, ""),
     )
+    is_counted = isinstance(replicas, RayReplicas)
+    return Report(
+        (Measurement(what, Timing(tried, seconds), unit="programs"),), quantities=quantities if is_counted else ()
+    )
+
+
+def _traffic(replicas: Replicas) -> tuple[float, float, float]:
+    """Return the bytes that were sent and received, and the seconds of waiting, so far."""
+    if not isinstance(replicas, RayReplicas):
+        return 0.0, 0.0, 0.0
+    return replicas.sent, replicas.received, replicas.waited
 
 
 def sweep_seconds(runner: Runner) -> float:

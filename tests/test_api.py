@@ -57,7 +57,7 @@ def test_a_run_is_taken_wherever_an_agent_is(run: surpass.Run) -> None:
     assert surpass.check(run, up_to=1, sizes=[5], instances=2, effort=10) is not None
     assert len(surpass.watch(run, against=run, size=5, listing=False).recordings) == 2
     assert surpass.export(run, "python").source
-    assert surpass.api.new_learner("search", "improvement", teacher=run).recipe["teacher"] == str(run.folder)
+    assert surpass.api.new_learner("search", "rl+imitation", teacher=run).recipe["teacher"] == str(run.folder)
     with pytest.raises(SurpassError, match="has no agent yet"):
         surpass.program(replace(run, agent=None))
 
@@ -76,13 +76,18 @@ def test_learn_resumes_and_tells_of_its_rounds(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("small_effort")
-def test_improvement_gives_a_program(tmp_path: Path) -> None:
-    few = {"rounds": 1, "generations": 1, "candidates": 4, "sizes": [4]}
-    run = surpass.learn(
-        "sort-bubble", "improvement", teacher="insertion_sort", out=tmp_path / "run", score_sizes=[5], **few
-    )
+def test_discover_gives_a_program_and_a_front(tmp_path: Path) -> None:
+    path, other = tmp_path / "mine.rules", surpass.program("teacher:bubble_sort")
+    surpass.program("teacher:insertion_sort").write(path)
+    few = {"sizes": [4], "sets": 1, "candidates": 4, "instances": 4, "islands": 1, "gradients": 0}
+    made = {"out": tmp_path / "run", "score_sizes": [5], "settings": few}
+    run = surpass.discover("sort-bubble", start=[path, other], rounds=2, **made)  # type: ignore[arg-type]
+    assert run.recipe["start"] == f"{path},teacher:bubble_sort"
+    assert run.is_finished
     assert isinstance(run.program, Program)
     assert surpass.program(tmp_path / "run") == run.program
+    front = [surpass.program(path) for path in (tmp_path / "run" / "front").glob("*.rules")]
+    assert run.program.rules in [program.rules for program in front]
     assert str(tmp_path) not in (tmp_path / "run" / "agent.rules").read_text()  # so that it is the same in any folder
     assert surpass.evaluate(tmp_path / "run", sizes=[5]).rows[0].solved == 1
 

@@ -13,7 +13,7 @@ import pytest
 from surpass.errors import MissingExtraError
 from surpass.extras import EXTRAS, is_installed, load
 
-FEW = "--set sizes=3,5 --set generations=2 --set candidates=8 --set instances=4"
+FEW = "--set sizes=3,5 --set sets=2 --set candidates=8 --set instances=8 --sizes 5"
 WORKING = (
     "evaluate zoo:sort-bubble/improvement-insertion_sort --sizes 5,10",
     "evaluate zoo:knapsack/imitation-depth_first --sizes 4 --against teacher:depth_first",
@@ -21,11 +21,14 @@ WORKING = (
     "check zoo:sort-bubble/improvement-insertion_sort --up-to 4 --sizes 12 --instances 2 --effort 100",
     "export zoo:sort-bubble/improvement-insertion_sort --to c --out sort.c",
     "watch zoo:sort-bubble/improvement-insertion_sort --size 5 --out race.html",
-    f"learn search --method improvement --out run {FEW} --sizes 5",
+    f"discover search --rounds 10 --out run {FEW}",
+    f"discover search --from nothing --rounds 8 --out other-run {FEW}",
     "evaluate run --sizes 5",
+    "check run/agent.rules --up-to 3 --sizes 5 --instances 2 --effort 100",
 )
 REFUSED = {
-    "learn search --method improvement --set bunch=3 --out other": "unknown setting",
+    "discover search --set bunch=3 --out other": "unknown setting",
+    f"discover search --rounds 1 --network --out taught {FEW}": "surpass[torch]",
     "evaluate zoo:sort-full --sizes 3": "surpass[torch]",
     "learn search --method imitation --out other": "surpass[torch]",
     "learn search --method rl --out other": "surpass[torch]",

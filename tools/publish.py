@@ -53,8 +53,9 @@ def publish(
         raise SystemExit(f"{run} is not finished")
     agent = load_saved(run / "agent", str(run))
     recipe = {**record["recipe"], **({"teacher": teacher} if teacher else {})}
-    # A program file is named for itself, as in improvement-three_at_once.
-    learned_from = Path(recipe["teacher"]).stem.replace("-", "_") if ":" not in recipe["teacher"] else ""
+    # A program file is named for itself, as in improvement-three_at_once; of several starts none is named.
+    origin = (recipe["teacher"] or str(recipe.get("start") or "")).removeprefix("teacher:")
+    learned_from = "" if ":" in origin or "," in origin else Path(origin).stem.replace("-", "_")
     name = name or "-".join(filter(None, (recipe["method"], learned_from)))
     queries = "present" if agent.task.inputs.queries else None
     scores = evaluate(agent, sizes=sizes or agent.task.sizes, instances=instances, seed=0, queries=queries)

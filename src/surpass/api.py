@@ -318,6 +318,7 @@ def new_learner(
     from surpass.learning import methods
     from surpass.learning.recipes import only_run, setting_text
 
+    given = {*(settings or {}), method}
     name = None if teacher is None else str(teacher) if isinstance(teacher, str | Path) else as_agent(teacher).name
     name = name and name.removeprefix("teacher:")
     chosen = {key: setting_text(value) for key, value in (settings or {}).items()}
@@ -338,7 +339,7 @@ def new_learner(
         return methods.new_learner(as_task(task), method or "imitation", teacher=name, seed=seed or 0, settings=chosen)
     except UnknownNameError as error:
         is_run = recipe is not None and _run_of(recipe) is not None
-        if not is_run or error.name in (settings or {}) or error.kind not in ("setting", "policy"):
+        if not is_run or error.name in given or error.kind not in ("setting", "policy", "method"):
             raise
         raise RecipeError(
             f"recipe {recipe} was made by an earlier version of surpass: it has the {error.kind} {error.name!r}, which"
@@ -447,6 +448,8 @@ def learn(
         finally:
             if events:
                 events.close()
+            if hasattr(learner, "let_go"):
+                learner.let_go()
         return _finish(learner, folder, sizes, score_instances, show, spare)
 
 
@@ -472,9 +475,16 @@ def discover(
     It begins with every teacher of the task, with the agents of `start`, or with none if that is `nothing`. It ends
     after `minutes`, or after so many `rounds`; equal seeds and rounds give equal programs. All else is as in `learn`.
     """
+    from surpass.learning.recipes import find_recipe
+
     starts = [start] if isinstance(start, str | Path) or not isinstance(start, Sequence) else start
     names = ",".join(str(one) if isinstance(one, str | Path) else as_agent(one).name for one in starts)
-    given = {name: value for name, value in (("start", names), ("data", data), ("rounds", rounds)) if value}
+    given = {"start": names, "data": data, "rounds": rounds}
+    given = {name: value for name, value in given.items() if value not in ("", None)}
+    if task is None and out is not None and (as_path(out) / "recipe.json").exists():
+        made_by = find_recipe(str(out)).method
+        if made_by != "discover":
+            raise SettingError(f"{out} holds a run of {made_by}; surpass learn --out {out} --resume continues it")
     return learn(
         task,
         "discover" if task is not None else None,

@@ -32,9 +32,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_runs_folder_is_found_by_its_name_alone(name: str, folder: Path) -> None:
     found = find_agent(name)
     assert found.name == name
-    for method in ("imitation", "rl+imitation", "improvement"):
+    for method in ("imitation", "rl+imitation"):
         learner = new_learner("search", method, teacher=name)
         assert (learner.teacher.name, learner.recipe["teacher"]) == (name, name)
+    assert new_learner("search", "discover", settings={"start": name}).names == (name,)
     assert surpass.evaluate(name, sizes=[5], instances=5, against="binary_search").rows[0].solved == 1
 
 

@@ -68,10 +68,10 @@ def test_rules_beside_a_record_that_does_not_know_them_are_refused(tmp_path):
 def test_the_zoo_may_hold_programs(tmp_path, monkeypatch):
     (tmp_path / "sort-bubble").mkdir()
     score = {"instances": 100, "solved": 1.0, "mean_steps": 9.0, "mean_reward": -9.0}
-    about = {"method": "improvement", "teacher": None, "recipe": {}, "seconds": 1.0, "date": "2026-11-15"}
+    about = {"method": "discover", "teacher": None, "recipe": {}, "seconds": 1.0, "date": "2026-11-15"}
     about["scores"] = [{"size": size, **score} for size in (10, 20)]
-    save_program(tmp_path / "sort-bubble" / "improvement", PROGRAM, about)
+    save_program(tmp_path / "sort-bubble" / "discover", PROGRAM, about)
     monkeypatch.setattr("surpass.agents.zoo.zoo_folder", lambda: tmp_path)
     agent = load_entry("sort-bubble")
     assert agent == PROGRAM
-    assert agent.name == "zoo:sort-bubble/improvement"
+    assert agent.name == "zoo:sort-bubble/discover"

@@ -31,6 +31,7 @@ FILES = {
     "wrong.rules": "task sort-bubble\nelse: Answer(9)\n",
     "run/recipe.json": json.dumps(RUN),
     "old/recipe.json": json.dumps({name: value for name, value in RUN.items() if name != "batch"}),
+    "older/recipe.json": json.dumps({"method": "improvement", "task": "search", "teacher": "binary_search", "seed": 0}),
     "torn/recipe.json": "{",
     "list/recipe.json": "[1]",
     "blank/recipe.json": "",

@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "tasks").glob("*.md"))]
 
 SMALL = {
+    "discover": "--minutes 0.005 --sizes 5 --instances 5 --set candidates=8",
     "check": "--up-to 4 --sizes 10 --instances 2 --effort 500",
     "evaluate": "--instances 5",
     "learn": "--minutes 0.005 --sizes 5 --instances 5",
@@ -84,11 +85,11 @@ def test_the_python_code_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: 
 def learned_in(page: Path) -> list[str]:
     """Return the folder of each run that the commands and the code of a page begin."""
     text = page.read_text()
-    folders = re.findall(r'surpass\.learn\([^`]*?out="([^"]+)"', text)
-    for line in re.findall(r"^surpass learn .*", text, re.MULTILINE):
+    folders = re.findall(r'surpass\.(?:learn|discover)\([^`]*?out="([^"]+)"', text)
+    for line in re.findall(r"^surpass (?:learn|discover) .*", text, re.MULTILINE):
         words = line.partition("#")[0].split()
         if "--settings" not in words and "--resume" not in words:
-            method = words[words.index("--method") + 1] if "--method" in words else ""
+            method = words[words.index("--method") + 1] if "--method" in words else words[1]
             folders.append(words[words.index("--out") + 1] if "--out" in words else f"{words[2]} {method}")
     return folders
 

@@ -22,7 +22,7 @@ import pytest
 import surpass
 from surpass.engine import specialise as specialise_module
 from surpass.engine.specialise import Kernels, Template, _load_general, cache_folder, specialise
-from surpass.learning.improvement import trials
+from surpass.learning.discover import trials
 from surpass.learning.policy_gradient import sampler as policy_gradient
 from surpass.learning.table import critic
 from surpass.tasks.search import SEARCH

@@ -59,6 +59,7 @@ def test_too_few_means_have_no_growth(means: dict[int, float]) -> None:
         ("search", "runs/x", "rl", "rl from scratch"),
         ("search", "runs/x", "rl+imitation", "rl + imitation"),
         ("sort-quick", "runs/x", "improvement", "rl + imitation"),
+        ("sort-quick", "runs/x", "discover", "rl + imitation"),
         ("knapsack", "runs/x", "rl", "rl, budget 20 x size"),
         ("knapsack", "teacher:depth_first", "", "dfs, budget 20 x size"),
         ("minimum", "runs/x", "rl", None),

@@ -79,7 +79,7 @@ EXAMPLES = (
 LEARN = {
     "imitation": ("--set", "sizes=2,5"),
     "rl": ("--set", "starts=1", "--set", "updates=10", "--set", "episodes=64", "--set", "checks=1"),
-    "improvement": ("--set", "rounds=2", "--set", "generations=2"),
+    "discover": ("--set", "rounds=9", "--set", "sets=2", "--set", "candidates=64"),
 }
 """A few seconds of each method."""
 
@@ -145,7 +145,7 @@ def test_imitation_equals_its_teacher(example: Example, imitator: Path) -> None:
         assert learned.reasons() == {"solved": 100}
 
 
-@pytest.mark.parametrize(("example", "method"), [(EXAMPLES[0], "rl"), (EXAMPLES[1], "improvement")])
+@pytest.mark.parametrize(("example", "method"), [(EXAMPLES[0], "rl"), (EXAMPLES[1], "discover")])
 def test_a_run_that_is_stopped_goes_on_to_the_same_agent(example: Example, method: str, tmp_path: Path) -> None:
     whole = learn_in_python(example, method, tmp_path / "whole").folder
     parts = learn(example, method, tmp_path / "parts", "--minutes", "1e-9")

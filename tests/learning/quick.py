@@ -21,7 +21,7 @@ KNAPSACK = {"sizes": "2,3", "items": "6", "epochs": "2", "calm_rounds": NEVER_CA
 FULL_VIEW = {"sizes": "3-5", "updates_per_round": "2"}
 NETWORK = {"policy": "network", "episodes": "16", "unroll": "10", "updates_per_round": "1"}
 TABLE = {"policy": "table", "starts": "1", "episodes": "32", "sizes": "3-6", "checks": "2"}
-EDITS = {"sizes": "3,5", "generations": "2", "candidates": "8", "instances": "8"}
+EDITS = {"sizes": "3,5", "sets": "2", "candidates": "8", "instances": "8", "islands": "2", "gradients": "1"}
 POINTERS = {"sizes": "2-3 3-5", "episodes": "5", "unroll": "7", "limit": "4", "updates_per_round": "2"}
 
 LEARNERS: dict[str, tuple[str, str, str, dict[str, str]]] = {
@@ -36,7 +36,7 @@ LEARNERS: dict[str, tuple[str, str, str, dict[str, str]]] = {
     "rl by sampled tables": ("knapsack", "rl", "updates", TABLE),
     "rl in the full view": ("sort-full", "rl", "updates", {**POINTERS, "baseline": "scalar"}),
     "rl+imitation in the full view": ("sort-full", "rl+imitation", "updates", {**POINTERS, "baseline": "network"}),
-    "improvement": ("search", "improvement", "rounds", EDITS),
+    "discover": ("search", "discover", "rounds", EDITS),
 }
 """Of each quick learner its task, its method, the setting that says how long it goes on at least, and the others."""
 

@@ -22,7 +22,7 @@ WAYS = [
     for task in PAPER_TASKS
     for method in METHODS
     for policy in (POLICIES if method.startswith("rl") and not task.interface.is_full_view else ("",))
-    if not (task.interface.is_full_view and method == "improvement")
+    if not (task.interface.is_full_view and method == "discover")
 ]
 """Every way to learn: a task, a method and, where there are several, a policy."""
 RL = ("learn", "search", "--method", "rl+imitation")
@@ -101,9 +101,11 @@ IMPOSSIBLE: list[tuple[str, str, dict[str, str]]] = [
     ("sort-full", "rl", {"data": "sorted"}),
     *(("sort-full", "rl", {"sizes": "3-5", "kept_at": size}) for size in ("1", "4", "5")),
     ("sort-bubble", "imitation", {"sizes": "1"}),
-    ("sort-bubble", "improvement", {"queries": "present"}),
-    ("sort-bubble", "improvement", {"data": "sideways"}),
-    ("sort-bubble", "improvement", {"drift": "0.2"}),
+    ("sort-bubble", "discover", {"queries": "present"}),
+    ("sort-bubble", "discover", {"data": "sideways"}),
+    ("sort-bubble", "discover", {"drift": "0.2"}),
+    ("sort-bubble", "discover", {"start": "no-such-agent"}),
+    ("sort-bubble", "discover", {"gradients": "0", "start": "nothing"}),
 ]
 
 
@@ -119,7 +121,7 @@ def test_what_cannot_be_learned_is_refused_by_the_name_of_its_setting(
 @pytest.mark.parametrize(
     ("task", "method", "teacher"),
     [
-        ("sort-bubble", "improvement", "quick_sort"),
+        ("sort-bubble", "discover", "insertion_sort"),
         ("sort-bubble", "imitation", "selection_sort"),
         ("search", "rl+imitation", "bubble_sort"),
         ("sort-full", "rl+imitation", "insertion_sort"),

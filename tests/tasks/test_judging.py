@@ -18,7 +18,8 @@ from surpass import RUNNING, SIZE, SOLVED, Outcome
 from surpass.agents import as_task
 from surpass.engine.run import run
 from surpass.errors import DeclarationError
-from surpass.learning.improvement.trials import Screen, Trial
+from surpass.learning.discover.objective import Sample
+from surpass.learning.discover.trials import Screen, Trial
 from surpass.programs.export import export_program
 from surpass.programs.program import Program
 from surpass.tasks.task import Instances, Request, Task
@@ -59,13 +60,16 @@ def test_an_end_that_is_not_right_is_a_wrong_answer_wherever_it_is_met(minimum: 
     assert certificate.counter_example.instance == "1,0"
 
 
-def test_improvement_does_not_take_an_edit_that_answers_wrongly(minimum: Task) -> None:
+def test_discover_does_not_take_an_edit_that_answers_wrongly(minimum: Task) -> None:
     """It plays thousands of edits in compiled code, where no NumPy is asked."""
     program = surpass.program("teacher:scan", task=minimum)
     instances = minimum.draw(Request(size=6, count=30))
-    trial = Trial(minimum, instances)
-    screen, costs = Screen(minimum, instances), trial.measure(program)
-    screen.prepare(program, costs, trial.limits, np.full(30, 1 / 30), trial.observations, trial.visits)
+    alike = np.zeros(30, np.int64)
+    limits = surpass.Limit.parse(minimum.limit).steps(instances.sizes)
+    sample = Sample(instances, limits, alike, alike, np.full(30, 1 / 30))
+    trial = Trial(minimum, sample, program)
+    screen, costs = Screen(minimum, sample), trial.measure(program)
+    screen.prepare(program, None, costs, trial.limits, sample.shares, trial.observations, trial.visits)
     states = np.random.default_rng(0).integers(1, 1 << 32, (300, 2), np.int64)
     gains = screen.run(states, (0.0, 0.0), -np.inf)
     answers = [run(screen.edited(state), instances).solved.all() for state in states]

@@ -18,7 +18,7 @@ from surpass.workers.local import LocalRunner
 from tests.learning.quick import checkpoint_files
 from tests.workers.conftest import TwoNodes
 
-IMPROVEMENT = {"sizes": (3, 5), "generations": 6, "candidates": 400, "instances": 4, "rounds": 3}
+DISCOVER = {"sizes": (3, 5), "sets": 1, "candidates": 16, "instances": 8, "islands": 2, "gradients": 1}
 SWEEP = {
     "task": "knapsack",
     "method": "imitation",
@@ -35,8 +35,9 @@ def files_of(run: Path) -> dict[str, bytes]:
     return {**{name: (run / name).read_bytes().replace(own, b"") for name in names}, **checkpoint_files(run)}
 
 
-def test_improvement_that_loses_a_node_ends_as_on_this_machine(two_nodes: TwoNodes, tmp_path: Path) -> None:
-    learn = partial(surpass.learn, "search", "improvement", settings=IMPROVEMENT, **SCORED)  # type: ignore[arg-type]
+def test_discover_that_loses_a_node_ends_as_on_this_machine(two_nodes: TwoNodes, tmp_path: Path) -> None:
+    settings = {**DISCOVER, "rounds": 6, "start": "teacher:binary_search"}
+    learn = partial(surpass.learn, "search", "discover", settings=settings, **SCORED)  # type: ignore[arg-type]
     learn(out=tmp_path / "here")
     runner = RayRunner(two_nodes.address)
     try:

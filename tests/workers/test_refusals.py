@@ -101,7 +101,7 @@ def test_a_full_object_store(cluster: TwoNodes, monkeypatch: pytest.MonkeyPatch)
 def test_what_cannot_be_shared_out(cluster: TwoNodes, tmp_path: Path) -> None:
     with open_runner(f"ray={cluster.address}") as runner:
         for method, policy in (("imitation", {}), ("rl", {"policy": "network"})):
-            with pytest.raises(SettingError, match="improvement"):
+            with pytest.raises(SettingError, match="discover"):
                 surpass.learn("search", method, out=tmp_path / "a", on=runner, settings=policy)
     assert not list(tmp_path.iterdir())
 
@@ -115,8 +115,8 @@ def test_a_folder_that_workers_do_not_see(cluster: TwoNodes, tmp_path: Path, mon
 
 
 def test_nothing_is_left_running_after_an_interrupt(cluster: TwoNodes, tmp_path: Path) -> None:
-    settings = {"sizes": "3,5", "generations": 2, "candidates": 400, "rounds": 100000}
-    words = ["learn", "search", "--method", "improvement", "--out", str(tmp_path / "run"), "--on", "ray"]
+    settings = {"sizes": "3,5", "sets": 1, "candidates": 16, "instances": 8, "gradients": 0}
+    words = ["discover", "search", "--rounds", "100000", "--out", str(tmp_path / "run"), "--on", "ray"]
     words += [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
     environment = {**os.environ, **LOOPBACK, "SURPASS_MARK": str(tmp_path)}
     environment.pop("RAY_ADDRESS", None)

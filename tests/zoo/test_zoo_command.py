@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tools.publish import publish
 
+import surpass
 from surpass.agents import find_agent
 from surpass.agents.networks.agent import NetworkAgent
 from surpass.agents.networks.files import load_agent
@@ -23,6 +24,9 @@ from surpass.tasks.registry import PAPER_TASKS, find_task
 from surpass.tasks.task import Request
 from tests.cli.here import call_here
 from tests.zoo.zoo_entries import NAMES, TABLE_IMITATORS, load
+
+EARLIER = "improvement"
+"""The search over programs of earlier versions, whose agents keep their names."""
 
 
 def test_the_zoo_has_an_agent_for_every_task_of_the_paper() -> None:
@@ -110,12 +114,12 @@ def test_a_record_holds_a_recipe_that_a_learner_can_be_made_of(name: str) -> Non
 def test_a_name_says_how_the_agent_was_made(name: str) -> None:
     record = find_entry(name).record
     assert record["method"] == record["recipe"]["method"]
-    assert record["method"] in METHODS
+    assert record["method"] in (*METHODS, EARLIER)
     words = [record["method"], *([] if ":" in record["teacher"] else filter(None, [record["teacher"]]))]
     if name.partition("/")[2] != "-".join(words):
         assert record["about"], "a name that says something else needs a reason"
     is_program = find_entry(name).stem.with_suffix(".rules").exists()
-    assert is_program == (record["method"] == "improvement")
+    assert is_program == (record["method"] in ("discover", EARLIER))
     assert (record["rules"] is None) == name.startswith("sort-full/")
 
 
@@ -130,6 +134,24 @@ def test_an_improved_agent_is_its_program_and_the_network_its_neural_form(name: 
     for size in (1, 5, 20):
         run(table, program.task.draw(Request(size=size, count=20, seed=3)))
     assert (network.actions(table.observations) == program.actions(table.observations)).all()
+
+
+@pytest.mark.usefixtures("small_effort")
+@pytest.mark.parametrize(
+    ("start", "name"),
+    [("teacher:binary_search", "discover-binary_search"), ("", "discover"), ("mine.rules", "discover-mine")],
+)
+def test_a_program_is_published_under_the_agent_that_it_began_with(
+    start: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    surpass.program("teacher:binary_search").write(tmp_path / "mine.rules")
+    few = {"sizes": [4], "sets": 1, "candidates": 4, "instances": 4, "islands": 1, "gradients": 0}
+    surpass.discover("search", start=start, rounds=1, out=tmp_path / "run", score_sizes=[5], settings=few)
+    stem = publish(tmp_path / "run", tmp_path / "zoo", instances=5, sizes=[4])
+    assert stem.name == name
+    made = load_bundle(stem)[1]
+    assert (made["method"], made["recipe"]["start"], stem.with_suffix(".rules").exists()) == ("discover", start, True)
 
 
 def test_a_run_is_published_with_a_name_and_a_record_that_say_how_it_was_made(tmp_path: Path) -> None:

@@ -2,8 +2,8 @@
 
 An agent is named `TASK/METHOD[-TEACHER]` for what made it. Its record holds `method`, `teacher` (whom it learned from,
 or the agent that it was improved from), `recipe`, `seconds`, `date`, `scores`, `rules` (how many its program has; null
-for a full view) and, where there is more to say, `about`. What improvement made is a program, `NAME.rules`, and
-`NAME.safetensors` is its neural form.
+for a full view) and, where there is more to say, `about`. What a search over programs made (`discover`, or
+`improvement` of earlier versions) is a program, `NAME.rules`; `NAME.safetensors` is its neural form, if there is one.
 """
 
 from __future__ import annotations

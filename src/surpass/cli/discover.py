@@ -97,9 +97,9 @@ def discover_command(
     output, scored = OutputFile(json), parse_sizes(sizes)
     settings: dict[str, Any] = {**parse_settings(setting or [])}
     given = {"start": ",".join(start or ()), "data": ",".join(data or ()), "rounds": rounds}
-    settings |= {name: value for name, value in given.items() if value}
+    settings |= {name: value for name, value in given.items() if value not in ("", None)}
     settings |= {"network": "yes"} if network else {}
-    is_timed = minutes is not None or not (rounds or "rounds" in settings)
+    is_timed = minutes is not None or "rounds" not in settings
     with RunView() as watch:
         from surpass import api
 

@@ -76,7 +76,7 @@ class TablePlan:
 IMPROVED = "improvement (ours)"
 """The label of programs that our search made, a row that the paper lacks."""
 SEARCHES = ("discover", "improvement")
-"""The methods that make programs."""
+"""The methods that search over programs; the second is of earlier versions."""
 
 
 def _plan(

@@ -43,6 +43,8 @@ _FULL_VIEW = {
     "rl+imitation": _FULL_VIEW_GRADIENT,
 }
 METHODS = tuple(_WITH_TABLE)
+REPLACED = {"improvement": "discover"}
+"""Methods of earlier versions, with what has taken their place."""
 STEP_COST = 0.01
 """What a step costs a network's policy gradient where steps count; a wrong answer costs about as all of them."""
 POLICIES = {
@@ -67,7 +69,8 @@ def configure(
 ) -> tuple[Any, Any]:
     """Return the class of the learner of a task and method, and its configuration."""
     if method not in METHODS:
-        raise UnknownNameError("method", method, METHODS)
+        why = f", which surpass {REPLACED[method]} has replaced" if method in REPLACED else ""
+        raise UnknownNameError("method", method, METHODS, why)
     check_range("seed", seed, SEED)
     if method == "rl" and teacher is not None:
         raise SettingError("method rl learns from nothing; with a teacher it is rl+imitation")

@@ -117,6 +117,8 @@ def describe_recipe(recipe: Mapping[str, Any]) -> str:
 
 def advise(recipe: Mapping[str, Any]) -> str:
     """Return what to try when nothing is solved by what a recipe says."""
+    if recipe["method"] == "discover":
+        return "Try more rounds, or another agent to begin with (--from); --settings lists what --set can change."
     tries = ["smaller sizes first", "more updates", "a larger step limit"]
     tries.append("another teacher" if recipe.get("teacher") else "a teacher to begin with (--method rl+imitation)")
     return f"Try {', '.join(tries[:-1])}, or {tries[-1]}; surpass learn --settings lists what --set can change."

@@ -191,6 +191,8 @@ def _measure_level(agent: AnyAgent, run: History, sizes: Sequence[int], progress
     Nothing if the run was measured on a file that is gone or has other sizes.
     """
     data = str(run.recipe.get("data") or "") if run.recipe["method"] in SEARCHES else ""
+    if run.recipe["method"] == "discover":  # it shows what programs cost on the first of several sources
+        data = data.partition(",")[0].partition("*")[0].strip()
     is_file = bool(data) and data not in run.task.inputs.draw
     how: dict[str, Any] = {"sizes": None if is_file else sizes, "seed": int(run.recipe["seed"]), "data": data or None}
     try:

@@ -66,7 +66,7 @@ class History:
     def measured(self) -> tuple[Reals, Reals]:
         """Return the mean steps or reward of each round [m] and the sizes [m] it was measured at.
 
-        Improvement measures what programs cost at several sizes, of which this is the largest.
+        A search over programs measures what they cost at several sizes, of which this is the largest.
         """
         costs = {int(name[5:]): name for name in self.columns if name.startswith("cost_") and name[5:].isdecimal()}
         if not costs:

@@ -106,6 +106,7 @@ class ProcessReplicas:
     def __init__(self, count: int, make: Make, arguments: tuple[Any, ...]) -> None:
         self._threads = ThreadPoolExecutor(count)
         self._own = threading.local()
+        self._starting, self._is_closed = threading.Lock(), False
         self._processes: list[subprocess.Popen[bytes]] = []
         self._setup = [write_call(make, arguments)]
 
@@ -133,8 +134,7 @@ class ProcessReplicas:
         """Send a call to the process of this thread, and return the answer; one that was lost is made again."""
         for _ in range(MAX_LOSSES):
             if getattr(self._own, "process", None) is None:
-                self._own.process, self._own.done = start_replica(), 0
-                self._processes.append(self._own.process)
+                self._start()
             try:
                 sent = self._setup[self._own.done : setup]
                 write_message(self._own.process.stdin, source_version().encode(), *sent, call)
@@ -146,8 +146,18 @@ class ProcessReplicas:
             return answer[0]
         raise SettingError("a part of the work was lost with its process; perhaps the memory is not enough")
 
+    def _start(self) -> None:
+        """Start the process of this thread, in place."""
+        with self._starting:
+            if self._is_closed:
+                raise SettingError("the processes of this work have been ended")
+            self._own.process, self._own.done = start_replica(), 0
+            self._processes.append(self._own.process)
+
     def close(self) -> None:
-        """End the processes."""
+        """End the processes, whatever they are doing."""
+        with self._starting:
+            self._is_closed = True
         for process in self._processes:
             process.kill()
         self._threads.shutdown(cancel_futures=True)

@@ -29,7 +29,7 @@ from surpass.learning.discover.gradients import Learned, Piece, load_pieces, sav
 from surpass.learning.discover.objective import Objective, doubling_sizes
 from surpass.learning.discover.population import Found, Population
 from surpass.learning.discover.rounds import Budget, RulePrices
-from surpass.learning.discover.worker import Scale, Worker
+from surpass.learning.discover.worker import Scale, Worker, find_start
 from surpass.learning.status import AGREEMENT, Measure, Status, TeacherComparison
 from surpass.learning.updates import SOURCE
 from surpass.programs.program import Program
@@ -235,10 +235,13 @@ class Discover:
     # Starts
 
     def _names(self) -> tuple[str, ...]:
-        """Return the names of the agents to begin with, the usual teacher first unless others are named."""
+        """Return the names of the agents to begin with: those that are named, or all teachers, the usual one first."""
         if self.config.start:
             words = [word.strip() for word in self.config.start.split(",")]
-            return () if words == [NOTHING] else tuple(words)
+            named = () if words == [NOTHING] else tuple(words)
+            for name in named:
+                find_start(self.task, name)
+            return named
         known = sorted(known_teachers(self.task), key=lambda one: one is not self.teacher)
         return tuple(one.name for one in known)
 
@@ -334,6 +337,12 @@ class Discover:
         return self.population.add(outcome, self.parse(outcome.program), self.prices, how, parents, is_start)
 
     # The end
+
+    def let_go(self) -> None:
+        """End the work that is on its way, in place: what was saved is all that a run needs to go on."""
+        if self._replicas is not None:
+            self._replicas.close()
+            self._replicas = None
 
     def describe(self, agent: AnyAgent | None = None) -> str:
         """Return the front, how the best program came about, and how sure it is, as text."""

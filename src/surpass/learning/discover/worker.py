@@ -30,6 +30,14 @@ class Scale(NamedTuple):
     sizes: tuple[int, ...]
 
 
+def find_start(task: Task, name: str) -> Agent:
+    """Return the agent of a name to begin with."""
+    found = agent_of_recipe(task, name)
+    if not isinstance(found, Agent):
+        raise SettingError(f"{name} has a full view; only an agent with a table can be a start")
+    return found
+
+
 class Worker:
     """Answers questions about the programs of one run."""
 
@@ -45,10 +53,7 @@ class Worker:
 
     def extract(self, name: str) -> str:
         """Return the program of an agent, as text."""
-        found = agent_of_recipe(self.task, name)
-        if not isinstance(found, Agent):
-            raise SettingError(f"{name} has a full view; only an agent with a table can be a start")
-        return write_text(replace(program_of(found, NORMAL), name=name))
+        return write_text(replace(program_of(find_start(self.task, name), NORMAL), name=name))
 
     def judge(self, scale: Scale, program: str, number: int) -> Outcome:
         """Measure a program, and search for its failures."""

@@ -1,7 +1,7 @@
-"""Edited programs that improvement tries per second on one core, from the start of a run.
+"""Edited programs that discover tries per second on one core, from the start of a run.
 
 A set of candidates counts as a whole: editing, the first few instances, and the trials of those that do well there. It
-does not count what a round takes beside its sets: to draw instances, and to check the program at the end.
+does not count what an attempt takes beside its sets: to draw instances, and to check and simplify the program.
 """
 
 from __future__ import annotations
@@ -12,9 +12,12 @@ from unittest.mock import patch
 
 from bench.report import Measurement, Report
 from bench.timing import Timing, Work, best_of
-from surpass.learning.improvement.config import ImprovementConfig
-from surpass.learning.improvement.learner import Improvement
-from surpass.learning.improvement.rounds import Round
+from surpass.agents.teachers import teacher_of
+from surpass.learning.discover.config import DiscoverConfig
+from surpass.learning.discover.learner import Discover
+from surpass.learning.discover.objective import Objective, doubling_sizes, mean_steps
+from surpass.learning.discover.rounds import Round
+from surpass.programs.extract import extract
 from surpass.tasks.registry import find_task
 
 SETS = 20
@@ -22,7 +25,7 @@ SETS = 20
 
 
 class Case(NamedTuple):
-    """A task, and the teacher that is improved."""
+    """A task, and the teacher whose program is edited."""
 
     task: str
     teacher: str
@@ -49,14 +52,24 @@ def measure(rounds: int) -> Report:
 
 
 def _trying(case: Case) -> Work:
-    learner = Improvement(find_task(case.task), ImprovementConfig(task=case.task, teacher=case.teacher))
-    learner.begin()
-    Round(learner).try_generation(0.0)
+    task = find_task(case.task)
+    program = extract(teacher_of(task, case.teacher)).program
+    learner = Discover(task, DiscoverConfig(task=case.task, start=f"teacher:{case.teacher}"))
+    objective = Objective(task, **{**learner.given, "sizes": doubling_sizes(task, program)})
+
+    budget = learner.budget
+    how = {"stages": budget.stages(mean_steps(objective, program)), "candidates": budget.candidates}
+
+    def begin(number: int) -> Round:
+        return Round(task, objective, program, program, learner.prices, (number, 0), **how)  # type: ignore[arg-type]
+
+    numbers = iter(range(1 << 30))
+    begin(next(numbers)).try_set(0.0)
 
     def work() -> Timing:
-        one = Round(learner)
+        one = begin(next(numbers))
         started = process_time()
-        tried = sum(one.try_generation(0.0) for _ in range(SETS))
+        tried = sum(one.try_set(0.0) for _ in range(SETS))
         return Timing(tried, process_time() - started)
 
     return work

@@ -1,0 +1,86 @@
+"""`surpass discover` leaves a run with a front of programs, and goes on where it was.
+
+What it refuses stands in `tests/cli/refusals.txt`.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import surpass
+from tests.cli.here import call_here
+from tests.learning.quick import checkpoint_files
+
+pytestmark = pytest.mark.usefixtures("small_effort")
+
+SMALL = ("--set", "sets=2", "--set", "candidates=8", "--set", "instances=8", "--sizes", "5,10", "--no-report")
+DISCOVER = ("discover", "search", "--set", "sizes=5,10", *SMALL)
+
+
+def rounds_in(folder: Path) -> int:
+    return len((folder / "curves.csv").read_text().splitlines()) - 1
+
+
+def front_of(folder: Path) -> dict[str, str]:
+    """Return the files of a front by their names."""
+    return {path.name: path.read_text() for path in (folder / "front").iterdir()}
+
+
+def test_discover_leaves_its_best_program_and_the_front(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shown = call_here(*DISCOVER, "--rounds", "8", "--out", folder)
+    assert shown.returncode == 0, shown.stderr
+    assert rounds_in(folder) == 8
+    recipe = json.loads((folder / "recipe.json").read_text())
+    assert (recipe["method"], recipe["rounds"], recipe["start"]) == ("discover", 8, "")
+    best = surpass.program(folder)
+    records = json.loads((folder / "front" / "front.json").read_text())
+    assert sorted(front_of(folder)) == sorted(["front.json", *(record["file"] for record in records)])
+    for record in records:
+        program = surpass.program(folder / "front" / record["file"])
+        assert len(program.rules) == record["rules"] == record["lineage"][-1]["rules"]
+    assert len(best.rules) in [record["rules"] for record in records]
+    notes = (folder / "notes.txt").read_text()
+    assert notes in shown.stdout
+    for name in ("binary_search", "linear_search"):
+        assert f"teacher:{name}" in notes
+    rows = json.loads((folder / "scores.json").read_text())["rows"]
+    assert [(row["size"], row["solved"]) for row in rows] == [(5, 1.0), (10, 1.0)]
+    assert json.loads(call_here("evaluate", folder, "--sizes", "5", "--json", "-").stdout)["rows"][0]["solved"] == 1.0
+    assert call_here("show", folder / "front" / records[0]["file"]).returncode == 0
+
+
+def test_a_run_that_is_stopped_goes_on_to_the_same_end(tmp_path: Path) -> None:
+    """With the same curves, checkpoints and front, whatever the time is."""
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    assert call_here(*DISCOVER, "--rounds", "10", "--out", whole).returncode == 0
+    stopped = call_here(*DISCOVER, "--rounds", "10", "--minutes", "1e-9", "--out", parts)
+    assert stopped.returncode == 0, stopped.stderr
+    assert rounds_in(parts) < 10
+    assert "surpass discover --out" in stopped.stdout
+    done = call_here("discover", "--out", parts, "--resume", "--minutes", "5", "--sizes", "5,10", "--no-report")
+    assert done.returncode == 0, done.stderr
+    assert (parts / "curves.csv").read_bytes() == (whole / "curves.csv").read_bytes()
+    assert checkpoint_files(parts) == checkpoint_files(whole)
+    assert front_of(parts) == front_of(whole)
+
+
+def test_discover_from_nothing_tells_when_there_is_no_program_yet(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shown = call_here(*DISCOVER, "--from", "nothing", "--rounds", "4", "--out", folder)
+    assert shown.returncode == 0, shown.stderr
+    assert json.loads((folder / "recipe.json").read_text())["start"] == "nothing"
+    assert rounds_in(folder) == 4
+
+
+def test_the_report_of_a_run_says_where_its_program_came_from(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    words = [word for word in DISCOVER if word != "--no-report"]
+    shown = call_here(*words, "--rounds", "2", "--from", "binary_search", "--out", folder)
+    assert shown.returncode == 0, shown.stderr
+    page = (folder / "report.html").read_text()
+    assert "search over programs" in page
+    assert "starting from binary_search" in page
