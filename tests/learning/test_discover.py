@@ -350,16 +350,16 @@ def test_as_many_instances_are_drawn_as_the_shares_say() -> None:
     task = INSERTION_SORT
     objective = Objective(task, "", "", 0, (5, 10))
     for focus, first in (("", 0), (objective.names[2], 2)):
-        sample = objective.draw(200, (1,), focus, known=("3,1,2",))
+        sample = objective.draw([200, 200], (1,), focus, known=("3,1,2",))
         assert np.bincount(sample.sizes[:-1]).tolist() == [200, 200]
         counts = np.bincount(sample.sources[:-1], minlength=len(objective.names))
         assert counts[first] == pytest.approx(400 * USUAL_SHARE, abs=2)
         assert counts.min() > 0
         assert (sample.sizes[-1], sample.sources[-1], sample.shares[-1]) == (-1, -1, 0.0)
         assert sample.shares.sum() == pytest.approx(1)
-        again = objective.draw(200, (1,), focus, known=("3,1,2",))
+        again = objective.draw([200, 200], (1,), focus, known=("3,1,2",))
         assert (again.instances.items == sample.instances.items).all()
-        assert (objective.draw(200, (2,), focus).instances.items != sample.instances.items[:-1]).any()
+        assert (objective.draw([200, 200], (2,), focus).instances.items != sample.instances.items[:-1]).any()
 
 
 def test_the_mixture_of_all_distributions_is_named_with_weights() -> None:
@@ -445,7 +445,7 @@ def test_an_edit_that_breaks_the_program_is_taken_back() -> None:
     broken = without(program, [0, 1, 2])
     assert one._last_sound([program, broken], True) == (program, True)
     (failing,) = one._known
-    again = one.objective.draw(10, (0,), known=(failing,))
+    again = one.objective.draw([10] * len(one.objective.sizes), (0,), known=(failing,))
     assert not run(broken, again.instances).solved.all()
     assert run(program, again.instances).solved.all()
 
