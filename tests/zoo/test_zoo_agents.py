@@ -241,18 +241,7 @@ def test_it_solves_every_size_and_distribution(name: str) -> None:
                 assert results.reasons() == {"solved": count}, (size, data, kind)
 
 
-OUTDATED = {"search/rl": "it was learned before the search for failures met ties among hundreds of values"}
-"""Those that fail on some of them until they are learned anew."""
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=OUTDATED[name])) if name in OUTDATED else name
-        for name in LEARNERS
-        if name.startswith("search/")
-    ],
-)
+@pytest.mark.parametrize("name", [name for name in LEARNERS if name.startswith("search/")])
 def test_it_finds_what_is_there_among_ties_of_hundreds_of_values(name: str) -> None:
     table = Table.of(find_agent(f"zoo:{name}"))
     for size in (255, 400):

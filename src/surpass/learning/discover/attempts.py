@@ -32,6 +32,8 @@ EACH_ROUND = replace(QUICK, enumerated=20_000)
 """How hard to search for failures at the end of a round,"""
 AT_END = NORMAL
 """and at the end of an attempt."""
+GAIN = 0.0002
+"""What share of the cost a program must gain to be worth making simpler."""
 MARGIN = 0.0005
 """What share of the cost the program may lose at any size when it is made simpler."""
 REWRITES = 20
@@ -57,7 +59,11 @@ class Attempt(NamedTuple):
     focus: str
     """The distribution that counts as the usual one does; empty for the usual one itself."""
     heat: float
-    """What share of the cost an edit may add at first and still be accepted (simulated annealing); it falls to 0."""
+    """What share of the cost an edit may add at first and still be accepted (simulated annealing),"""
+    last_heat: float
+    """and in the end."""
+    least: float | None
+    """Only what costs less, with the price of the rules, where the focus counts most, is worth keeping."""
     known: tuple[str, ...]
     """Counter-examples, as text."""
 
@@ -66,6 +72,11 @@ class Outcome(NamedTuple):
     """What came of an attempt."""
 
     program: str
+    """The best one; the first one if none cost less than the least so far."""
+    current: str
+    """Where the attempt ended."""
+    least: float
+    """The least cost so far, with the price of the rules, where the focus counts most."""
     tried: int
     """How many programs were tried."""
     failing: tuple[str, ...]
@@ -114,7 +125,7 @@ class Editor:
         start, mate = self._read(attempt.program), self._read(attempt.mate) if attempt.mate else None
         program, tried = start, 0
         best, is_sound = start, self._passes(start, EACH_ROUND)
-        least = self._merit(start, attempt.focus)
+        least = self._merit(start, attempt.focus) if attempt.least is None else attempt.least
         for turn in range(ROUNDS):
             one = Round(
                 self.task,
@@ -130,27 +141,35 @@ class Editor:
                 mate=mate,
             )
             for k in range(self.budget.sets):
-                tried += one.try_set(attempt.heat * (1 - (turn + k / self.budget.sets) / ROUNDS))
+                done = (turn + k / self.budget.sets) / ROUNDS
+                tried += one.try_set(attempt.heat + done * (attempt.last_heat - attempt.heat))
+            was_sound = is_sound
             program, is_sound = self._last_sound(one.accepted, is_sound)
             merit = self._merit(program, attempt.focus)
-            if merit < least:
+            if merit < least - GAIN or (is_sound and not was_sound):
                 best, least = program, merit
         if best != start and is_sound:
             best = self._polish(best, attempt.focus) or start
-        return self._outcome(best, is_sound, tried, len(attempt.known))
+        if best != start:
+            least = min(least, self._merit(best, attempt.focus))
+        return self._outcome(best, program, least, is_sound, tried, len(attempt.known))
 
     def judge(self, text: str, number: int) -> Outcome:
         """Measure a program, and search for its failures."""
         self._begin(number)
         program = self._read(text)
-        return self._outcome(program, self._passes(program, AT_END))
+        return self._outcome(program, program, self._merit(program, ""), self._passes(program, AT_END))
 
-    def _outcome(self, program: Program, is_sound: bool, tried: int = 0, known: int = 0) -> Outcome:
+    def _outcome(
+        self, program: Program, current: Program, least: float, is_sound: bool, tried: int = 0, known: int = 0
+    ) -> Outcome:
         """Measure a program on the reference instances."""
         trial = self.reference_trial()
         costs = trial.run([program])
         return Outcome(
             program=write_text(program),
+            current=write_text(current),
+            least=least,
             tried=tried,
             failing=tuple(self._known[known:]),
             is_sound=is_sound,

@@ -84,15 +84,20 @@ def learn(task: Task, given: dict[str, Any], piece: Piece, steps: int) -> Learne
     learner = TableLearner(task, config, given=base, is_taught=False)
     if piece.state is not None:
         learner.load_state(*piece.state)
-    before = learner.phase, len(learner.candidates)
-    while learner.work < steps and (learner.phase, len(learner.candidates)) == before:
+    before = _part(learner)
+    while learner.work < steps and _part(learner) == before:
         try:
             learner.advance()
         except DivergedError:
             return Learned(None, "")
-    is_new = (learner.phase, len(learner.candidates)) != before and learner.best is not None
+    is_new = _part(learner) != before
     program = write_text(program_of(learner.policy, QUICK)) if is_new else ""
     return Learned(None if learner.phase == "distil" else learner.save_state(), program)
+
+
+def _part(learner: TableLearner) -> tuple[str, int]:
+    """Return the phase that a run is in, and after `solve` how many policies it still improves."""
+    return learner.phase, 0 if learner.phase == "solve" else len(learner.candidates)
 
 
 def program_of(agent: Agent, effort: Effort) -> Program:

@@ -313,11 +313,11 @@ class Discover:
         is_new = outcome.program != attempt.program
         how = f"edited on {attempt.focus}" if attempt.focus else "edited"
         made = self._add(outcome, how, parents, is_start=False) if is_new else None
-        self.population.receive(attempt.number % self.window, parents[0], made)
+        self.population.receive(attempt.number % self.window, attempt, outcome, made)
         self.population.drop_unused(also=[number for piece in self._pieces for number in piece.parents])
 
     def _take_learned(self, piece: Piece, learned: Learned, outcome: Outcome | None) -> None:
-        if learned.program:
+        if learned.program and all(learned.program != one.program for one in self.population.found.values()):
             if outcome is None:
                 if not self.reference:
                     self._set_scale(learned.program)
