@@ -17,11 +17,10 @@ from surpass.checks import Effort
 from surpass.engine.run import run
 from surpass.errors import SettingError, SurpassError
 from surpass.learning.discover import attempts
-from surpass.learning.discover.attempts import Attempt, Editor, Outcome
+from surpass.learning.discover.attempts import Attempt, Editor, Judged
 from surpass.learning.discover.config import DiscoverConfig
 from surpass.learning.discover.drafts import draft_of, program_of
 from surpass.learning.discover.edits import rewritten_programs, size_of, tidy, without
-from surpass.learning.discover.gradients import Piece
 from surpass.learning.discover.learner import CONDITION_PRICE, Discover
 from surpass.learning.discover.objective import (
     FAR_ABOVE,
@@ -33,7 +32,7 @@ from surpass.learning.discover.objective import (
     mixture,
     weights_of,
 )
-from surpass.learning.discover.population import PATIENCE, Found, Population
+from surpass.learning.discover.population import CHAIN, Found, Population
 from surpass.learning.discover.rounds import Budget, Round, RulePrices
 from surpass.learning.discover.trials import Screen, Trial
 from surpass.programs.extract import write_program
@@ -105,7 +104,8 @@ def editor(program: str = INSERTION, *, sizes: tuple[int, ...] = (4, 6), data: s
 
 def attempt(program: str, **more: Any) -> Attempt:
     """Return an attempt at a program."""
-    return Attempt(**{"number": 0, "mate": "", "focus": "", "heat": 0.005, "known": (), **more, "program": program})
+    usual = {"number": 0, "mate": "", "focus": "", "heat": 0.005, "last_heat": 0.0, "least": None, "known": ()}
+    return Attempt(**{**usual, **more, "program": program})
 
 
 def sample_of(task: Task, *parts: Instances) -> Sample:
@@ -490,8 +490,18 @@ COSTS = {0: (1.0, 4), 1: (0.8, 6), 2: (0.9, 7), 3: (0.7, 9), 4: (0.7, 8), 5: (0.
 """Relative costs and numbers of rules."""
 
 
-def outcome(cost: float, *, is_sound: bool = True, failing: tuple[str, ...] = ()) -> Outcome:
-    return Outcome(INSERTION, 10, failing, is_sound, cost, (10.0 * cost,))
+def outcome(cost: float, *, current: str = COSTLY, is_sound: bool = True, failing: tuple[str, ...] = ()) -> Judged:
+    """Return what came of an attempt or a judgement."""
+    return Judged(
+        program=INSERTION,
+        current=current,
+        least=cost,
+        tried=10,
+        failing=failing,
+        is_sound=is_sound,
+        cost=cost,
+        means=(10.0 * cost,),
+    )
 
 
 def program_of_rules(rules: int) -> Program:
@@ -530,43 +540,52 @@ def test_what_nobody_needs_is_forgotten_and_lineages_stay() -> None:
 
 def test_counter_examples_are_shared_between_islands() -> None:
     one = population()
-    first, _ = one.plan(0, 0, 0, ())
+    first, _ = one.plan(0, 2, 0, ())
     assert first.known == ()
     one.learn_failures(["1,0", "2,1"])
     one.learn_failures(["2,1", "3,1"])
-    second, _ = one.plan(1, 1, 0, ())
+    second, _ = one.plan(1, 2, 0, ())
     assert second.known == ("1,0", "2,1", "3,1")
     one.learn_failures([str(k) for k in range(attempts.MOST_COUNTEREXAMPLES)])
     assert len(one.counterexamples) == attempts.MOST_COUNTEREXAMPLES
 
 
-def test_an_island_goes_on_from_what_it_gained_and_begins_anew_when_it_gains_nothing() -> None:
+def test_a_chain_goes_on_from_where_it_stands_and_cools_until_it_ends() -> None:
     one = population()
-    attempted, parents = one.plan(0, 0, 0, ("sorted",))
-    assert parents[0] in one.starts, "islands begin with the first programs"
-    assert attempted.focus == ""
-    assert one.plan(1, 1, 0, ("sorted",))[0].focus == "sorted"
-    made = one.add(outcome(0.4), program_of_rules(5), PRICES, "edited", parents, False)
-    one.receive(0, parents[0], made)
-    island = one.islands[0]
-    assert island is not None
-    assert (island.at, island.idle) == (made.number, 0)
-    assert one.plan(2, 0, 0, ())[1][0] == made.number
-    heat = island.heat
-    for _ in range(PATIENCE):
-        one.receive(0, made.number, None)
-    one.plan(4, 0, 0, ())
-    assert one.islands[0] is not None
-    assert (one.islands[0].idle, one.islands[0].heat == heat) == (0, False)
+    assert one.plan(1, 2, 0, ("sorted",))[0].focus == "sorted"
+    heats = []
+    for done in range(CHAIN):
+        attempted, parents = one.plan(2 * done, 2, 0, ("sorted",))
+        assert (attempted.focus, attempted.least) == ("", 0.4 if done else None)
+        assert (parents[0] in one.starts) == (done == 0), "chains begin with the first programs"
+        heats += [attempted.heat, attempted.last_heat]
+        made = one.add(outcome(0.4), program_of_rules(5), PRICES, "edited", parents, False) if not done else None
+        one.receive(0, attempted, outcome(0.4, current=f"{COSTLY}\n# {done}"), made)
+        island = one.islands[0]
+        assert (island is None) == (done == CHAIN - 1)
+        if island is not None:
+            assert island.program.endswith(f"# {done}"), "it stands where the attempt ended"
+    assert sorted(heats, reverse=True) == heats
+    assert heats[-1] == pytest.approx(0)
+    assert heats[1::2][:-1] == heats[2::2]
+    assert one.plan(2 * CHAIN, 2, 0, ())[0].least is None, "a new chain"
 
 
-def test_a_sound_program_does_not_give_way_to_one_that_fails() -> None:
+def test_a_chain_that_stands_still_ends() -> None:
     one = population()
-    _, parents = one.plan(0, 0, 0, ())
-    made = one.add(outcome(0.1, is_sound=False), program_of_rules(2), PRICES, "edited", parents, False)
-    one.receive(0, parents[0], made)
-    assert one.islands[0] is not None
-    assert one.islands[0].at == parents[0]
+    attempted, _ = one.plan(0, 2, 0, ())
+    one.receive(0, attempted, outcome(1.0, current=attempted.program), None)
+    assert one.islands[0] is None
+
+
+def test_later_chains_begin_with_first_programs_the_front_or_the_best_one() -> None:
+    one = population(1)
+    begun = set()
+    for number in range(60):
+        attempted, parents = one.plan(number, 1, 0, ())
+        begun.add(parents[0])
+        one.receive(0, attempted, outcome(1.0, current=attempted.program), None)
+    assert {0, one.best.number} <= begun <= {0} | {found.number for found in one.front}  # type: ignore[union-attr]
 
 
 # Discover
@@ -577,7 +596,7 @@ def test_a_sound_program_does_not_give_way_to_one_that_fails() -> None:
     [
         ("sort-bubble", "bubble_sort", (4, 8), 8),
         ("search", "linear_search", (5, 20), 8),
-        ("sort-quick", "quick_sort", (4, 8), 8),
+        ("sort-quick", "quick_sort", (4, 8), 5),
     ],
 )
 def test_the_program_gets_shorter_and_solves_everything(
@@ -708,14 +727,16 @@ def state_of(one: Discover) -> str:
     return repr({name: array.tobytes() for name, array in tensors.items()}) + json.dumps(record)
 
 
-def test_a_run_goes_on_from_the_middle_with_work_on_its_way() -> None:
+def test_a_run_goes_on_from_the_middle_with_work_on_its_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a gradient run too, which goes on from where its last part ended."""
-    made = [learner("search", sizes=(5, 10), rounds=9, gradients=1, sets=2, candidates=8) for _ in range(2)]
+    monkeypatch.setattr("surpass.learning.discover.learner.GRADIENT_WINDOWS", 1)
+    few = {"sizes": (5, 10), "rounds": 9, "islands": 2, "gradients": 1, "sets": 2, "candidates": 8}
+    made = [learner("search", **few) for _ in range(2)]
     whole, resumed = made
     search(whole, 5)
-    kinds = {type(planned.work) for planned, _ in whole._flight}
-    assert kinds == {Attempt, Piece}
-    assert any(piece.state is not None for piece in whole._pieces)
+    assert len(whole._flight) == 1
+    (running,) = whole._gradients
+    assert running.piece.state is not None
     tensors, record = whole.save_state()
     resumed.load_state({name: array.copy() for name, array in tensors.items()}, json.loads(json.dumps(record)))
     assert state_of(resumed) == state_of(whole)
@@ -738,9 +759,8 @@ def test_equal_seeds_give_equal_programs_on_any_number_of_processes(monkeypatch:
 
 def test_gradients_from_nothing_give_a_first_program() -> None:
     """Which costs are relative to, and which islands edit from then on."""
-    one = learner("search", "nothing", rounds=40, islands=1, gradients=1, sets=8, candidates=64, instances=20)
-    status = one.status(one.advance())
-    assert status.comparisons == ()
+    one = learner("search", "nothing", rounds=9, islands=1, gradients=1, sets=8, candidates=64, instances=20)
+    assert one.status({}).comparisons == ()
     search(one)
     assert one.best is not None
     assert one.means

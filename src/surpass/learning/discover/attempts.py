@@ -68,7 +68,7 @@ class Attempt(NamedTuple):
     """Counter-examples, as text."""
 
 
-class Outcome(NamedTuple):
+class Judged(NamedTuple):
     """What came of an attempt."""
 
     program: str
@@ -119,7 +119,7 @@ class Editor:
         self._tried: list[Instances] = []
         """The instances that programs of this attempt are tried on."""
 
-    def attempt(self, attempt: Attempt) -> Outcome:
+    def attempt(self, attempt: Attempt) -> Judged:
         """Edit a program, and return the best of those that are sound."""
         self._begin(attempt.number, attempt.known)
         start, mate = self._read(attempt.program), self._read(attempt.mate) if attempt.mate else None
@@ -154,7 +154,7 @@ class Editor:
             least = min(least, self._merit(best, attempt.focus))
         return self._outcome(best, program, least, is_sound, tried, len(attempt.known))
 
-    def judge(self, text: str, number: int) -> Outcome:
+    def judge(self, text: str, number: int) -> Judged:
         """Measure a program, and search for its failures."""
         self._begin(number)
         program = self._read(text)
@@ -162,11 +162,11 @@ class Editor:
 
     def _outcome(
         self, program: Program, current: Program, least: float, is_sound: bool, tried: int = 0, known: int = 0
-    ) -> Outcome:
+    ) -> Judged:
         """Measure a program on the reference instances."""
         trial = self.reference_trial()
         costs = trial.run([program])
-        return Outcome(
+        return Judged(
             program=write_text(program),
             current=write_text(current),
             least=least,

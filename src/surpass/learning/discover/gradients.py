@@ -21,6 +21,8 @@ from surpass.reading import Count, validate
 from surpass.table import Agent, Table
 from surpass.tasks.task import Task
 
+ROUNDS = 4
+"""Rounds of a part."""
 STARTS = 3
 """How many policies a run from nothing begins with."""
 UPDATES, UPDATES_FROM_PROGRAM = 200, 60
@@ -30,7 +32,7 @@ CHECKS = 8
 MOST_FAILURES = 10_000
 """A search for observations does not end at a failure."""
 RECORD = {
-    **{"number": Count, "run": Count, "seed": Count, "program": str, "parents": list[Count]},
+    **{"run": Count, "seed": Count, "program": str, "parents": list[Count]},
     "state": dict[str, Any] | None,
 }
 """What a checkpoint says of a part beside its tensors."""
@@ -39,8 +41,6 @@ RECORD = {
 class Piece(NamedTuple):
     """A part of a run of the table learner."""
 
-    number: int
-    """Its number in the plan."""
     run: int
     """Which of the gradient runs that are side by side it is of."""
     seed: int
@@ -54,14 +54,14 @@ class Piece(NamedTuple):
     @staticmethod
     def first(seed: int, run: int) -> Piece:
         """Return the first part of the first run."""
-        return Piece(0, run, 1000 * seed % (1 << 31) + run, "", (), None)
+        return Piece(run, 1000 * seed % (1 << 31) + run, "", (), None)
 
     def next(self, program: str, parents: tuple[int, ...]) -> Piece:
         """Return the first part of the run after this one."""
-        return Piece(self.number, self.run, self.seed + 10, program, parents, None)
+        return Piece(self.run, self.seed + 10, program, parents, None)
 
 
-class Learned(NamedTuple):
+class LearnedPart(NamedTuple):
     """What came of a part."""
 
     state: tuple[Tensors, dict[str, Any]] | None
@@ -70,8 +70,8 @@ class Learned(NamedTuple):
     """The program of the best policy, if there is a new one; else empty."""
 
 
-def learn(task: Task, given: dict[str, Any], piece: Piece, steps: int) -> Learned:
-    """Advance a run of the table learner by about so many steps; a part ends where a phase or a policy does."""
+def learn(task: Task, given: dict[str, Any], piece: Piece) -> LearnedPart:
+    """Advance a run of the table learner by a part, which ends where a phase or a policy does, at the latest."""
     base = parse_program(piece.program, "a program of the run", task) if piece.program else None
     config = TableConfig(
         task=task.name,
@@ -85,14 +85,16 @@ def learn(task: Task, given: dict[str, Any], piece: Piece, steps: int) -> Learne
     if piece.state is not None:
         learner.load_state(*piece.state)
     before = _part(learner)
-    while learner.work < steps and _part(learner) == before:
+    for _ in range(ROUNDS):
         try:
             learner.advance()
         except DivergedError:
-            return Learned(None, "")
+            return LearnedPart(None, "")
+        if _part(learner) != before:
+            break
     is_new = _part(learner) != before
     program = write_text(program_of(learner.policy, QUICK)) if is_new else ""
-    return Learned(None if learner.phase == "distil" else learner.save_state(), program)
+    return LearnedPart(None if learner.phase == "distil" else learner.save_state(), program)
 
 
 def _part(learner: TableLearner) -> tuple[str, int]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from surpass.errors import SavedFileError
-from surpass.learning.discover.attempts import MOST_COUNTEREXAMPLES, Attempt, Outcome
+from surpass.learning.discover.attempts import MOST_COUNTEREXAMPLES, Attempt, Judged
 from surpass.learning.discover.rounds import RulePrices
 from surpass.learning.updates import SOURCE
 from surpass.programs.program import Program
@@ -92,7 +92,7 @@ class Population:
     """How many programs there were."""
 
     def add(
-        self, outcome: Outcome, program: Program, prices: RulePrices, how: str, parents: Sequence[int], is_start: bool
+        self, outcome: Judged, program: Program, prices: RulePrices, how: str, parents: Sequence[int], is_start: bool
     ) -> Found:
         """Add a program in place, and return it with its number."""
         price = prices.of(program)
@@ -143,11 +143,12 @@ class Population:
                 waiting += one.parents[:1]
         return line[::-1]
 
-    def plan(self, number: int, k: int, seed: int, focuses: Sequence[str]) -> tuple[Attempt, tuple[int, ...]]:
+    def plan(self, number: int, islands: int, seed: int, focuses: Sequence[str]) -> tuple[Attempt, tuple[int, ...]]:
         """Return attempt `number`, and the numbers of the programs that it comes from and may copy from.
 
-        An island whose chain has ended begins a new one, in place.
+        The islands take turns. One whose chain has ended begins a new one, in place.
         """
+        k = number % islands
         random = np.random.default_rng([seed, 9, number])
         island = self.islands[k] or self._new_chain(k, random, focuses)
         self.islands[k] = island
@@ -190,7 +191,7 @@ class Population:
         choices = sorted(others - {at})
         return (choices[int(random.integers(len(choices)))],) if choices else ()
 
-    def receive(self, k: int, attempt: Attempt, outcome: Outcome, made: Found | None) -> None:
+    def receive(self, k: int, attempt: Attempt, outcome: Judged, made: Found | None) -> None:
         """Let an island continue from what came of its attempt, in place; its chain ends after the last one."""
         island = self.islands[k]
         assert island is not None

@@ -11,15 +11,12 @@ from typing import Any, NamedTuple
 from surpass.agents import agent_of_recipe
 from surpass.checks import NORMAL
 from surpass.errors import SettingError
-from surpass.learning.discover.attempts import Attempt, Editor, Outcome
-from surpass.learning.discover.gradients import Learned, Piece, learn, program_of
+from surpass.learning.discover.attempts import Attempt, Editor, Judged
+from surpass.learning.discover.gradients import LearnedPart, Piece, learn, program_of
 from surpass.learning.discover.rounds import Budget, RulePrices
 from surpass.programs.text import write_text
 from surpass.table import Agent
 from surpass.tasks.task import Task
-
-STEPS_PER_CANDIDATE = 1000
-"""A part of a gradient run plays as many steps as there are candidates in a round of an attempt, times this."""
 
 
 class Scale(NamedTuple):
@@ -55,16 +52,16 @@ class Worker:
         """Return the program of an agent, as text."""
         return write_text(replace(program_of(find_start(self.task, name), NORMAL), name=name))
 
-    def judge(self, scale: Scale, program: str, number: int) -> Outcome:
+    def judge(self, scale: Scale, program: str, number: int) -> Judged:
         """Measure a program, and search for its failures."""
         return self._editor(scale).judge(program, number)
 
-    def attempt(self, scale: Scale, attempt: Attempt) -> Outcome:
+    def attempt(self, scale: Scale, attempt: Attempt) -> Judged:
         """Edit a program for some rounds."""
         return self._editor(scale).attempt(attempt)
 
-    def learn(self, scale: Scale | None, piece: Piece) -> tuple[Learned, Outcome | None]:
+    def learn(self, scale: Scale | None, piece: Piece) -> tuple[LearnedPart, Judged | None]:
         """Advance a gradient run; its program, if there is a new one, is judged."""
-        learned = learn(self.task, self.given, piece, STEPS_PER_CANDIDATE * self.budget.sets * self.budget.candidates)
-        is_judged = learned.program and scale is not None
-        return learned, self.judge(scale, learned.program, piece.number) if scale is not None and is_judged else None
+        learned = learn(self.task, self.given, piece)
+        judged = self.judge(scale, learned.program, piece.seed) if scale is not None and learned.program else None
+        return learned, judged
