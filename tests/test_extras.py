@@ -83,6 +83,7 @@ def test_what_an_installation_without_extras_can_do_and_what_it_says_of_the_rest
     assert (tmp_path / "run" / "agent.rules").exists()
     assert not (tmp_path / "run" / "agent.safetensors").exists()
     assert not (tmp_path / "other").exists()
+    assert not (tmp_path / "taught").exists()
 
 
 @pytest.mark.parametrize("package", EXTRAS)

@@ -165,6 +165,20 @@ def test_rules_are_copied_from_the_mate_too() -> None:
     assert counts[1] > counts[0]
 
 
+def test_a_program_that_saw_nothing_is_edited_into_programs_too() -> None:
+    """Where every instance is solved at the start."""
+    program = parse_program(INSERTION, "insertion")
+    task = program.task
+    sample = sample_of(task, task.draw(Request(size=5, count=8, seed=1, data="sorted")))
+    trial, screen = Trial(task, sample, program), Screen(task, sample)
+    costs = trial.measure(program)
+    assert not costs.any()
+    screen.prepare(program, None, costs, trial.limits, sample.shares, trial.observations, trial.visits)
+    for state in np.random.default_rng(0).integers(1, 1 << 32, (500, 2), np.int64):
+        edited = screen.edited(state)
+        assert parse_program(write_text(edited), "edited") == edited
+
+
 def test_what_nothing_gets_to_is_tidied_away() -> None:
     program = parse_program(INSERTION, "insertion")
     (place,) = program.places

@@ -117,6 +117,15 @@ def test_a_program_is_made_shorter_on_a_users_lists(tmp_path: Path) -> None:
     assert run(one.program, BUBBLE.draw(Request(size=30, count=50, seed=9))).solved.all()
 
 
+def test_files_of_different_lengths_are_searched_together(tmp_path: Path) -> None:
+    """Each size has a mean cost, though no file has lists of both lengths."""
+    files = [reversed_lists(tmp_path / f"{size}.csv", (size,) * 8) for size in (4, 6)]
+    one = learner("discover", ",".join(files))
+    curve = one.advance()
+    assert one.sizes == (4, 6)
+    assert np.isfinite([curve["cost_4"], curve["cost_6"], curve["relative_cost"]]).all()
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_odd_files_are_refused_or_learned_on(way: str, tmp_path: Path) -> None:
     """One list is learned on and none held out; single values, equal ones and lists too long are refused."""

@@ -106,10 +106,10 @@ def test_rounds_in_which_a_network_learns_the_table_stand_in_a_chart_of_their_ow
 
 @pytest.mark.parametrize(("method", "data"), [("improvement", "sorted"), ("discover", "sorted*2,uniform")])
 def test_the_teacher_of_a_search_is_measured_on_the_runs_own_data(method: str, data: str, tmp_path: Path) -> None:
-    folder = write_run(tmp_path / "run", task="sort-bubble", method=method)
+    folder = write_run(tmp_path / "run", task="sort-bubble", method="discover")
     (folder / "curves.csv").write_text("round,rules,cost_5\n1,9,12\n")
     recipe = json.loads((folder / "recipe.json").read_text())
-    (folder / "recipe.json").write_text(json.dumps({**recipe, "data": data}))
+    (folder / "recipe.json").write_text(json.dumps({**recipe, "method": method, "data": data}))
     assert line_of(plot(folder), "insertion_sort (teacher)").y.tolist() == [0, 0]
     (folder / "recipe.json").write_text(json.dumps({**recipe, "data": str(tmp_path / "gone.csv")}))
     assert [line.label for line in plot(folder).charts[0].lines] == [str(folder)]

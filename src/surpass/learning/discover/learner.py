@@ -22,7 +22,7 @@ from surpass.agents.teachers import known_teachers, usual_teacher
 from surpass.bundles import Tensors
 from surpass.engine.run import AnyAgent
 from surpass.errors import SavedFileError, SettingError
-from surpass.extras import load_names
+from surpass.extras import load, load_names
 from surpass.learning.discover.attempts import Attempt, Judged
 from surpass.learning.discover.config import DiscoverConfig
 from surpass.learning.discover.front import describe_front, write_front
@@ -100,6 +100,8 @@ class Discover:
             raise SettingError(f"{task.name} has a full view; programs are discovered for tasks with a table")
         if config.queries and config.queries not in task.inputs.queries:
             raise SettingError(f"queries is {config.queries!r}; allowed: {', '.join(task.inputs.queries) or 'none'}")
+        if config.network == "yes":
+            load("torch")  # if it is missing, that is said now and not after the search
         self.task = task
         self.teacher: AnyAgent | None = usual_teacher(task)
         """Whom the result is compared with."""

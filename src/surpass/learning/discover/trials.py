@@ -93,10 +93,16 @@ class Trial:
         return relative
 
     def means(self, costs: Reals) -> Reals:
-        """Return the mean costs of a program on the first distribution at each size [s], given those on all [m]."""
-        sizes, first = self.sample.sizes, self.sample.sources == 0
-        costs = self.finite(costs)
-        return np.array([costs[first & (sizes == s)].mean() for s in range(1 + int(sizes.max()))])
+        """Return the mean costs of a program on the first distribution at each size [s], given those on all [m].
+
+        At a size that the first distribution does not have, they are those on all others.
+        """
+        costs, means = self.finite(costs), list[float]()
+        for size in range(1 + int(self.sample.sizes.max())):
+            at_size = self.sample.sizes == size
+            first = at_size & (self.sample.sources == 0)
+            means.append(float(costs[first if first.any() else at_size].mean()))
+        return np.array(means)
 
     def run(self, programs: Sequence[Program]) -> Reals:
         """Return the costs [K, m] of programs: steps, or what they lose of the reward; infinite where they fail."""
@@ -150,6 +156,8 @@ class Screen:
         `limits` [m]; `weights` [m] are those of the costs. It sees `observations` [k], each as often as `visits` [k]
         say.
         """
+        if not len(observations):  # all instances are solved at the start; edits are made where something was seen
+            observations, visits = np.zeros(1, np.int64), np.ones(1, np.int64)
         self._program, self._draft = program, draft_of(program)
         self._mate = self._draft if mate is None else draft_of(mate)
         self._context = edit_context(program, observations, visits)

@@ -31,7 +31,7 @@ from surpass.checks import QUICK, THOROUGH, find_failures
 from surpass.engine.batch import Batch
 from surpass.engine.run import AnyAgent, run
 from surpass.errors import DivergedError, SavedFileError, SettingError
-from surpass.extras import load_names
+from surpass.extras import load, load_names
 from surpass.learning.curriculum import read_ranges, smallest_size
 from surpass.learning.sources import Sources
 from surpass.learning.status import AGREEMENT, REWARD, STEPS, Status, TeacherReference
@@ -159,6 +159,8 @@ class TableLearner:
     def __init__(self, task: Task, config: TableConfig, *, given: Agent | None = None, is_taught: bool = True) -> None:
         """Begin with a `given` agent alone, if there is one; unless it `is_taught`, no network learns the result."""
         self.is_taught = is_taught
+        if is_taught:
+            load("torch")  # if it is missing, that is said now and not after the learning
         self.queries = config.queries or task.inputs.usual_queries
         data = config.data or _usual_mixture(task)
         self.sources = Sources(task, data, self.queries, config.seed, digest=config.digest)
