@@ -129,7 +129,7 @@ class Discover:
     def _reset(self) -> None:
         self.population = Population([None] * self.config.islands)
         self.rounds = self.tried = self.tried_in_vain = self.planned = 0
-        """How many pieces of work were done, how many programs were tried, also since the last gain, and planned."""
+        """How many attempts were made, how many programs were tried, also since the last gain, and attempts planned."""
         self._flight: deque[Planned] = deque()
         self._gradients: list[Running] = []
 
