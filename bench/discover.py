@@ -15,7 +15,7 @@ from bench.timing import Timing, Work, best_of
 from surpass.agents.teachers import teacher_of
 from surpass.learning.discover.config import DiscoverConfig
 from surpass.learning.discover.learner import Discover
-from surpass.learning.discover.objective import Objective, doubling_sizes
+from surpass.learning.discover.objective import Objective, doubling_sizes, mean_steps
 from surpass.learning.discover.rounds import Round
 from surpass.programs.extract import extract
 from surpass.tasks.registry import find_task
@@ -57,8 +57,11 @@ def _trying(case: Case) -> Work:
     learner = Discover(task, DiscoverConfig(task=case.task, start=f"teacher:{case.teacher}"))
     objective = Objective(task, **{**learner.given, "sizes": doubling_sizes(task, program)})
 
+    budget = learner.budget
+    how = {"stages": budget.stages(mean_steps(objective, program)), "candidates": budget.candidates}
+
     def begin(number: int) -> Round:
-        return Round(task, objective, program, program, learner.prices, (number, 0), budget=learner.budget)
+        return Round(task, objective, program, program, learner.prices, (number, 0), **how)  # type: ignore[arg-type]
 
     numbers = iter(range(1 << 30))
     begin(next(numbers)).try_set(0.0)

@@ -71,10 +71,10 @@ def is_right(state: State, before: NDArray[np.int64]) -> bool:
 
 
 def lay_out(lists: NDArray[np.int64]) -> Instances:
-    """Return lists [B, 2n] as instances: each half in order, and an output of zeros behind them."""
+    """Return lists [B, 2n] as instances: each half in order, and behind them an output of -1."""
     count, size = len(lists), lists.shape[1] // 2
     halves = np.sort(lists.reshape(count, 2, size), axis=2).reshape(count, 2 * size)
-    return Instances(np.full(count, size), np.hstack([halves, np.zeros_like(halves)]), np.zeros((count, 1)))
+    return Instances(np.full(count, size), np.hstack([halves, np.full_like(halves, -1)]), np.zeros((count, 1)))
 
 
 def draw(request: surpass.Request) -> Instances:
@@ -124,6 +124,7 @@ MERGE = surpass.register_task(
         is_right=is_right,
         limit="10n",
         reward=surpass.Reward(step_cost=1.0, wrong_cost=10_000.0),
+        drawing=surpass.Drawing(positions=("A[i]", "B[j]", "C[k]")),
     )
 )
 

@@ -158,7 +158,7 @@ def test_a_task_is_taken_by_name_as_object_and_from_a_file() -> None:
     search = as_task("search")
     assert as_task(search) is search
     minimum = as_task(ROOT / "examples" / "minimum.py")
-    assert minimum.name == "minimum"
+    assert repr(minimum) == "<task minimum: find the smallest value of a list>"
     with pytest.raises(SurpassError, match="works on search, not on minimum"):
         surpass.evaluate("teacher:binary_search", task=minimum)
 

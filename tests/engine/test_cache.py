@@ -373,7 +373,7 @@ def test_a_damaged_copy_of_the_kernels_is_written_afresh(compiled: Workshop) -> 
 
 
 def test_compiled_code_that_does_not_fit_on_the_disk_runs_and_is_not_kept(workshop: Workshop) -> None:
-    with workshop.start(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))) as process:
+    with workshop.start(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))) as process:
         shown, errors = process.communicate()
     assert (process.returncode, shown) == (0, "score 10.0\n"), errors
     assert "cannot be kept" in errors

@@ -12,7 +12,7 @@ from surpass import Outcome
 from surpass.agents.teachers import find_teacher, known_teachers
 from surpass.engine import run as run_module
 from surpass.engine.run import Results, core_count, run
-from surpass.errors import InstanceError, SettingError
+from surpass.errors import DeclarationError, InstanceError, SettingError
 from surpass.machine.calls import stack_limit
 from surpass.table import Table
 from surpass.tasks.knapsack import KNAPSACK
@@ -164,6 +164,21 @@ def test_a_spent_budget_is_no_failure_where_the_score_counts() -> None:
     results = run(find_teacher("depth_first"), KNAPSACK.draw(Request(size=12, count=20)), limit=Limit.parse("5n"))
     assert results.reasons() == {"solved": 20}
     assert results.steps.tolist() == [60] * 20
+
+
+def test_a_program_with_a_score_must_end_by_itself_unless_its_limit_is_a_budget() -> None:
+    reward = dataclasses.replace(KNAPSACK.reward, wrong_cost=7.0)
+    strict = dataclasses.replace(KNAPSACK, name="strict", limit_is_budget=False, reward=reward)
+    agent = dataclasses.replace(find_teacher("depth_first"), task=strict)
+    instances = KNAPSACK.draw(Request(size=6, count=20))
+    results = run(agent, instances, limit=Limit.parse("5n"))
+    assert results.reasons() == {"step limit": 20}
+    assert results.rewards.tolist() == [-7.0] * 20, "nothing is kept of a score that was not brought home"
+    ended = run(agent, instances, limit=Limit.parse("5000"))
+    assert ended.reasons() == {"solved": 20}
+    assert np.allclose(ended.rewards, ended.scores)
+    with pytest.raises(DeclarationError, match="limit_is_budget"):
+        dataclasses.replace(SORT_BUBBLE, limit_is_budget=True)
 
 
 def test_a_wrong_report_ends_unsolved_and_costs_the_penalty() -> None:

@@ -1,5 +1,6 @@
 import json
 import math
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -67,6 +68,18 @@ def test_small_packings_are_compared_with_the_best_there_are():
         packings = np.array(list(product((0, 1), repeat=5)))
         assert best[k] == (packings @ values)[packings @ weights <= capacity].max()
     assert np.isnan(task.optimum(task.draw(Request(size=13, count=1)))).all()
+
+
+def test_the_mean_score_is_that_of_what_was_solved() -> None:
+    strict = replace(find_task("knapsack"), name="strict-knapsack", limit_is_budget=False)
+    agent = replace(find_agent("teacher:depth_first"), task=strict)
+    some = evaluate(agent, sizes=[6], instances=40, limit="500")
+    row, all_scores = some.rows[0], evaluate(agent, sizes=[6], instances=40, limit="5000").rows[0]
+    assert 0 < row.solved < 1
+    assert all_scores.mean_score == pytest.approx(all_scores.mean_reward)
+    assert row.mean_score > row.mean_reward
+    assert "mean score" in str(some)
+    assert "mean score" not in str(evaluate("teacher:hoare_sort", sizes=[5], instances=2))
 
 
 def test_the_step_limit_leaves_instances_unsolved_with_a_reason():

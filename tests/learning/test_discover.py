@@ -21,7 +21,6 @@ from surpass.learning.discover.attempts import Attempt, Editor, Judged
 from surpass.learning.discover.config import DiscoverConfig
 from surpass.learning.discover.drafts import draft_of, program_of
 from surpass.learning.discover.edits import rewritten_programs, size_of, tidy, without
-from surpass.learning.discover.gradients import Piece
 from surpass.learning.discover.learner import CONDITION_PRICE, Discover
 from surpass.learning.discover.objective import (
     FAR_ABOVE,
@@ -29,10 +28,11 @@ from surpass.learning.discover.objective import (
     Objective,
     Sample,
     doubling_sizes,
+    mean_steps,
     mixture,
     weights_of,
 )
-from surpass.learning.discover.population import PATIENCE, Found, Population
+from surpass.learning.discover.population import CHAIN, Found, Population
 from surpass.learning.discover.rounds import Budget, Round, RulePrices
 from surpass.learning.discover.trials import Screen, Trial
 from surpass.programs.extract import write_program
@@ -104,7 +104,8 @@ def editor(program: str = INSERTION, *, sizes: tuple[int, ...] = (4, 6), data: s
 
 def attempt(program: str, **more: Any) -> Attempt:
     """Return an attempt at a program."""
-    return Attempt(**{"number": 0, "mate": "", "focus": "", "heat": 0.005, "known": (), **more, "program": program})
+    usual = {"number": 0, "mate": "", "focus": "", "heat": 0.005, "last_heat": 0.0, "least": None, "known": ()}
+    return Attempt(**{**usual, **more, "program": program})
 
 
 def sample_of(task: Task, *parts: Instances) -> Sample:
@@ -363,16 +364,16 @@ def test_as_many_instances_are_drawn_as_the_shares_say() -> None:
     task = INSERTION_SORT
     objective = Objective(task, "", "", 0, (5, 10))
     for focus, first in (("", 0), (objective.names[2], 2)):
-        sample = objective.draw(200, (1,), focus, known=("3,1,2",))
+        sample = objective.draw([200, 200], (1,), focus, known=("3,1,2",))
         assert np.bincount(sample.sizes[:-1]).tolist() == [200, 200]
         counts = np.bincount(sample.sources[:-1], minlength=len(objective.names))
         assert counts[first] == pytest.approx(400 * USUAL_SHARE, abs=2)
         assert counts.min() > 0
         assert (sample.sizes[-1], sample.sources[-1], sample.shares[-1]) == (-1, -1, 0.0)
         assert sample.shares.sum() == pytest.approx(1)
-        again = objective.draw(200, (1,), focus, known=("3,1,2",))
+        again = objective.draw([200, 200], (1,), focus, known=("3,1,2",))
         assert (again.instances.items == sample.instances.items).all()
-        assert (objective.draw(200, (2,), focus).instances.items != sample.instances.items[:-1]).any()
+        assert (objective.draw([200, 200], (2,), focus).instances.items != sample.instances.items[:-1]).any()
 
 
 def test_the_mixture_of_all_distributions_is_named_with_weights() -> None:
@@ -458,7 +459,7 @@ def test_an_edit_that_breaks_the_program_is_taken_back() -> None:
     broken = without(program, [0, 1, 2])
     assert one._last_sound([program, broken], True) == (program, True)
     (failing,) = one._known
-    again = one.objective.draw(10, (0,), known=(failing,))
+    again = one.objective.draw([10] * len(one.objective.sizes), (0,), known=(failing,))
     assert not run(broken, again.instances).solved.all()
     assert run(program, again.instances).solved.all()
 
@@ -469,13 +470,23 @@ def test_counter_examples_must_be_solved_by_every_edit() -> None:
     task = program.task
     objective = Objective(task, "", "", 0, (4, 6))
     known = ("2,1", "5,4,3,2,1,0")
-    one = Round(task, objective, program, program, PRICES, (0, 0), budget=BUDGET, known=known)
+    one = Round(
+        task,
+        objective,
+        program,
+        program,
+        PRICES,
+        (0, 0),
+        stages=BUDGET.stages(mean_steps(objective, program)),
+        candidates=BUDGET.candidates,
+        known=known,
+    )
     stuck = parse_program("task sort-bubble\nA[v1] > A[v1+1]: SwapWithNext(1)\nelse: MoveVar(1, +1)", "stuck")
-    for stage in range(3):
-        assert one.trials[stage].sample.sizes.min() == -1
-        gains, _ = one._gains(stage, [program, stuck])
-        assert gains[0] == 0
-        assert gains[1] == -np.inf
+    for trial in one.trials:
+        assert trial.sample.sizes.min() == -1
+    own, other = one.trials[-1].run([program, stuck])
+    assert one._gain(program, own) == (0, 0)
+    assert one._gain(stuck, other)[0] == -np.inf
 
 
 def test_a_judged_program_that_fails_says_so() -> None:
@@ -493,8 +504,18 @@ COSTS = {0: (1.0, 4), 1: (0.8, 6), 2: (0.9, 7), 3: (0.7, 9), 4: (0.7, 8), 5: (0.
 """Relative costs and numbers of rules."""
 
 
-def outcome(cost: float, *, is_sound: bool = True, failing: tuple[str, ...] = ()) -> Judged:
-    return Judged(INSERTION, 10, failing, is_sound, cost, (10.0 * cost,))
+def outcome(cost: float, *, current: str = COSTLY, is_sound: bool = True, failing: tuple[str, ...] = ()) -> Judged:
+    """Return what came of an attempt or a judgement."""
+    return Judged(
+        program=INSERTION,
+        current=current,
+        least=cost,
+        tried=10,
+        failing=failing,
+        is_sound=is_sound,
+        cost=cost,
+        means=(10.0 * cost,),
+    )
 
 
 def program_of_rules(rules: int) -> Program:
@@ -533,43 +554,52 @@ def test_what_nobody_needs_is_forgotten_and_lineages_stay() -> None:
 
 def test_counter_examples_are_shared_between_islands() -> None:
     one = population()
-    first, _ = one.plan(0, 0, 0, ())
+    first, _ = one.plan(0, 2, 0, ())
     assert first.known == ()
     one.learn_failures(["1,0", "2,1"])
     one.learn_failures(["2,1", "3,1"])
-    second, _ = one.plan(1, 1, 0, ())
+    second, _ = one.plan(1, 2, 0, ())
     assert second.known == ("1,0", "2,1", "3,1")
     one.learn_failures([str(k) for k in range(attempts.MOST_COUNTEREXAMPLES)])
     assert len(one.counterexamples) == attempts.MOST_COUNTEREXAMPLES
 
 
-def test_an_island_goes_on_from_what_it_gained_and_begins_anew_when_it_gains_nothing() -> None:
+def test_a_chain_goes_on_from_where_it_stands_and_cools_until_it_ends() -> None:
     one = population()
-    attempted, parents = one.plan(0, 0, 0, ("sorted",))
-    assert parents[0] in one.starts, "islands begin with the first programs"
-    assert attempted.focus == ""
-    assert one.plan(1, 1, 0, ("sorted",))[0].focus == "sorted"
-    made = one.add(outcome(0.4), program_of_rules(5), PRICES, "edited", parents, False)
-    one.receive(0, parents[0], made)
-    island = one.islands[0]
-    assert island is not None
-    assert (island.at, island.idle) == (made.number, 0)
-    assert one.plan(2, 0, 0, ())[1][0] == made.number
-    heat = island.heat
-    for _ in range(PATIENCE):
-        one.receive(0, made.number, None)
-    one.plan(4, 0, 0, ())
-    assert one.islands[0] is not None
-    assert (one.islands[0].idle, one.islands[0].heat == heat) == (0, False)
+    assert one.plan(1, 2, 0, ("sorted",))[0].focus == "sorted"
+    heats = []
+    for done in range(CHAIN):
+        attempted, parents = one.plan(2 * done, 2, 0, ("sorted",))
+        assert (attempted.focus, attempted.least) == ("", 0.4 if done else None)
+        assert (parents[0] in one.starts) == (done == 0), "chains begin with the first programs"
+        heats += [attempted.heat, attempted.last_heat]
+        made = one.add(outcome(0.4), program_of_rules(5), PRICES, "edited", parents, False) if not done else None
+        one.receive(0, attempted, outcome(0.4, current=f"{COSTLY}\n# {done}"), made)
+        island = one.islands[0]
+        assert (island is None) == (done == CHAIN - 1)
+        if island is not None:
+            assert island.program.endswith(f"# {done}"), "it stands where the attempt ended"
+    assert sorted(heats, reverse=True) == heats
+    assert heats[-1] == pytest.approx(0)
+    assert heats[1::2][:-1] == heats[2::2]
+    assert one.plan(2 * CHAIN, 2, 0, ())[0].least is None, "a new chain"
 
 
-def test_a_sound_program_does_not_give_way_to_one_that_fails() -> None:
+def test_a_chain_that_stands_still_ends() -> None:
     one = population()
-    _, parents = one.plan(0, 0, 0, ())
-    made = one.add(outcome(0.1, is_sound=False), program_of_rules(2), PRICES, "edited", parents, False)
-    one.receive(0, parents[0], made)
-    assert one.islands[0] is not None
-    assert one.islands[0].at == parents[0]
+    attempted, _ = one.plan(0, 2, 0, ())
+    one.receive(0, attempted, outcome(1.0, current=attempted.program), None)
+    assert one.islands[0] is None
+
+
+def test_later_chains_begin_with_first_programs_the_front_or_the_best_one() -> None:
+    one = population(1)
+    begun = set()
+    for number in range(60):
+        attempted, parents = one.plan(number, 1, 0, ())
+        begun.add(parents[0])
+        one.receive(0, attempted, outcome(1.0, current=attempted.program), None)
+    assert {0, one.best.number} <= begun <= {0} | {found.number for found in one.front}  # type: ignore[union-attr]
 
 
 # Discover
@@ -711,14 +741,16 @@ def state_of(one: Discover) -> str:
     return repr({name: array.tobytes() for name, array in tensors.items()}) + json.dumps(record)
 
 
-def test_a_run_goes_on_from_the_middle_with_work_on_its_way() -> None:
+def test_a_run_goes_on_from_the_middle_with_work_on_its_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a gradient run too, which goes on from where its last part ended."""
-    made = [learner("search", sizes=(5, 10), rounds=9, gradients=1, sets=2, candidates=8) for _ in range(2)]
+    monkeypatch.setattr("surpass.learning.discover.learner.GRADIENT_WINDOWS", 1)
+    few = {"sizes": (5, 10), "rounds": 9, "islands": 2, "gradients": 1, "sets": 2, "candidates": 8}
+    made = [learner("search", **few) for _ in range(2)]
     whole, resumed = made
     search(whole, 5)
-    kinds = {type(planned.work) for planned, _ in whole._flight}
-    assert kinds == {Attempt, Piece}
-    assert any(piece.state is not None for piece in whole._pieces)
+    assert len(whole._flight) == 1
+    (running,) = whole._gradients
+    assert running.piece.state is not None
     tensors, record = whole.save_state()
     resumed.load_state({name: array.copy() for name, array in tensors.items()}, json.loads(json.dumps(record)))
     assert state_of(resumed) == state_of(whole)
@@ -742,8 +774,7 @@ def test_equal_seeds_give_equal_programs_on_any_number_of_processes(monkeypatch:
 def test_gradients_from_nothing_give_a_first_program() -> None:
     """Which costs are relative to, and which islands edit from then on."""
     one = learner("search", "nothing", rounds=9, islands=1, gradients=1, sets=8, candidates=64, instances=20)
-    status = one.status(one.advance())
-    assert status.comparisons == ()
+    assert one.status({}).comparisons == ()
     search(one)
     assert one.best is not None
     assert one.means

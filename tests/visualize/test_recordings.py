@@ -11,6 +11,7 @@ from PIL import Image
 
 import surpass
 from surpass.agents import as_task
+from surpass.engine.picture import draw_trace
 from surpass.errors import SettingError, SurpassError
 from surpass.pictures.layout import Caption, Text, lay_out
 from surpass.pictures.plan import plan_of
@@ -119,6 +120,20 @@ def test_a_variable_stands_below_the_list_that_features_index_with_it() -> None:
     assert sorted("AaBbCc", key=high.__getitem__) == list("AaBbCc")
 
 
+def test_a_drawn_trace_has_each_variable_below_its_own_list() -> None:
+    drawn = list(draw_trace(as_task(MERGE), surpass.trace("teacher:take_the_smaller", "1,4,2,3", task=MERGE)))
+    at = drawn.index(next(line for line in drawn if line.startswith("2  ")))
+    assert [line.split() for line in drawn[at + 1 : at + 8]] == [
+        ["0", "1", "2", "3"],
+        ["A", "1", "4"],
+        ["a"],
+        ["B", "2", "3"],
+        ["b"],
+        ["C", "1", "2", "0", "0"],
+        ["c"],
+    ]
+
+
 def test_a_task_can_say_in_which_lists_a_variable_stands() -> None:
     declared = surpass.Drawing(positions=("a", "C[b]", "A[c]", "B[c]"))
     plan = plan_of(replace(as_task(MERGE), drawing=declared), 4)
@@ -153,11 +168,11 @@ def test_an_svg_is_well_formed_and_holds_markup_as_text(tmp_path: Path) -> None:
 def test_a_budget_of_steps_is_said_to_be_used_up() -> None:
     seen = surpass.watch("teacher:depth_first", size=6, listing=False)
     (recording,) = seen.recordings
-    assert f"depth_first on knapsack: budget of 120 steps used, value {recording.score:.4g}." in str(seen)
+    assert f"depth_first on knapsack: budget of 120 steps used, score {recording.score:.4g}." in str(seen)
     assert "solved" not in str(seen)
     few = record_run(surpass.find_agent("teacher:depth_first"), "0.5:0.5:0.9", listing=False)
     assert ("budget of" in repr(few)) == few.uses_budget
-    assert f"value {few.score:.4g}" in repr(few)
+    assert f"score {few.score:.4g}" in repr(few)
 
 
 def test_a_score_that_is_never_counted_is_not_shown_nor_an_answer_before_there_is_one() -> None:

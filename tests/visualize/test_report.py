@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import shutil
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,12 @@ import surpass
 from surpass.agents import as_agent, find_agent
 from surpass.api import new_learner
 from surpass.engine.run import run
+from surpass.evaluation.comparison import ComparisonRow, Saving
 from surpass.evaluation.scores import evaluate
 from surpass.programs.extract import extract
 from surpass.programs.text import write_text
 from surpass.tasks.registry import find_task
-from surpass.visualize.headline import how_learned
+from surpass.visualize.headline import how_learned, write_headline
 from surpass.visualize.report import Report
 from surpass.visualize.subjects import find_subject
 from tests.cli.here import call_here
@@ -91,6 +93,21 @@ def test_the_sentence_at_the_top_is_what_evaluate_says(improved: Report) -> None
     )
     assert "fewer steps than binary_search" in improved.headline.text
     assert improved.headline.tone == "good"
+
+
+@pytest.mark.parametrize(("level", "share"), [(20.0, ", 30% more"), (-1.3, ""), (0.0, ""), (0.01, "")])
+def test_a_percentage_is_told_where_it_says_something(level: float, share: str, improved: Report) -> None:
+    table, subject = improved.comparison, improved.subject
+    assert table is not None
+    gained = Saving(paper=None, ours=26.0 - level, ci95=0.1, instances=10)
+
+    def scored(row: ComparisonRow) -> ComparisonRow:
+        ours = level if row.is_teacher else 26.0
+        return replace(row, cells=tuple(replace(c, ours=ours, saving=c.saving and gained) for c in row.cells))
+
+    by_reward = replace(table, measure="reward", rows=tuple(map(scored, table.rows)))
+    headline = write_headline(subject, by_reward, "binary_search")
+    assert headline.text.endswith(f"{level:.2f} at n = {table.sizes[-1]:,}{share}.")
 
 
 def test_every_part_is_on_the_page(improved: Report) -> None:

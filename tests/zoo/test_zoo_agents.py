@@ -241,6 +241,14 @@ def test_it_solves_every_size_and_distribution(name: str) -> None:
                 assert results.reasons() == {"solved": count}, (size, data, kind)
 
 
+@pytest.mark.parametrize("name", [name for name in LEARNERS if name.startswith("search/")])
+def test_it_finds_what_is_there_among_ties_of_hundreds_of_values(name: str) -> None:
+    table = Table.of(find_agent(f"zoo:{name}"))
+    for size in (255, 400):
+        instances = SEARCH.draw(Request(size=size, count=50_000, data="repeats"))
+        assert run(table, instances).reasons() == {"solved": 50_000}, size
+
+
 @pytest.mark.parametrize("name", SURPASSING)
 def test_it_beats_the_teacher_on_the_same_instances(name: str) -> None:
     agent, teacher = find_agent(f"zoo:{name}"), find_agent(TEACHERS[name.partition("/")[0]])

@@ -22,7 +22,7 @@ def discover_command(
     ] = None,
     rounds: Annotated[
         int | None,
-        option("Do so many pieces of work in place of a time: equal seeds then give equal programs.", "N", LEARNING),
+        option("Make so many attempts in place of a time: equal seeds then give equal programs.", "N", LEARNING),
     ] = None,
     start: Annotated[
         list[str] | None,

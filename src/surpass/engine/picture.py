@@ -8,6 +8,7 @@ from surpass.engine.batch import Batch
 from surpass.engine.record import Episode, execute
 from surpass.machine.state import DEPTH, FIRST, FUNCTION, SIZE
 from surpass.machine.trace import Trace
+from surpass.pictures.plan import lists_above
 from surpass.printing import line_width, wrap
 from surpass.tasks.task import ELEMENT, Task
 
@@ -15,6 +16,9 @@ COLUMNS = 24
 """How many positions stand side by side; longer lists continue below."""
 MOST_DRAWN = 100
 """Larger lists are not drawn at each step: nobody would see the change."""
+
+Markers = dict[str, dict[int, list[str]]]
+"""The registers below each list, by their position."""
 
 
 def draw_state(
@@ -33,13 +37,15 @@ def draw_state(
     registers = batch.registers[row].tolist()
     size = registers[SIZE]
     lists, values = _name_items(task, batch, row, size, labels)
-    beneath: dict[int, list[str]] = {}
+    beneath: Markers = {}
     for name, value in zip(task.memory.names, registers[FIRST:], strict=True):
         if name.startswith("_"):
             continue
-        if lists and 0 <= value < size:
-            beneath.setdefault(value, []).append(name)
-        else:
+        above = [list(lists)[k] for k in lists_above(task, list(lists), name)] if lists else []
+        at = [one for one in above if value in lists[one]]
+        for one in at:
+            beneath.setdefault(one, {}).setdefault(value, []).append(name)
+        if not at:
             values[name] = str(value)
     yield from _draw_lists(lists, beneath, width)
 
@@ -102,20 +108,23 @@ def _name_items(
     return lists, others
 
 
-def _draw_lists(lists: dict[str, dict[int, str]], beneath: dict[int, list[str]], room: int | None) -> Iterator[str]:
-    """Yield the lines of the lists, position under position, each block with its markers."""
+def _draw_lists(lists: dict[str, dict[int, str]], beneath: Markers, room: int | None) -> Iterator[str]:
+    """Yield the lines of the lists, position under position, in blocks; below each list stand its markers."""
     positions = sorted({position for items in lists.values() for position in items})
     margin = max((len(name) for name in lists), default=0)
     columns = COLUMNS
     if room is not None and positions:
         texts = [*map(str, positions), *(text for items in lists.values() for text in items.values())]
-        widest = max(map(len, [*texts, *(name for names in beneath.values() for name in names)]))
-        columns = max(1, (room - margin) // (widest + 1))
+        markers = [name for below in beneath.values() for names in below.values() for name in names]
+        columns = max(1, (room - margin) // (max(map(len, [*texts, *markers])) + 1))
     for first in range(0, len(positions), columns):
         block = positions[first : first + columns]
-        rows = [("", {position: str(position) for position in block}), *lists.items()]
-        for k in range(max((len(beneath.get(position, ())) for position in block), default=0)):
-            rows.append(("", {p: beneath[p][k] for p in block if k < len(beneath.get(p, ()))}))
+        rows = [("", {position: str(position) for position in block})]
+        for name, items in lists.items():
+            rows.append((name, items))
+            below = {position: beneath.get(name, {}).get(position, []) for position in block}
+            for k in range(max(map(len, below.values()))):
+                rows.append(("", {position: names[k] for position, names in below.items() if k < len(names)}))
         width = max(len(cell) for _, cells in rows for cell in cells.values())
         for name, cells in rows:
             line = " ".join(cells.get(position, "").rjust(width) for position in block)

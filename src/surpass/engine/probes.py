@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -113,39 +113,77 @@ def drawn_probes(task: Task, run: Run, effort: Effort, seed: int = 0) -> Iterato
     for size in sizes:
         # Every large size has its part of the time, so that the largest ones get theirs.
         part = (large.index(size) + 1) / len(large) if size in large else 0
-        for kind in tuple(kinds):
-            is_in_time = time.monotonic() - started < part * LARGE_SHARE * effort.seconds
-            share = effort.large if size >= LARGE_FROM and is_in_time and kind not in too_costly else 0
-            wanted = effort.drawn if size in named else 0
-            request = Request(size=size, count=2, seed=seed, data=kind[0], queries=kind[1])
-            failed = tried = 0
-            for probe in _draw(task, run, request, wanted, effort.cost, share) if wanted or share else ():
-                yield probe
-                failed += int((~probe.results.solved).sum())
-                tried += probe.instances.count
-                if 0 < share < 2 * (size + probe.results.steps.mean()):
-                    too_costly.add(kind)
-            if 2 * failed > tried:
-                kinds.remove(kind)
+        is_in_time = time.monotonic() - started < part * LARGE_SHARE * effort.seconds
+        own = effort.large if size >= LARGE_FROM and is_in_time else 0
+        wanted = effort.drawn if size in named else 0
+        asked = [_Asked(task, kind, size, seed, wanted, 0 if kind in too_costly else own) for kind in kinds]
+        asked = [one for one in asked if one.wanted or one.share]
+        for probe_of, probe in _draw_all(task, run, asked, effort.cost):
+            yield probe
+            probe_of.failed += int((~probe.results.solved).sum())
+            probe_of.tried += probe.instances.count
+            if 0 < probe_of.share < 2 * (size + probe.results.steps.mean()):
+                too_costly.add(probe_of.kind)
+        for one in asked:
+            if 2 * one.failed > one.tried:
+                kinds.remove(one.kind)
 
 
-def _draw(task: Task, run: Run, request: Request, wanted: int, cost: float, share: int) -> Iterator[Probe]:
-    """Run as many instances of a kind as are wanted, or more if the share pays for them; yield each batch."""
-    data = f"{request.data}, {request.queries}" if request.queries else request.data
-    count, done = wanted, 0
-    if share or cost < math.inf:
-        first = distinct(task.draw(request))
-        results = run(first)
-        yield Probe(first, results, data)
-        each = request.size + float(results.steps.mean())
-        # A distribution whose first two are alike has only one of this size.
-        count, done = 0 if first.count == 1 else int(max(min(wanted, cost / each), share / each)), 2
-    step = MOST_WORDS // (1 + request.size) + 3
-    for at in range(0, count if count > done else 0, step):
-        # Each batch has random numbers of its own; the first one begins with the two that were run.
-        some = replace(request, count=min(step, count - at), seed=(request.seed + 1_000_003 * (at // step)) % 10**20)
-        instances = distinct(task.draw(some).part(0 if at else done, step))
-        yield Probe(instances, run(instances), data)
+class _Asked:
+    """How many instances of a kind are asked for at a size, and what became of them."""
+
+    def __init__(self, task: Task, kind: tuple[str, str], size: int, seed: int, wanted: int, share: int) -> None:
+        self.task, self.kind, self.size, self.seed, self.wanted, self.share = task, kind, size, seed, wanted, share
+        self.data = f"{kind[0]}, {kind[1]}" if kind[1] else kind[0]
+        self.failed = self.tried = 0
+
+    def draw(self, count: int, part: int = 0) -> Instances:
+        """Return instances; each part has random numbers of its own."""
+        seed = (self.seed + 1_000_003 * part) % 10**20
+        data, queries = self.kind
+        return self.task.draw(Request(size=self.size, count=count, seed=seed, data=data, queries=queries))
+
+    def count(self, first: Instances, results: Results, cost: float) -> int:
+        """Return how many instances to run in all, given the first two: as many as are wanted and the share pays for.
+
+        A distribution whose first two are alike has only one of this size.
+        """
+        each = self.size + float(results.steps.mean())
+        return 0 if first.count == 1 else int(max(min(self.wanted, cost / each), self.share / each))
+
+
+def _draw_all(task: Task, run: Run, asked: Sequence[_Asked], cost: float) -> Iterator[tuple[_Asked, Probe]]:
+    """Run the instances of several kinds at one size, those of all kinds together; yield each batch with its kind."""
+    counts = {id(one): one.wanted for one in asked}
+    done = 0
+    if cost < math.inf or any(one.share for one in asked):
+        for one, probe in _run_together(task, run, [(one, distinct(one.draw(2))) for one in asked]):
+            yield one, probe
+            counts[id(one)] = one.count(probe.instances, probe.results, cost)
+        done = 2
+    waiting: list[tuple[_Asked, Instances]] = []
+    words = 0
+    for one in asked:
+        step = MOST_WORDS // (1 + one.size) + 3
+        for at in range(0, counts[id(one)] if counts[id(one)] > done else 0, step):
+            # The first batch begins with the two that were run.
+            drawn = one.draw(min(step, counts[id(one)] - at), at // step).part(0 if at else done, step)
+            waiting.append((one, distinct(drawn)))
+            words += drawn.count * (1 + one.size)
+            if words > MOST_WORDS:
+                yield from _run_together(task, run, waiting)
+                waiting, words = [], 0
+    yield from _run_together(task, run, waiting)
+
+
+def _run_together(task: Task, run: Run, drawn: Sequence[tuple[_Asked, Instances]]) -> Iterator[tuple[_Asked, Probe]]:
+    """Run several batches as one, and yield each with its results."""
+    if not drawn:
+        return
+    results, at = run(join_instances(task, [instances for _, instances in drawn])), 0
+    for one, instances in drawn:
+        yield one, Probe(instances, results.part(at, at + instances.count), one.data)
+        at += instances.count
 
 
 def changed_probes(explorer: Explorer, effort: Effort) -> Iterator[Probe]:

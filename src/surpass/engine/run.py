@@ -68,9 +68,9 @@ class Results:
         solved: Flags = self.outcomes == Outcome.SOLVED
         return solved
 
-    def part(self, row: int) -> Results:
-        """Return the results of one instance."""
-        return Results(*(column[row : row + 1] for column in vars(self).values()))
+    def part(self, first: int, end: int | None = None) -> Results:
+        """Return the results of one instance, or of those from the first on and before the end."""
+        return Results(*(column[first : first + 1 if end is None else end] for column in vars(self).values()))
 
     def reasons(self) -> dict[str, int]:
         """Return how many instances ended for each reason."""

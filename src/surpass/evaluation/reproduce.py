@@ -25,7 +25,7 @@ from surpass.tasks.task import Instances, Limit, Request
 from surpass.workers.runner import Runner
 
 NO_AGENT = "no agent by gradient yet"
-"""What a row of the paper's says for which the zoo has no agent; what improvement made does not stand in for one."""
+"""What a row of the paper's says for which the zoo has no agent; a program that was searched for does not stand in."""
 HALF_A_UNIT: dict[Measure, float] = {"steps": 0.05, "steps before the answer": 0.05, "reward": 0.005, "solved": 0.005}
 """By how much a printed number can be off from rounding."""
 

@@ -73,10 +73,10 @@ class TablePlan:
         return [cells.get(size) for size in self.sizes]
 
 
-SEARCHES = ("discover", "improvement")
-"""The methods that search over programs; the second is of earlier versions."""
 IMPROVED = "improvement (ours)"
 """The label of programs that our search made, a row that the paper lacks."""
+SEARCHES = ("discover", "improvement")
+"""The methods that search over programs; the second is of earlier versions."""
 
 
 def _plan(
@@ -233,7 +233,7 @@ def best_plans() -> tuple[TablePlan, ...]:
 def _best_plan(contest: Contest) -> TablePlan:
     like, teacher = next(plan for plan in TABLES if plan.paper_table == contest.paper_table), contest.teacher
     made = [one for one in zoo_entries() if one.task == contest.task and one.record["method"] in SEARCHES]
-    # What a search over programs made that solves everything and can be read, or else the best agent of the task.
+    # What a search made that solves everything and can be read, or else the best agent of the task.
     shown = [one for one in made if one.merit[0] == 1 and one.record["rules"] <= MOST_RULES]
     rows = [
         RowPlan(

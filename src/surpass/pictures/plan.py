@@ -83,14 +83,6 @@ def plan_of(task: Task, size: int) -> PicturePlan:
     if drawing.positions is None and named_registers(task):
         arrows = {memory.names[k - FIRST] for k in named_registers(task)}
     bars = [*(bar.name for bar in drawing.bars), *(column.name for column in lists if not column.is_flags)]
-    seen = [pair for feature in task.interface.features for pair in _INDEXED.findall(feature.name)]
-
-    def rows_of(register: str) -> tuple[int, ...]:
-        for pairs in (declared, seen):
-            if found := tuple(k for k, name in enumerate(bars) if (name, register) in pairs):
-                return found
-        return (len(bars) - 1,)
-
     written = set(at) - arrows if drawing.values is None else set(drawing.values)
     rest = [*at, *singles, *memory.reals]
     slots = {name: sum(len(column.places) for column in lists) + k for k, name in enumerate(rest)}
@@ -103,7 +95,7 @@ def plan_of(task: Task, size: int) -> PicturePlan:
         lists=lists,
         names=tuple([memory.item_name(p, size) or "" for c in lists for p in c.places] + rest),
         positions=tuple(slots[name] for name in at if name in arrows),
-        rows=tuple(rows_of(name) for name in at if name in arrows),
+        rows=tuple(lists_above(task, bars, name) for name in at if name in arrows),
         values=tuple(
             slots[name]
             for name in rest
@@ -116,6 +108,16 @@ def plan_of(task: Task, size: int) -> PicturePlan:
         items=tuple(singles.values()),
         reals=tuple(range(len(memory.reals))),
     )
+
+
+def lists_above(task: Task, lists: Sequence[str], register: str) -> tuple[int, ...]:
+    """Return below which of some lists a register stands, by the drawing or the names of features; else the last."""
+    declared = [split_position(position) for position in task.drawing.positions or ()]
+    seen = [pair for feature in task.interface.features for pair in _INDEXED.findall(feature.name)]
+    for pairs in (declared, seen):
+        if found := tuple(k for k, name in enumerate(lists) if (name, register) in pairs):
+            return found
+    return (len(lists) - 1,)
 
 
 def named_registers(task: Task) -> set[int]:

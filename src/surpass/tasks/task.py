@@ -319,7 +319,7 @@ def _score(state: State) -> float:
     return state.reals[SCORE]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Task:
     """A question that agents answer, with everything that the engine, Gymnasium and the learners derive theirs from."""
 
@@ -387,6 +387,9 @@ class Task:
                 "only with measure='reward' the limit can be a budget"
             )
         Limit.parse(self.limit)
+
+    def __repr__(self) -> str:
+        return f"<task {self.name}: {self.summary}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Write a task for another process as its name, and the file that registers it if it is a user's own."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from surpass.evaluation.comparison import ComparisonCell, ComparisonRow, ComparisonTable
@@ -15,6 +16,8 @@ LEARNED = {
     "discover": "was found by a search over programs",
     "improvement": "was found by editing the program of {teacher} and keeping what saves steps",
 }
+MOST_CHANGE = 10.0
+"""A larger change says nothing as a percentage, nor does one of a mean below 0."""
 
 
 class Headline(NamedTuple):
@@ -84,12 +87,12 @@ def _amount(cell: ComparisonCell, level: ComparisonCell, measure: str) -> str:
     digits = 2 if measure == "reward" else 1 if cell.ours < 1000 else 0
     while digits < 4 and show_number(cell.ours, digits) == show_number(level.ours, digits):
         digits += 1
-    change = abs(cell.ours - level.ours) / level.ours if level.ours else 0.0
+    told = f"{show_number(cell.ours, digits)} instead of {show_number(level.ours, digits)} at n = {cell.size:,}"
+    change = abs(cell.ours - level.ours) / level.ours if level.ours else math.inf
+    if not 0 <= change <= MOST_CHANGE:
+        return told
     few = "less" if measure == "reward" else "fewer"
-    return (
-        f"{show_number(cell.ours, digits)} instead of {show_number(level.ours, digits)} at n = {cell.size:,},"
-        f" {change:.{1 if change < 0.1 else 0}%} {few if cell.ours < level.ours else 'more'}"
-    )
+    return f"{told}, {change:.{1 if change < 0.1 else 0}%} {few if cell.ours < level.ours else 'more'}"
 
 
 def how_learned(subject: Subject) -> str:

@@ -20,9 +20,11 @@ LABELS = {"solved": "share solved", "agreement": "share answered like the teache
 STUDENT_LABELS = {"agreement": "share answered like the table"}
 SHARES = ("solved", "agreement", "sampled_solved")
 """Columns whose values are shares."""
+SEARCHES = ("discover", "improvement")
+"""The methods whose runs are measured on their own data."""
 LEVEL_INSTANCES = 1000
 """On how many instances of a size the level of a teacher is measured."""
-AXES = ("steps", "updates")
+AXES = ("steps", "updates", "tried")
 """The columns that a chart of learning may have below, the best first; else it has the rounds."""
 
 
@@ -129,7 +131,7 @@ def _student_chart(settings: Sequence[SettingHistories], column: str) -> Chart:
 def _learning_chart(column: str, lines: list[ChartLine], histories: Sequence[History], x: str) -> Chart:
     most = max((float(line.x.max()) for line in lines), default=0.0)
     unit = 1e6 if most >= 1e6 else 1.0
-    below = {"": "round", "steps": "steps taken to learn", "updates": "updates"}[x]
+    below = {"": "round", "steps": "steps taken to learn", "updates": "updates", "tried": "programs tried"}[x]
     label = LABELS.get(column, column.replace("_", " "))
     if column == histories[0].measure:
         sizes = {int(size) for run in histories for size in run.measured()[1][np.isfinite(run.measured()[1])]}
@@ -188,7 +190,7 @@ def _measure_level(agent: AnyAgent, run: History, sizes: Sequence[int], progress
 
     Nothing if the run was measured on a file that is gone or has other sizes.
     """
-    data = str(run.recipe.get("data") or "") if run.recipe["method"] in ("discover", "improvement") else ""
+    data = str(run.recipe.get("data") or "") if run.recipe["method"] in SEARCHES else ""
     if run.recipe["method"] == "discover":  # it shows what programs cost on the first of several sources
         data = data.partition(",")[0].partition("*")[0].strip()
     is_file = bool(data) and data not in run.task.inputs.draw

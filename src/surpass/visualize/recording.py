@@ -136,8 +136,8 @@ class Recording:
     def __repr__(self) -> str:
         steps = count(self.steps, "step")
         how = f"budget of {steps} used" if self.uses_budget else f"{self.outcome} after {steps}"
-        value = f", value {self.score:.4g}" if self.task.measure == "reward" else ""
-        return f"{self.agent} on {self.task.name}: {how}{value}"
+        score = f", score {self.score:.4g}" if self.task.measure == "reward" else ""
+        return f"{self.agent} on {self.task.name}: {how}{score}"
 
 
 def saving(recordings: Sequence[Recording]) -> str:
@@ -147,7 +147,7 @@ def saving(recordings: Sequence[Recording]) -> str:
         return ""
     if first.task.measure == "reward":
         gain = first.score - second.score
-        return f"{abs(gain):.3g} {'more' if gain > 0 else 'less'} value" if gain else "no difference"
+        return f"a score {abs(gain):.3g} {'higher' if gain > 0 else 'lower'}" if gain else "no difference"
     saved = second.steps - first.steps
     share = f" ({abs(saved) / second.steps:.0%})" if second.steps else ""
     return f"{abs(saved):,} steps{share} {'saved' if saved > 0 else 'more'}" if saved else "no difference"

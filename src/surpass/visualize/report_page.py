@@ -223,7 +223,7 @@ def _savings(report: Report, table: ComparisonTable) -> NumberTable | None:
 
 
 def _growth(table: ComparisonTable) -> NumberTable | None:
-    """Return how steps grow with the size: the fitted exponents; None where steps are a budget."""
+    """Return how steps grow with the size: the fitted exponents; None where the reward counts."""
     if table.measure == "reward":
         return None
     rows: list[tuple[str, list[Cell]]] = []

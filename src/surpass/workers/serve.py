@@ -22,7 +22,10 @@ def main() -> None:
             return
         setup += more
         question = Question(version.decode(), frozenset({"own"}), "own", call)
-        write_message(answers, answer(question, setup, bytes))
+        try:
+            write_message(answers, answer(question, setup, bytes))
+        except BrokenPipeError:  # nobody waits for it any more
+            return
 
 
 if __name__ == "__main__":

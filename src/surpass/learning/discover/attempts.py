@@ -5,36 +5,45 @@ An attempt is a function of what it is given, so it can be made on any machine, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from surpass.arrays import Ints
+from surpass.arrays import Flags, Ints
 from surpass.checks import NORMAL, QUICK, Effort, find_failures
+from surpass.checks.shrink import shrink
+from surpass.engine.run import run
 from surpass.learning.discover.edits import rewritten_programs, shorter_programs, without
-from surpass.learning.discover.objective import Objective
+from surpass.learning.discover.objective import Objective, mean_steps
 from surpass.learning.discover.rounds import Budget, Round, RulePrices
 from surpass.learning.discover.trials import Trial
 from surpass.programs.program import Program
 from surpass.programs.text import parse_program, write_text
 from surpass.table import Table
-from surpass.tasks.task import Task
+from surpass.tasks.task import Instances, Task, join_instances
 
 ROUNDS = 4
 """Rounds of an attempt; the temperature falls from one to the next."""
 REFERENCE_PART = 1_000_000
 """Stands in the place of an attempt's number for the instances on which programs of all attempts are measured."""
-EACH_ROUND = replace(QUICK, enumerated=20_000, changed=1_000)
+EACH_ROUND = replace(QUICK, enumerated=20_000)
 """How hard to search for failures at the end of a round,"""
 AT_END = NORMAL
 """and at the end of an attempt."""
+GAIN = 0.0002
+"""What share of the cost a program must gain to be worth making simpler."""
 MARGIN = 0.0005
 """What share of the cost the program may lose at any size when it is made simpler."""
 REWRITES = 20
 """How many times the rules of a place, or of several merged ones, are written anew, to keep the fewest."""
 SHORTLIST = 8
 """How many simpler programs are checked before a program counts as simple."""
+MOST_FAILURES = 1_000
+"""A search whose instances are used again does not end at the first failure."""
+SHRINK_TRIES = 300
+"""How many smaller instances are tried in place of a counter-example."""
 MOST_COUNTEREXAMPLES = 200
 """How many of the instances on which programs failed are kept."""
 
@@ -50,7 +59,11 @@ class Attempt(NamedTuple):
     focus: str
     """The distribution that counts as the usual one does; empty for the usual one itself."""
     heat: float
-    """What share of the cost an edit may add at first and still be accepted (simulated annealing); it falls to 0."""
+    """What share of the cost an edit may add at first and still be accepted (simulated annealing),"""
+    last_heat: float
+    """and in the end."""
+    least: float | None
+    """Only what costs less, with the price of the rules, where the focus counts most, is worth keeping."""
     known: tuple[str, ...]
     """Counter-examples, as text."""
 
@@ -59,6 +72,11 @@ class Judged(NamedTuple):
     """What came of an attempt."""
 
     program: str
+    """The best one; the first one if none cost less than the least so far."""
+    current: str
+    """Where the attempt ended."""
+    least: float
+    """The least cost so far, with the price of the rules, where the focus counts most."""
     tried: int
     """How many programs were tried."""
     failing: tuple[str, ...]
@@ -80,8 +98,9 @@ class Editor:
         self.task, self.prices, self.budget = task, prices, budget
         self.objective = Objective(task, **objective)
         self.reference = self._read(reference)
+        self._stages = budget.stages(mean_steps(self.objective, self.reference))
         self._trials: dict[str, Trial] = {}
-        self._searched: dict[Any, tuple[str | None, Ints]] = {}
+        self._begin(0)
 
     def _read(self, text: str) -> Program:
         return parse_program(text, "a program of the run", self.task)
@@ -89,18 +108,24 @@ class Editor:
     def reference_trial(self, focus: str = "") -> Trial:
         """Return the instances on which programs of all attempts are measured."""
         if focus not in self._trials:
-            sample = self.objective.draw(self.budget.instances, (REFERENCE_PART,), focus)
+            sample = self.objective.draw(self._stages[-1], (REFERENCE_PART,), focus)
             self._trials[focus] = Trial(self.task, sample, self.reference)
         return self._trials[focus]
 
+    def _begin(self, number: int, known: Sequence[str] = ()) -> None:
+        """Forget the attempt before, and begin one of a number with some counter-examples."""
+        self._number, self._known = number, list(known)
+        self._searched: dict[Any, tuple[str | None, Ints]] = {}
+        self._tried: list[Instances] = []
+        """The instances that programs of this attempt are tried on."""
+
     def attempt(self, attempt: Attempt) -> Judged:
         """Edit a program, and return the best of those that are sound."""
-        self._searched = {}
-        self._number, self._known = attempt.number, list(attempt.known)
+        self._begin(attempt.number, attempt.known)
         start, mate = self._read(attempt.program), self._read(attempt.mate) if attempt.mate else None
         program, tried = start, 0
         best, is_sound = start, self._passes(start, EACH_ROUND)
-        least = self._merit(start, attempt.focus)
+        least = self._merit(start, attempt.focus) if attempt.least is None else attempt.least
         for turn in range(ROUNDS):
             one = Round(
                 self.task,
@@ -109,33 +134,42 @@ class Editor:
                 program,
                 self.prices,
                 (attempt.number, turn),
-                budget=self.budget,
+                stages=self._stages,
+                candidates=self.budget.candidates,
                 focus=attempt.focus,
-                known=tuple(self._known),
+                known=[text for text in self._known if self._is_short(text)],
                 mate=mate,
             )
             for k in range(self.budget.sets):
-                tried += one.try_set(attempt.heat * (1 - (turn + k / self.budget.sets) / ROUNDS))
+                done = (turn + k / self.budget.sets) / ROUNDS
+                tried += one.try_set(attempt.heat + done * (attempt.last_heat - attempt.heat))
+            was_sound = is_sound
             program, is_sound = self._last_sound(one.accepted, is_sound)
             merit = self._merit(program, attempt.focus)
-            if merit < least:
+            if merit < least - GAIN or (is_sound and not was_sound):
                 best, least = program, merit
         if best != start and is_sound:
             best = self._polish(best, attempt.focus) or start
-        return self._outcome(best, is_sound, tried, len(attempt.known))
+        if best != start:
+            least = min(least, self._merit(best, attempt.focus))
+        return self._outcome(best, program, least, is_sound, tried, len(attempt.known))
 
     def judge(self, text: str, number: int) -> Judged:
         """Measure a program, and search for its failures."""
-        self._searched, self._number, self._known = {}, number, []
+        self._begin(number)
         program = self._read(text)
-        return self._outcome(program, self._passes(program, AT_END))
+        return self._outcome(program, program, self._merit(program, ""), self._passes(program, AT_END))
 
-    def _outcome(self, program: Program, is_sound: bool, tried: int = 0, known: int = 0) -> Judged:
+    def _outcome(
+        self, program: Program, current: Program, least: float, is_sound: bool, tried: int = 0, known: int = 0
+    ) -> Judged:
         """Measure a program on the reference instances."""
         trial = self.reference_trial()
         costs = trial.run([program])
         return Judged(
             program=write_text(program),
+            current=write_text(current),
+            least=least,
             tried=tried,
             failing=tuple(self._known[known:]),
             is_sound=is_sound,
@@ -150,14 +184,16 @@ class Editor:
 
     def savings(self, text: str) -> list[float | None]:
         """Return the share of the cost that each rule of a program saves; None where it fails without the rule."""
-        self._searched, self._number, self._known = {}, 0, []
+        self._begin(0)
         program, trial = self._read(text), self.reference_trial()
         measured = trial.measure(program)
         saved: list[float | None] = []
         for k in range(len(program.rules)):
             shorter = without(program, [k])
             costs = trial.run([shorter])
-            is_needed = bool((~np.isfinite(costs[0]) & np.isfinite(measured)).any()) or not self._passes(shorter, QUICK)
+            is_needed = bool((~np.isfinite(costs[0]) & np.isfinite(measured)).any()) or not self._passes(
+                shorter, EACH_ROUND
+            )
             saved.append(None if is_needed else float(trial.relative(costs)[0] - trial.relative(measured)))
         return saved
 
@@ -193,7 +229,7 @@ class Editor:
             even = np.array([(trial.by_size(one) <= most).all() for one in found])
             pays = ~fails & (even | (costs < cost))
             fitting = [k for k in np.argsort(costs, kind="stable").tolist() if pays[k]]
-            taken = next((k for k in fitting[:SHORTLIST] if self._passes(shorter[k], QUICK, EACH_ROUND)), None)
+            taken = next((k for k in fitting[:SHORTLIST] if self._passes(shorter[k], EACH_ROUND)), None)
             if taken is None:
                 break
             program, cost = shorter[taken], float(costs[taken])
@@ -210,7 +246,7 @@ class Editor:
             tried = (
                 one
                 for one in rewritten_programs(program, observations, REWRITES, random)
-                if self.prices.of(one) < self.prices.of(program) and self._passes(one, QUICK, EACH_ROUND)
+                if self.prices.of(one) < self.prices.of(program) and self._passes(one, EACH_ROUND)
             )
             found = next(tried, None)
             if found is None:
@@ -235,16 +271,62 @@ class Editor:
                 return (shorter if needless and self._passes(shorter, EACH_ROUND) else program), True
         return programs[0], True
 
-    def _passes(self, program: Program, *efforts: Effort) -> bool:
-        """Tell whether searches for failures find none, the cheapest first."""
-        return all(self._find_failure(program, effort)[0] is None for effort in efforts)
+    def _passes(self, program: Program, effort: Effort) -> bool:
+        """Tell whether a search for failures finds none."""
+        return self._find_failure(program, effort)[0] is None
 
     def _find_failure(self, program: Program, effort: Effort) -> tuple[str | None, Ints]:
         """Return an instance on which a program fails, as text, or None; and the observations that occurred."""
         key = program.text, effort
         if key not in self._searched:
             table = Table(self.task, program)
-            failures = find_failures(table, effort, known=self._known, seed=self._number, enough=1)
-            self._known += [text for text in failures if text not in self._known]
-            self._searched[key] = (failures[0] if failures else None), table.observations
+            failing = self._search(table) if effort == EACH_ROUND else self._search_anew(table, effort)
+            if failing is not None:
+                failing = self._shrink(table, failing)
+                self._known += [] if failing in self._known else [failing]
+            self._searched[key] = failing, table.observations
         return self._searched[key]
+
+    def _search_anew(self, table: Table, effort: Effort, tried: list[Instances] | None = None) -> str | None:
+        enough = 1 if tried is None else MOST_FAILURES
+        failures = find_failures(table, effort, known=self._known, seed=self._number, enough=enough, tried=tried)
+        return failures[0] if failures else None
+
+    def _search(self, table: Table) -> str | None:
+        """Search on the instances that the first program of the attempt was tried on, and the counter-examples."""
+        if not self._tried:
+            tried: list[Instances] = []
+            failing = self._search_anew(table, EACH_ROUND, tried)
+            self._tried = _by_doublings(self.task, tried)
+            return failing
+        known = [self.task.parse_instance(text)[0] for text in self._known]
+        for instances in [*([join_instances(self.task, known)] if known else []), *self._tried]:
+            solved = run(table, instances, find_loops=not self.task.limit_is_budget).solved
+            if not solved.all():
+                first = int(solved.argmin())
+                return self.task.write_instance(instances.part(first, first + 1))
+        return None
+
+    def _shrink(self, table: Table, failing: str) -> str:
+        """Return a failing instance made smaller, if a few tries do that, as text."""
+        left = SHRINK_TRIES
+
+        def fails(instances: Instances) -> Flags | None:
+            nonlocal left
+            left -= instances.count
+            is_solved = run(table, instances, find_loops=not self.task.limit_is_budget).solved
+            return ~is_solved if left >= 0 else None
+
+        return self.task.write_instance(shrink(self.task, self.task.parse_instance(failing)[0], fails))
+
+    def _is_short(self, text: str) -> bool:
+        """Tell whether an instance is no longer than those on which programs are compared."""
+        return int(self.task.parse_instance(text)[0].sizes[0]) <= max(self.objective.sizes)
+
+
+def _by_doublings(task: Task, batches: Sequence[Instances]) -> list[Instances]:
+    """Return the instances of some batches in a few batches, of sizes up to 1, 2, 4 and so on."""
+    of_size: dict[int, list[Instances]] = {}
+    for batch in batches:
+        of_size.setdefault(int(batch.sizes.max()).bit_length(), []).append(batch)
+    return [join_instances(task, of_size[size]) for size in sorted(of_size)]

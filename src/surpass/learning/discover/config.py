@@ -21,7 +21,7 @@ class DiscoverConfig:
     start: str = ""
     """The agents to begin with, separated by commas, or `nothing`; if empty, all teachers of the task."""
     rounds: Many = 2000
-    """How many pieces of work there are in all: attempts to edit a program, and parts of gradient runs."""
+    """How many attempts to edit a program there are in all."""
     sizes: tuple[Size, ...] = ()
     """The sizes that count, all alike; if empty, sizes that double, as large as time allows."""
     data: str = ""

@@ -10,22 +10,29 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from surpass.bundles import Tensors
+from surpass.checks import QUICK, Effort, find_failures
 from surpass.errors import DivergedError
 from surpass.learning.table.learner import TableConfig, TableLearner
 from surpass.learning.updates import SOURCE, tensors_under
-from surpass.programs.extract import extract
+from surpass.programs.extract import write_program
+from surpass.programs.program import Program
 from surpass.programs.text import parse_program, write_text
 from surpass.reading import Count, validate
+from surpass.table import Agent, Table
 from surpass.tasks.task import Task
 
+ROUNDS = 4
+"""Rounds of a part."""
 STARTS = 3
 """How many policies a run from nothing begins with."""
 UPDATES, UPDATES_FROM_PROGRAM = 200, 60
 """The updates of `improve` in a run from nothing, and in one from a program."""
 CHECKS = 8
 """How many times a run searches for counter-examples in the end."""
+MOST_FAILURES = 10_000
+"""A search for observations does not end at a failure."""
 RECORD = {
-    **{"number": Count, "run": Count, "seed": Count, "program": str, "parents": list[Count]},
+    **{"run": Count, "seed": Count, "program": str, "parents": list[Count]},
     "state": dict[str, Any] | None,
 }
 """What a checkpoint says of a part beside its tensors."""
@@ -34,8 +41,6 @@ RECORD = {
 class Piece(NamedTuple):
     """A part of a run of the table learner."""
 
-    number: int
-    """Its number in the plan."""
     run: int
     """Which of the gradient runs that are side by side it is of."""
     seed: int
@@ -49,11 +54,11 @@ class Piece(NamedTuple):
     @staticmethod
     def first(seed: int, run: int) -> Piece:
         """Return the first part of the first run."""
-        return Piece(0, run, 1000 * seed % (1 << 31) + run, "", (), None)
+        return Piece(run, 1000 * seed % (1 << 31) + run, "", (), None)
 
     def next(self, program: str, parents: tuple[int, ...]) -> Piece:
         """Return the first part of the run after this one."""
-        return Piece(self.number, self.run, self.seed + 10, program, parents, None)
+        return Piece(self.run, self.seed + 10, program, parents, None)
 
 
 class LearnedPart(NamedTuple):
@@ -65,8 +70,8 @@ class LearnedPart(NamedTuple):
     """The program of the best policy, if there is a new one; else empty."""
 
 
-def learn(task: Task, given: dict[str, Any], piece: Piece, steps: int) -> LearnedPart:
-    """Advance a run of the table learner by about so many steps; a part ends where a phase or a policy does."""
+def learn(task: Task, given: dict[str, Any], piece: Piece) -> LearnedPart:
+    """Advance a run of the table learner by a part, which ends where a phase or a policy does, at the latest."""
     base = parse_program(piece.program, "a program of the run", task) if piece.program else None
     config = TableConfig(
         task=task.name,
@@ -79,15 +84,34 @@ def learn(task: Task, given: dict[str, Any], piece: Piece, steps: int) -> Learne
     learner = TableLearner(task, config, given=base, is_taught=False)
     if piece.state is not None:
         learner.load_state(*piece.state)
-    before = learner.phase, len(learner.candidates)
-    while learner.work < steps and (learner.phase, len(learner.candidates)) == before:
+    before = _part(learner)
+    for _ in range(ROUNDS):
         try:
             learner.advance()
         except DivergedError:
             return LearnedPart(None, "")
-    is_new = (learner.phase, len(learner.candidates)) != before and learner.best is not None
-    program = write_text(extract(learner.policy, seed=piece.seed).program) if is_new else ""
+        if _part(learner) != before:
+            break
+    is_new = _part(learner) != before
+    program = write_text(program_of(learner.policy, QUICK)) if is_new else ""
     return LearnedPart(None if learner.phase == "distil" else learner.save_state(), program)
+
+
+def _part(learner: TableLearner) -> tuple[str, int]:
+    """Return the phase that a run is in, and after `solve` how many policies it still improves."""
+    return learner.phase, 0 if learner.phase == "solve" else len(learner.candidates)
+
+
+def program_of(agent: Agent, effort: Effort) -> Program:
+    """Return the program of an agent, by what it does on the instances of a search for failures.
+
+    What it does elsewhere does not matter: who edits the program searches for its failures.
+    """
+    if isinstance(agent, Program):
+        return agent
+    table = Table(agent.task, agent)
+    find_failures(table, effort, enough=MOST_FAILURES)
+    return write_program(agent.name, table)
 
 
 def save_pieces(pieces: Sequence[Piece]) -> tuple[Tensors, list[dict[str, Any]]]:

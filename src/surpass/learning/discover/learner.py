@@ -5,8 +5,9 @@ edit them side by side, each with a distribution and a temperature of its own (`
 rounds of edits of one program (`attempts.py`, `rounds.py`). Costs are relative, over sizes that double
 (`objective.py`).
 
-Piece of work number j is planned from what all pieces up to j - window have brought, whoever has done them and however
-long that took. So equal seeds give equal programs on any number of workers.
+Attempt number j is planned from what all attempts before j - islands have brought, and a gradient run is looked at
+every so many attempts, whoever does the work and however long that takes. So equal seeds give equal programs on any
+number of workers.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from surpass.learning.status import AGREEMENT, Measure, Status, TeacherCompariso
 from surpass.learning.updates import SOURCE
 from surpass.programs.program import Program
 from surpass.programs.text import parse_program
-from surpass.reading import Count, Size, validate
+from surpass.reading import Count, Size, Weight, validate
 from surpass.tasks.task import Task
 from surpass.workers.local import LocalRunner
 from surpass.workers.runner import Replicas, Runner
@@ -47,11 +48,18 @@ if TYPE_CHECKING:
 NOTHING = "nothing"
 CONDITION_PRICE = 0.3
 """What a condition costs, as a share of the price of a rule."""
+GRADIENT_WINDOWS = 4
+"""A part of a gradient run is waited for after each island has made so many attempts."""
+KEPT = {**dict.fromkeys(("rounds", "tried", "tried_in_vain", "planned"), Count), "reference": str, "means": list[float]}
+"""What a checkpoint keeps as it is."""
+ATTEMPT = {
+    **{"number": Count, "program": str, "mate": str, "focus": str, "heat": Weight, "last_heat": Weight},
+    **{"least": float | None, "known": list[Count], "parents": list[Count]},
+}
 STATE = {
-    **dict.fromkeys(("rounds", "tried", "tried_in_vain", "planned"), Count),
-    **{"reference": str, "sizes": list[Size], "means": list[float], "texts": list[str]},
-    **{"population": dict[str, Any], "pieces": list[dict[str, Any]], "flight": list[dict[str, Any]]},
-    "student": dict[str, Any] | None,
+    **KEPT,
+    **{"sizes": list[Size], "texts": list[str], "flight": [ATTEMPT], "population": dict[str, Any]},
+    **{"pieces": list[dict[str, Any]], "due": list[Count], "student": dict[str, Any] | None},
 }
 """What a checkpoint says beside its tensors."""
 COST = Measure(
@@ -65,12 +73,23 @@ COST = Measure(
 
 
 class Planned(NamedTuple):
-    """A piece of work."""
+    """An attempt that is on its way."""
 
-    work: Attempt | Piece | None
-    """None where there is nothing to do yet."""
-    parents: tuple[int, ...] = ()
-    """The program that an attempt edits, and the one that it may copy from, by their numbers."""
+    attempt: Attempt
+    parents: tuple[int, ...]
+    """The program that it comes from, and the one that it may copy from, by their numbers."""
+    wait: Callable[[], Judged]
+    """Returns what came of it."""
+
+
+class Running(NamedTuple):
+    """A part of a gradient run that is on its way."""
+
+    piece: Piece
+    due: int
+    """After how many attempts it is waited for."""
+    wait: Callable[[], tuple[LearnedPart, Judged | None]]
+    """Returns what came of it."""
 
 
 class Discover:
@@ -110,9 +129,9 @@ class Discover:
     def _reset(self) -> None:
         self.population = Population([None] * self.config.islands)
         self.rounds = self.tried = self.tried_in_vain = self.planned = 0
-        """How many pieces of work were done, how many programs were tried, also since the last gain, and planned."""
-        self._flight: deque[tuple[Planned, Callable[[], Any]]] = deque()
-        self._pieces = [Piece.first(self.config.seed, k) for k in range(self.config.gradients)]
+        """How many attempts were made, how many programs were tried, also since the last gain, and attempts planned."""
+        self._flight: deque[Planned] = deque()
+        self._gradients: list[Running] = []
 
     # What a run asks of a learner
 
@@ -211,19 +230,22 @@ class Discover:
         if not self.is_searching:
             curve = self.student.advance()
             return {"round": self.rounds, **{k: v for k, v in curve.items() if k != "round"}}
+        before = self.best
         if not self.rounds and not self.population.found and self.names:
             self._judge_starts()
-        while len(self._flight) < min(self.window, self.config.rounds - self.rounds):
-            self._submit(self._plan())
-        planned, wait = self._flight.popleft()
-        before = self.best
-        if isinstance(planned.work, Attempt):
-            self._take_attempt(planned.work, planned.parents, wait())
-        elif planned.work is not None:
-            self._take_learned(planned.work, *wait())
+        if not self._gradients:
+            for run in range(self.config.gradients):
+                self._learn(Piece.first(self.config.seed, run))
+        if self.population.found:
+            while len(self._flight) < min(self.config.islands, self.config.rounds - self.rounds):
+                self._try(*self.population.plan(self.planned, self.config.islands, self.config.seed, self.focuses))
+                self.planned += 1
+            self._take_attempt(self._flight.popleft())
+        self.rounds += 1
+        for running in [one for one in self._gradients if one.due <= self.rounds or not self.population.found]:
+            self._take_learned(running)
         if self.best is not before:
             self.tried_in_vain = 0
-        self.rounds += 1
         return self._line()
 
     def _line(self) -> dict[str, float]:
@@ -249,7 +271,7 @@ class Discover:
 
     def _judge_starts(self) -> None:
         """Write the programs of the agents to begin with, and measure them, in place."""
-        waits = [self._workers.submit("extract", name, self.config.seed) for name in self.names]
+        waits = [self._workers.submit("extract", name) for name in self.names]
         texts = [wait() for wait in waits]
         self._set_scale(texts[0])
         waits = [self._workers.submit("judge", self._scale, text, 0) for text in texts]
@@ -270,11 +292,6 @@ class Discover:
     # Plan and harvest
 
     @property
-    def window(self) -> int:
-        """How many pieces of work are on their way at a time."""
-        return self.config.islands + self.config.gradients
-
-    @property
     def _scale(self) -> Scale:
         return Scale(self.reference, self.sizes)
 
@@ -288,50 +305,47 @@ class Discover:
         """Return the program of a text."""
         return parse_program(text, "a program of the run", self.task)
 
-    def _plan(self) -> Planned:
-        """Return the next piece of work: each island and each gradient run has its turn."""
-        number, place = self.planned, self.planned % self.window
-        self.planned += 1
-        if place >= self.config.islands:
-            return Planned(self._pieces[place - self.config.islands]._replace(number=number))
-        if not self.population.found:
-            return Planned(None)
-        attempt, parents = self.population.plan(number, place, self.config.seed, self.focuses)
-        return Planned(attempt, parents)
+    def _try(self, attempt: Attempt, parents: tuple[int, ...]) -> None:
+        """Have an attempt made, in place."""
+        wait = self._workers.submit("attempt", self._scale, attempt)
+        self._flight.append(Planned(attempt, parents, wait))
 
-    def _submit(self, planned: Planned) -> None:
-        """Have a piece of work done, in place."""
-        wait: Callable[[], Any] = lambda: None  # noqa: E731
-        if isinstance(planned.work, Attempt):
-            wait = self._workers.submit("attempt", self._scale, planned.work)
-        elif planned.work is not None:
-            wait = self._workers.submit("learn", self._scale if self.reference else None, planned.work)
-        self._flight.append((planned, wait))
+    def _learn(self, piece: Piece, due: int | None = None) -> None:
+        """Have a gradient run advanced, in place."""
+        wait = self._workers.submit("learn", self._scale if self.reference else None, piece)
+        due = self.rounds + GRADIENT_WINDOWS * self.config.islands if due is None else due
+        self._gradients = sorted(
+            [*(one for one in self._gradients if one.piece.run != piece.run), Running(piece, due, wait)],
+            key=lambda one: one.piece.run,
+        )
 
-    def _take_attempt(self, attempt: Attempt, parents: tuple[int, ...], outcome: Judged) -> None:
-        self.tried += outcome.tried
-        self.tried_in_vain += outcome.tried
-        self.population.learn_failures(outcome.failing)
-        is_new = outcome.program != attempt.program
+    def _take_attempt(self, planned: Planned) -> None:
+        """Wait for an attempt, and take in what came of it, in place."""
+        judged, attempt = planned.wait(), planned.attempt
+        self.tried += judged.tried
+        self.tried_in_vain += judged.tried
+        self.population.learn_failures(judged.failing)
+        is_new = judged.program != attempt.program
         how = f"edited on {attempt.focus}" if attempt.focus else "edited"
-        made = self._add(outcome, how, parents, is_start=False) if is_new else None
-        self.population.receive(attempt.number % self.window, parents[0], made)
-        self.population.drop_unused(also=[number for piece in self._pieces for number in piece.parents])
+        made = self._add(judged, how, planned.parents, is_start=False) if is_new else None
+        self.population.receive(attempt.number % self.config.islands, attempt, judged, made)
+        self.population.drop_unused(also=[number for one in self._gradients for number in one.piece.parents])
 
-    def _take_learned(self, piece: Piece, learned: LearnedPart, outcome: Judged | None) -> None:
-        if learned.program:
-            if outcome is None:
+    def _take_learned(self, running: Running) -> None:
+        """Wait for a part of a gradient run, take in its program, and have the run advanced further, in place."""
+        piece, (learned, judged) = running.piece, running.wait()
+        if learned.program and all(learned.program != one.program for one in self.population.found.values()):
+            if judged is None:
                 if not self.reference:
                     self._set_scale(learned.program)
-                outcome = self._workers.submit("judge", self._scale, learned.program, piece.number)()
-            self._add(outcome, f"gradients from {'the best program' if piece.program else NOTHING}", piece.parents)
-        k = piece.run
+                judged = self._workers.submit("judge", self._scale, learned.program, self.rounds)()
+            self._add(judged, f"gradients from {'the best program' if piece.program else NOTHING}", piece.parents)
         if learned.state is not None:
-            self._pieces[k] = piece._replace(state=learned.state)
-        elif k and self.best is not None:
-            self._pieces[k] = piece.next(self.best.program, (self.best.number,))
+            self._learn(piece._replace(state=learned.state))
+        elif piece.run and self.best is not None:
+            self._learn(piece.next(self.best.program, (self.best.number,)))
         else:
-            self._pieces[k] = piece.next("", ())
+            self._learn(piece.next("", ()))
 
     def _add(self, outcome: Judged, how: str, parents: tuple[int, ...], *, is_start: bool = True) -> Found:
         if not self.means:  # the first program is the one that costs are relative to
@@ -360,54 +374,42 @@ class Discover:
 
     def save_state(self) -> tuple[Tensors, dict[str, Any]]:
         """Return everything that `load_state` needs to continue exactly from here."""
-        tensors, pieces = save_pieces(self._pieces)
+        tensors, pieces = save_pieces([one.piece for one in self._gradients])
         student = None
         if self.has_network:
             learned, student = self.student.save_state()
             tensors |= {f"student.{name}": array for name, array in learned.items()}
         texts: dict[str, int] = {}
-        flight: list[dict[str, Any]] = []
-        for planned, _ in self._flight:
-            record: dict[str, Any] = {"kind": "nothing", "parents": list(planned.parents)}
-            if isinstance(planned.work, Attempt):
-                known = [texts.setdefault(text, len(texts)) for text in planned.work.known]
-                record |= {"kind": "attempt", **planned.work._asdict(), "known": known}
-            elif planned.work is not None:
-                record |= {"kind": "piece", "number": planned.work.number, "run": planned.work.run}
-            flight.append(record)
+        flight = []
+        for planned in self._flight:
+            known = [texts.setdefault(text, len(texts)) for text in planned.attempt.known]
+            flight.append({**planned.attempt._asdict(), "known": known, "parents": list(planned.parents)})
         return tensors, {
-            **{name: getattr(self, name) for name in ("rounds", "tried", "tried_in_vain", "planned", "reference")},
-            **{"sizes": list(self.sizes), "means": self.means, "texts": list(texts), "flight": flight},
-            **{"population": self.population.save(), "pieces": pieces, "student": student},
+            **{name: getattr(self, name) for name in KEPT},
+            **{"sizes": list(self.sizes), "texts": list(texts), "flight": flight},
+            **{"population": self.population.save(), "student": student},
+            **{"pieces": pieces, "due": [one.due for one in self._gradients]},
         }
 
     def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
-        """Go back to a saved state in place."""
+        """Go back to a saved state in place, and begin again what was on its way."""
         state = validate(STATE, record, SOURCE)
         self._reset()
-        for name in ("rounds", "tried", "tried_in_vain", "planned", "reference", "means"):
+        for name in KEPT:
             setattr(self, name, state[name])
         self.sizes = tuple(state["sizes"])
         self.population = Population.load(state["population"], self.config.islands)
-        self._pieces = load_pieces(tensors, state["pieces"])
-        if len(self._pieces) != self.config.gradients or len(state["flight"]) > self.window:
-            raise SavedFileError(f"{SOURCE} has other gradient runs than its settings say")
         for one in self.population.found.values():
             self.parse(one.program)
-        for one in state["flight"]:
-            self._submit(self._loaded(one, state["texts"]))
+        for saved in state["flight"]:
+            if any(k >= len(state["texts"]) for k in saved["known"]):
+                raise SavedFileError(f"{SOURCE} lacks counter-examples that an attempt knows")
+            known = tuple(state["texts"][k] for k in saved["known"])
+            self._try(
+                Attempt(**{**{name: saved[name] for name in Attempt._fields}, "known": known}), tuple(saved["parents"])
+            )
+        for piece, due in zip(load_pieces(tensors, state["pieces"]), state["due"], strict=False):
+            self._learn(piece, due)
         self._student = None
         if self.has_network and state["student"] is not None:
             self.student.load_state(tensors, state["student"])
-
-    def _loaded(self, record: dict[str, Any], texts: list[str]) -> Planned:
-        """Return a piece of work that was on its way."""
-        parents = tuple(record["parents"])
-        if record["kind"] == "nothing":
-            return Planned(None, parents)
-        if record["kind"] == "piece":
-            return Planned(self._pieces[record["run"]]._replace(number=record["number"]), parents)
-        known = tuple(texts[k] for k in record["known"])
-        return Planned(
-            Attempt(**{name: record[name] for name in Attempt._fields if name != "known"}, known=known), parents
-        )

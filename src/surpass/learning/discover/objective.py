@@ -10,6 +10,7 @@ a long list counts as much as one through a short list, and no distribution can 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,8 @@ FIRST_SIZE = 5
 """The smallest size, unless the task has only larger ones; a check tries all smaller ones."""
 USUAL_SHARE = 0.5
 """The share of the usual distribution, or of the one that an island looks at; all others share the rest."""
+STEPS_ON = 20
+"""On how many instances of each size the steps of a program are measured."""
 FAR_ABOVE = 4
 """How many times the median of its kind an instance must cost to count as a share of its own cost."""
 
@@ -44,6 +47,12 @@ class Sample(NamedTuple):
     """[m] the number of the distribution or file, or -1 for a counter-example."""
     shares: Reals
     """[m] what each instance counts for, 1 together."""
+
+    def by_size(self) -> Sample:
+        """Return the sample with small instances first: most edited programs fail on those."""
+        order = np.argsort(self.instances.sizes, kind="stable")
+        instances, limits, sizes, sources, shares = self
+        return Sample(instances.rows(order), limits[order], sizes[order], sources[order], shares[order])
 
 
 class Objective:
@@ -72,11 +81,11 @@ class Objective:
         focused[self.names.index(focus)] = USUAL_SHARE if shares.any() else 1.0
         return focused
 
-    def draw(self, count: int, part: tuple[int, ...], focus: str = "", known: tuple[str, ...] = ()) -> Sample:
-        """Return `count` instances of each size, and the counter-examples `known`; equal parts give equal samples."""
+    def draw(self, counts: Sequence[int], part: tuple[int, ...], focus: str = "", known: Sequence[str] = ()) -> Sample:
+        """Return so many instances of each size, and the counter-examples `known`; equal parts give equal samples."""
         random = np.random.default_rng([self.seed, 5, *part])
         shares, parts, sizes, sources = self.shares_of(focus), list[Instances](), list[Ints](), list[Ints]()
-        for s, size in enumerate(self.sizes):
+        for s, (size, count) in enumerate(zip(self.sizes, counts, strict=True)):
             offsets = np.floor(np.append(0.0, np.cumsum(shares)) * count * (1 + 1e-12) + random.random())
             for k, own in enumerate(np.diff(offsets).astype(int).tolist()):
                 drawn = self._draw(self.sources.all[k], size, own, int(random.integers(2**31))) if own else None
@@ -88,8 +97,8 @@ class Objective:
         none = np.full(len(examples), -1)
         joined = join_instances(self.task, parts + examples)
         of_size: Ints = np.concatenate([*sizes, none])
-        counts = np.bincount(of_size[of_size >= 0], minlength=len(self.sizes))
-        weights = np.where(of_size >= 0, 1.0 / np.maximum(1, counts)[of_size], 0.0)
+        found = np.bincount(of_size[of_size >= 0], minlength=len(self.sizes))
+        weights = np.where(of_size >= 0, 1.0 / np.maximum(1, found)[of_size], 0.0)
         limits = Limit.parse(self.task.limit).steps(joined.sizes)
         return Sample(joined, limits, of_size, np.concatenate([*sources, none]), weights / weights.sum())
 
@@ -124,6 +133,13 @@ def mixture(task: Task) -> str:
         return usual
     share = (1 - USUAL_SHARE) / USUAL_SHARE / len(others)
     return ",".join([usual, *(f"{name}*{share:.6g}" for name in others)])
+
+
+def mean_steps(objective: Objective, program: Program) -> list[float]:
+    """Return how many steps a program takes at each size, in the mean over the distributions."""
+    sample = objective.draw([STEPS_ON] * len(objective.sizes), (0, 0))
+    steps = run(program, sample.instances).steps
+    return [float(steps[sample.sizes == s].mean()) for s in range(len(objective.sizes))]
 
 
 def doubling_sizes(task: Task, program: Program, queries: str = "") -> tuple[int, ...]:

@@ -1,9 +1,9 @@
 """The programs that a run has found, where each came from, and what each island does next.
 
-An island edits one program, with a focus (the distribution that counts most) and a temperature of its own. When it has
-gained nothing for a while, it begins anew: from the best program of all islands, from another one of the front, or from
-one of the run's first programs, with a new focus and temperature. So odd data and long detours are tried beside the
-straight way (island models of evolution; Romera-Paredes et al., 2024, "FunSearch").
+An island edits one program for a number of attempts, while its temperature falls to 0 (simulated annealing). Each such
+chain has a focus, the distribution that counts most, and a first temperature of its own. The next chain of the island
+begins with one of the run's first programs, with one of the front, or with the best. So odd data and long detours are
+tried beside the straight way (island models of evolution; Romera-Paredes et al., 2024, "FunSearch").
 """
 
 from __future__ import annotations
@@ -21,10 +21,14 @@ from surpass.learning.updates import SOURCE
 from surpass.programs.program import Program
 from surpass.reading import Count, validate
 
-PATIENCE = 2
-"""After how many attempts in a row without a gain an island begins anew."""
+CHAIN = 6
+"""How many attempts a chain has; one that stands still ends before."""
 LEAST_HEAT, MOST_HEAT = 0.0005, 0.02
-"""The range of the temperatures, evenly in their logarithm."""
+"""The range of the first temperatures, evenly in their logarithm."""
+FROM_STARTS, FROM_FRONT = 0.4, 0.3
+"""The shares of the chains that begin with one of the first programs, and with one of the front."""
+MATING = 0.15
+"""The share of the attempts that may copy rules of another program."""
 GAIN = 1e-6
 """What share of the cost counts as a gain."""
 
@@ -51,20 +55,24 @@ class Found:
 
 @dataclass(frozen=True, kw_only=True)
 class Island:
-    """Where a program is edited, and how."""
+    """A chain of attempts."""
 
-    at: int
-    """The number of the program."""
-    focus: str = ""
+    program: str
+    """Where it stands; at a temperature above 0 it may have lost a little."""
+    origin: int
+    """The number of the last program of the population that it came by."""
+    focus: str
     """The distribution that counts most; empty for the usual one."""
-    heat: float = LEAST_HEAT
-    """The temperature."""
-    idle: int = 0
-    """How many attempts in a row gained nothing."""
+    heat: float
+    """The first temperature."""
+    done: int = 0
+    """How many of its attempts are done."""
+    least: float | None = None
+    """The least cost so far, with the price of the rules, where the focus counts most."""
 
 
 STATE = {
-    **{"found": [Found], "islands": [Island | None], "starts": list[Count]},
+    **{"found": [Found], "islands": [Island | None], "starts": list[Count], "begun": list[Count]},
     **{"counterexamples": list[str], "count": Count},
 }
 
@@ -77,6 +85,8 @@ class Population:
     found: dict[int, Found] = field(default_factory=dict)
     starts: list[int] = field(default_factory=list)
     """The numbers of the programs that were not made by editing."""
+    begun: list[int] = field(default_factory=list)
+    """The islands that have begun a chain."""
     counterexamples: list[str] = field(default_factory=list)
     count: int = 0
     """How many programs there were."""
@@ -115,11 +125,11 @@ class Population:
 
     @property
     def front(self) -> list[Found]:
-        """The sound programs that no other one beats in both rules and cost, the shortest first."""
+        """The sound programs that no other one beats in both rules and cost, and the best one; the shortest first."""
         front: list[Found] = []
-        for one in sorted(self.found.values(), key=lambda one: (one.rules, one.cost, one.number)):
-            if one.is_sound and (not front or one.cost < front[-1].cost - GAIN):
-                front.append(one)
+        for one in sorted(self.found.values(), key=lambda one: (one.rules, one.merit, one.number)):
+            if one.is_sound and (one is self.best or not front or one.cost < front[-1].cost - GAIN):
+                front = [other for other in front if other.rules != one.rules or one is not self.best] + [one]
         return front
 
     def lineage(self, number: int) -> list[Found]:
@@ -133,56 +143,69 @@ class Population:
                 waiting += one.parents[:1]
         return line[::-1]
 
-    def plan(self, number: int, k: int, seed: int, focuses: Sequence[str]) -> tuple[Attempt, tuple[int, ...]]:
-        """Return attempt `number`, and the numbers of the programs that it edits and may copy from.
+    def plan(self, number: int, islands: int, seed: int, focuses: Sequence[str]) -> tuple[Attempt, tuple[int, ...]]:
+        """Return attempt `number`, and the numbers of the programs that it comes from and may copy from.
 
-        An island that gains nothing any more begins anew, in place.
+        The islands take turns. One whose chain has ended begins a new one, in place.
         """
+        k = number % islands
         random = np.random.default_rng([seed, 9, number])
-        island = self.islands[k]
-        if island is None or island.idle >= PATIENCE:
-            island = self._renewed(k, random, focuses)
-            self.islands[k] = island
-        parents = (island.at, *self._mate(island.at, random))
-        program, mate = ([self.found[one].program for one in parents] + [""])[:2]
-        return Attempt(number, program, mate, island.focus, island.heat, tuple(self.counterexamples)), parents
+        island = self.islands[k] or self._new_chain(k, random, focuses)
+        self.islands[k] = island
+        mate = self._mate(island.origin, random) if random.random() < MATING else ()
+        heats = [island.heat * (1 - done / CHAIN) for done in (island.done, island.done + 1)]
+        attempt = Attempt(
+            number=number,
+            program=island.program,
+            mate=self.found[mate[0]].program if mate else "",
+            focus=island.focus,
+            heat=heats[0],
+            last_heat=heats[1],
+            least=island.least,
+            known=tuple(self.counterexamples),
+        )
+        return attempt, (island.origin, *mate)
 
-    def _renewed(self, k: int, random: np.random.Generator, focuses: Sequence[str]) -> Island:
-        """Return an island that begins anew: from the best program, one of the front, or one of the first ones."""
+    def _new_chain(self, k: int, random: np.random.Generator, focuses: Sequence[str]) -> Island:
+        """Return the beginning of a chain; the first ones begin with the first programs in turn."""
         heat = float(np.exp(random.uniform(np.log(LEAST_HEAT), np.log(MOST_HEAT))))
         # Half of the islands look at the usual data.
         focus = "" if k % 2 == 0 or not focuses else focuses[int(random.integers(len(focuses)))]
-        kind = random.random()
+        kind, front = random.random(), self.front
+        starts = [one for one in self.starts if self.found[one].is_sound] or self.starts
         assert self.best is not None
-        if self.islands[k] is None or kind < 0.25:
-            at = self.starts[int(random.integers(len(self.starts)))]
-        elif kind < 0.5 and self.front:
-            at = self.front[int(random.integers(len(self.front)))].number
+        if k not in self.begun:
+            self.begun.append(k)
+            at = starts[k % len(starts)]
+        elif kind < FROM_STARTS:
+            at = starts[int(random.integers(len(starts)))]
+        elif kind < FROM_STARTS + FROM_FRONT and front:
+            at = front[int(random.integers(len(front)))].number
         else:
             at = self.best.number
-        return Island(at=at, focus=focus, heat=heat)
+        return Island(program=self.found[at].program, origin=at, focus=focus, heat=heat)
 
     def _mate(self, at: int, random: np.random.Generator) -> tuple[int, ...]:
         """Return the number of another program, of an island or of the front, if there is one."""
-        others = {island.at for island in self.islands if island is not None} | {one.number for one in self.front}
+        others = {island.origin for island in self.islands if island is not None} | {one.number for one in self.front}
         choices = sorted(others - {at})
         return (choices[int(random.integers(len(choices)))],) if choices else ()
 
-    def receive(self, k: int, start: int, made: Found | None) -> None:
-        """Let an island continue from what came of its attempt, in place, if that is better by its own focus."""
+    def receive(self, k: int, attempt: Attempt, outcome: Judged, made: Found | None) -> None:
+        """Let an island continue from what came of its attempt, in place; its chain ends after the last one."""
         island = self.islands[k]
-        if island is None or island.at != start:
-            return
-        is_gain = made is not None and made.is_sound >= self.found[start].is_sound
-        at = made.number if made is not None and is_gain else start
-        self.islands[k] = replace(island, at=at, idle=0 if is_gain else island.idle + 1)
+        assert island is not None
+        origin = island.origin if made is None else made.number
+        is_over = island.done + 1 >= CHAIN or outcome.current == attempt.program
+        on = replace(island, program=outcome.current, origin=origin, done=island.done + 1, least=outcome.least)
+        self.islands[k] = None if is_over else on
 
     def drop_unused(self, also: Sequence[int] = ()) -> None:
         """Forget programs that nobody needs any more, in place.
 
         Kept are the best, the front, the first ones, those of islands, some others, and what all these came from.
         """
-        kept = {one.number for one in self.front} | {island.at for island in self.islands if island is not None}
+        kept = {one.number for one in self.front} | {island.origin for island in self.islands if island is not None}
         kept |= {*self.starts, *also} | ({self.best.number} if self.best else set())
         kept |= {one.number for number in kept for one in self.lineage(number)}
         self.found = {number: one for number, one in self.found.items() if number in kept}
@@ -196,7 +219,7 @@ class Population:
         """Return the population of a record."""
         state = validate(STATE, record, SOURCE)
         found = {one.number: one for one in state["found"]}
-        needed = {*state["starts"], *(one.at for one in state["islands"] if one is not None)}
+        needed = {*state["starts"], *(one.origin for one in state["islands"] if one is not None)}
         if len(state["islands"]) != islands or not needed <= found.keys():
             raise SavedFileError(f"{SOURCE} lacks programs that its islands edit")
         return Population(**{**state, "found": found})

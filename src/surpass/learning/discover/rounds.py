@@ -26,7 +26,7 @@ ACCEPT_ANY = 0.5
 """The share of sets in which, at a temperature above 0, any edits that may be accepted are finalists, not the best."""
 STEP_BUDGET_FACTOR = 1.25
 """How many times the program's own steps a candidate may take before it is stopped."""
-FIRST_STAGES = (1 / 50, 1 / 7)
+FIRST, SECOND = 1 / 25, 1 / 7
 """What shares of the instances of the last stage of the sequential test the first two have."""
 
 
@@ -48,10 +48,14 @@ class Budget(NamedTuple):
     candidates: int
     instances: int
 
-    @property
-    def stages(self) -> tuple[int, ...]:
-        """The instances of each size in the stages of the sequential test."""
-        return (*(max(2, round(share * self.instances)) for share in FIRST_STAGES), self.instances)
+    def stages(self, steps: Sequence[float]) -> tuple[tuple[int, ...], ...]:
+        """Return the instances of each size in the stages of the sequential test, given the mean steps at each size.
+
+        There are the fewer the longer they take: above all in the first stage, where most of the time goes.
+        """
+        relative = [steps[0] / max(one, steps[0], 1e-9) for one in steps]
+        shares = ((FIRST, 0.5), (SECOND, 0.25), (1.0, 0.25))
+        return tuple(tuple(max(2, round(k * self.instances * one**power)) for one in relative) for k, power in shares)
 
 
 class Round:
@@ -66,91 +70,86 @@ class Round:
         prices: RulePrices,
         part: tuple[int, ...],
         *,
-        budget: Budget,
+        stages: Sequence[Sequence[int]],
+        candidates: int,
         focus: str = "",
-        known: tuple[str, ...] = (),
+        known: Sequence[str] = (),
         mate: Program | None = None,
     ) -> None:
-        self.task, self.prices, self.budget, self.mate = task, prices, budget, mate
+        self.task, self.prices, self.candidates, self.mate = task, prices, candidates, mate
         self.random = np.random.default_rng([objective.seed, 4, *part])
-        samples = [objective.draw(count, (*part, k), focus, known) for k, count in enumerate(budget.stages)]
-        # The small ones first: most edited programs fail on those.
-        order = np.argsort(samples[0].instances.sizes, kind="stable")
-        first = samples[0]
-        samples[0] = first._replace(
-            instances=first.instances.rows(order),
-            limits=first.limits[order],
-            sizes=first.sizes[order],
-            sources=first.sources[order],
-            shares=first.shares[order],
-        )
+        samples = [objective.draw(counts, (*part, k), focus, known).by_size() for k, counts in enumerate(stages)]
         self.trials = [Trial(task, sample, reference) for sample in samples]
-        self.screen = Screen(task, samples[0])
+        self.screens = [Screen(task, sample) for sample in samples[:-1]]
+        """They run edited programs in compiled code in all stages but the last."""
         self.accepted = [program]
         """The program at the beginning of the round, and those that took its place, one after the other."""
         self.costs: list[Reals] = []
         self._measure()
 
-    def _measure(self) -> None:
-        """Measure the program on all instances, limit the steps of candidates by its own, and prepare the screens."""
+    def _measure(self, *known: Reals) -> None:
+        """Measure the program on all instances, limit the steps of candidates by its own, and prepare the screens.
+
+        Its costs in the last stage may be `known`.
+        """
         program = self.accepted[-1]
         self.costs = []
         for trial in self.trials:
             trial.limits = trial.sample.limits
-            costs = trial.measure(program)
+            costs = known[0] if known and trial is self.trials[-1] else trial.measure(program)
             self.costs.append(costs)
             if self.task.measure == "steps":
                 trial.limit_steps(costs, times=STEP_BUDGET_FACTOR, more=12)
-        first, second = self.trials[:2]
-        self.screen.prepare(
-            program, self.mate, self.costs[0], first.limits, first.weights, second.observations, second.visits
-        )
+        seen = self.trials[1].observations, self.trials[1].visits
+        for screen, trial, costs in zip(self.screens, self.trials, self.costs, strict=False):
+            screen.prepare(program, self.mate, costs, trial.limits, trial.weights, *seen)
 
-    def _gains(self, stage: int, programs: Sequence[Program]) -> tuple[Reals, Reals]:
-        """Return what programs gain on the instances of a stage, rules included, and the standard errors of that.
+    def _gain(self, program: Program, costs: Reals) -> tuple[float, float]:
+        """Return what a program gains in the last stage by its costs there, rules included, and the standard error.
 
-        One that fails where the program does not is out, and so is one that costs more at some size beyond chance.
+        One that fails where the present program does not is out, and so is one that costs more at some size beyond
+        chance.
         """
-        base, trial = self.costs[stage], self.trials[stage]
-        costs = trial.run(programs)
-        fails = (~np.isfinite(costs) & np.isfinite(base)).any(axis=1)
+        base, trial = self.costs[-1], self.trials[-1]
+        if (~np.isfinite(costs) & np.isfinite(base)).any():
+            return -np.inf, 0.0
         saved = trial.weights * (trial.finite(base) - trial.finite(costs))
         for size in range(1 + int(trial.sample.sizes.max())):
-            part = saved[:, trial.sample.sizes == size]
-            fails |= part.sum(axis=1) < -2 * np.sqrt((part**2).sum(axis=1))
-        before = self.prices.of(self.accepted[-1])
-        shorter = np.array([before - self.prices.of(program) for program in programs])
-        gains = np.where(fails, -np.inf, saved.sum(axis=1) + shorter)
-        return gains, np.sqrt((saved**2).sum(axis=1))
+            part = saved[trial.sample.sizes == size]
+            if part.sum() < -2 * np.sqrt((part**2).sum()):
+                return -np.inf, 0.0
+        shorter = self.prices.of(self.accepted[-1]) - self.prices.of(program)
+        return float(saved.sum()) + shorter, float(np.sqrt((saved**2).sum()))
 
     def try_set(self, heat: float) -> int:
         """Try a set of candidates, keep the best one that gains at every stage, and return how many were tried."""
         program = self.accepted[-1]
-        states = self.random.integers(1, 1 << 32, (self.budget.candidates, 2), np.int64)
+        states = self.random.integers(1, 1 << 32, (self.candidates, 2), np.int64)
         allowed = -heat * float(self.random.exponential())
         is_neutral_fine = self.random.random() < ACCEPT_NEUTRAL
-        gains = self.screen.run(states, self.prices, allowed - HOPELESS)
+        gains = self.screens[0].run(states, self.prices, allowed - HOPELESS)
         if not is_neutral_fine:
             gains[gains == 0] = -np.inf
         merits = gains
         if heat and self.random.random() < ACCEPT_ANY:
             merits = np.where(gains < allowed, -np.inf, self.random.random(len(gains)))
-        finalists: list[Program] = []
+        finalists: dict[Program, int] = {}
         for k in np.argsort(-merits, kind="stable")[: 4 * FINALISTS].tolist():
             if gains[k] < allowed or len(finalists) == FINALISTS:
                 break
-            edited = self.screen.edited(states[k])
-            if edited != program and edited not in finalists:
-                finalists.append(edited)
-        for stage in (1, 2):
-            if not finalists:
-                return len(states)
-            gains, errors = self._gains(stage, finalists)
-            wanted = Z_THRESHOLD * errors if stage == 2 and not heat else 0.0
-            passes = (gains > allowed + wanted) | ((gains == 0) & is_neutral_fine)
-            best = [k for k in np.argsort(-gains, kind="stable").tolist() if passes[k]]
-            finalists = [finalists[k] for k in best[:1]]
-        if finalists:
-            self.accepted.append(finalists[0])
-            self._measure()
+            edited = self.screens[0].edited(states[k])
+            if edited != program:
+                finalists.setdefault(edited, k)
+        if not finalists:
+            return len(states)
+        chosen = states[list(finalists.values())]
+        gains = self.screens[1].run(chosen, self.prices, allowed - HOPELESS)
+        best = int(gains.argmax())
+        if gains[best] > allowed or (gains[best] == 0 and is_neutral_fine):
+            found = [*finalists][best]
+            costs = self.trials[-1].run([found])[0]
+            gain, error = self._gain(found, costs)
+            if gain > allowed + (0.0 if heat else Z_THRESHOLD * error) or (gain == 0 and is_neutral_fine):
+                self.accepted.append(found)
+                self._measure(costs)
         return len(states)

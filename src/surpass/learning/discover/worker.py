@@ -9,17 +9,14 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from surpass.agents import agent_of_recipe
+from surpass.checks import NORMAL
 from surpass.errors import SettingError
 from surpass.learning.discover.attempts import Attempt, Editor, Judged
-from surpass.learning.discover.gradients import LearnedPart, Piece, learn
+from surpass.learning.discover.gradients import LearnedPart, Piece, learn, program_of
 from surpass.learning.discover.rounds import Budget, RulePrices
-from surpass.programs.extract import extract
 from surpass.programs.text import write_text
 from surpass.table import Agent
 from surpass.tasks.task import Task
-
-STEPS_PER_CANDIDATE = 400
-"""A part of a gradient run plays as many steps as there are candidates in a round of an attempt, times this."""
 
 
 class Scale(NamedTuple):
@@ -51,9 +48,9 @@ class Worker:
             self._editors[scale] = Editor(self.task, given, self.prices, self.budget, scale.reference)
         return self._editors[scale]
 
-    def extract(self, name: str, seed: int) -> str:
+    def extract(self, name: str) -> str:
         """Return the program of an agent, as text."""
-        return write_text(replace(extract(find_start(self.task, name), seed=seed).program, name=name))
+        return write_text(replace(program_of(find_start(self.task, name), NORMAL), name=name))
 
     def judge(self, scale: Scale, program: str, number: int) -> Judged:
         """Measure a program, and search for its failures."""
@@ -65,6 +62,6 @@ class Worker:
 
     def learn(self, scale: Scale | None, piece: Piece) -> tuple[LearnedPart, Judged | None]:
         """Advance a gradient run; its program, if there is a new one, is judged."""
-        learned = learn(self.task, self.given, piece, STEPS_PER_CANDIDATE * self.budget.sets * self.budget.candidates)
-        is_judged = learned.program and scale is not None
-        return learned, self.judge(scale, learned.program, piece.number) if scale is not None and is_judged else None
+        learned = learn(self.task, self.given, piece)
+        judged = self.judge(scale, learned.program, piece.seed) if scale is not None and learned.program else None
+        return learned, judged
