@@ -336,10 +336,9 @@ class Discover:
         piece, (learned, judged) = running.piece, running.wait()
         if learned.program and all(learned.program != one.program for one in self.population.found.values()):
             if judged is None:
-                if not self.reference:
-                    self._set_scale(learned.program)
-                judged = self._workers.submit("judge", self._scale, learned.program, self.rounds)()
-            self._add(judged, f"gradients from {'the best program' if piece.program else NOTHING}", piece.parents)
+                judged = self._judge_first(learned.program, is_last=learned.state is None)
+            if judged is not None:
+                self._add(judged, f"gradients from {'the best program' if piece.program else NOTHING}", piece.parents)
         if learned.state is not None:
             self._learn(piece._replace(state=learned.state))
         elif piece.run and self.best is not None:
