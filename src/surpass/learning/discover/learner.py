@@ -346,6 +346,20 @@ class Discover:
         else:
             self._learn(piece.next("", ()))
 
+    def _judge_first(self, program: str, *, is_last: bool) -> Judged | None:
+        """Return the measures of a program that began before there was one to compare it with.
+
+        The first that is sound becomes what costs are relative to, in place; or the last one of its run, if none is.
+        """
+        before = self._scale
+        if not self.reference:
+            self._set_scale(program)
+        judged: Judged = self._workers.submit("judge", self._scale, program, self.rounds)()
+        if before.reference or judged.is_sound or is_last:
+            return judged
+        self.reference, self.sizes = before
+        return None
+
     def _add(self, outcome: Judged, how: str, parents: tuple[int, ...], *, is_start: bool = True) -> Found:
         if not self.means:  # the first program is the one that costs are relative to
             self.means = list(outcome.means)
