@@ -57,6 +57,8 @@ def run(words: list[str]) -> None:
     for name, value in zip(added[::2], added[1::2], strict=True):
         if name not in words:
             words = [*words, name, value]
+        elif name == "--minutes":
+            words[words.index(name) + 1] = value
     app(words[1:], standalone_mode=False)
 
 
