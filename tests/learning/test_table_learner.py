@@ -183,7 +183,7 @@ def test_a_repair_may_not_cost_much_where_usual_instances_were_solved(
     learned: list[object] = []
     monkeypatch.setattr(learner, "play_all", lambda *_: (batch, next(returns), None))
     monkeypatch.setattr(learner, "revert_failures", lambda *_: 0)
-    monkeypatch.setattr(one, "_counterexamples", lambda: None)
+    monkeypatch.setattr(one, "_parse_counterexamples", lambda: None)
     monkeypatch.setattr(one, "_update", learned.append)
     one._repair(one.candidates[0])
     assert bool(learned) == (outcome == Outcome.SOLVED)

@@ -1,6 +1,7 @@
 """A curriculum of sizes: learn on small instances first, and on larger ones once those are solved.
 
-The setting `sizes` of every learner is text such as `3-5 5-10 10-20`: ranges of sizes, one after the other.
+For policy gradient the setting `sizes` is text such as `3-5 5-10 10-20`: ranges of sizes, one after the other. The
+table learner reads the same text and uses the last range only.
 """
 
 from __future__ import annotations

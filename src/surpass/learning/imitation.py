@@ -2,7 +2,11 @@
 
 Every round runs the teacher and the learner on fresh instances and keeps each distinct observation that either came to,
 with the teacher's answer. If the learner gives each of these answers a probability above 0.5, the round is calm; else
-it is trained on all observations kept so far. Some calm rounds in a row end the learning: the network then equals its
+it is trained on all observations kept so far, by the cross-entropy
+
+    loss = - mean log p(teacher(o) | o)
+
+Some calm rounds in a row end the learning: the network then equals its
 teacher on every observation that either came to.
 """
 

@@ -5,7 +5,7 @@ A recipe is TOML:
     about = "Search, from binary search, over three learning rates."
     task = "search"
     method = "rl+imitation"
-    teacher = "binary_search"     # may be left out: the paper's teacher of the task
+    teacher = "binary_search"     # may be left out: the task's default teacher
     seeds = [0, 1, 2]             # may be left out: 0
 
     [settings]                    # fixed for every run
@@ -60,7 +60,7 @@ class Recipe:
     task: str
     method: str
     teacher: str = ""
-    """Whom to learn from; the method's own choice if empty."""
+    """Whom to learn from; if empty, the task's default teacher, or nobody with `rl` and `discover`."""
     seeds: tuple[Seed, ...] = (0,)
     settings: Mapping[str, Setting] = field(default_factory=dict)
     """What is fixed for every run."""

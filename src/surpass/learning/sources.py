@@ -56,7 +56,7 @@ class Sources:
         files = [source for source in self.all if source.learned is not None]
         lengths = [source.learned.sizes for source in files if source.learned is not None]
         self.sizes = sizes if not files else _groups(np.concatenate(lengths))
-        """The sizes that the program is made shorter on; lists of files count for the largest that is not longer."""
+        """The sizes that count; a list of a file counts for the largest of them that is not longer."""
         self.digest = ",".join(source.digest for source in files)
         if digest and digest != self.digest:
             raise SettingError(f"data {text} is not what the run was made with: its checksum differs")

@@ -12,4 +12,9 @@ objective      what a program costs, and the instances that count
 trials         a trial runs programs on the same instances; a screen edits a program by the thousand
 trial_kernels  the loop of a screen; draft_kernels edits programs there, drafts are programs as arrays
 edits          edits that are made in Python: what can be left out, and rules written anew
+
+An island makes one chain of attempts after another. An attempt has four rounds, and then makes the program simpler. A
+round has some sets of candidates, by default 40 of 1024. A set goes through three stages, on ever more instances.
+
+The settings and the curves count attempts as `rounds`, while the class `Round` is a part of an attempt.
 """

@@ -59,7 +59,7 @@ class Attempt(NamedTuple):
     focus: str
     """The distribution that counts as the usual one does; empty for the usual one itself."""
     heat: float
-    """What share of the cost an edit may add at first and still be accepted (simulated annealing),"""
+    """The temperature at first: the mean share of the cost that an edit may add and still be accepted,"""
     last_heat: float
     """and in the end."""
     least: float | None
@@ -125,7 +125,7 @@ class Editor:
         start, mate = self._read(attempt.program), self._read(attempt.mate) if attempt.mate else None
         program, tried = start, 0
         best, is_sound = start, self._passes(start, EACH_ROUND)
-        least = self._merit(start, attempt.focus) if attempt.least is None else attempt.least
+        least = self._priced_cost(start, attempt.focus) if attempt.least is None else attempt.least
         for turn in range(ROUNDS):
             one = Round(
                 self.task,
@@ -145,20 +145,20 @@ class Editor:
                 tried += one.try_set(attempt.heat + done * (attempt.last_heat - attempt.heat))
             was_sound = is_sound
             program, is_sound = self._last_sound(one.accepted, is_sound)
-            merit = self._merit(program, attempt.focus)
-            if merit < least - GAIN or (is_sound and not was_sound):
-                best, least = program, merit
+            cost = self._priced_cost(program, attempt.focus)
+            if cost < least - GAIN or (is_sound and not was_sound):
+                best, least = program, cost
         if best != start and is_sound:
             best = self._polish(best, attempt.focus) or start
         if best != start:
-            least = min(least, self._merit(best, attempt.focus))
+            least = min(least, self._priced_cost(best, attempt.focus))
         return self._outcome(best, program, least, is_sound, tried, len(attempt.known))
 
     def judge(self, text: str, number: int) -> Judged:
         """Measure a program, and search for its failures."""
         self._begin(number)
         program = self._read(text)
-        return self._outcome(program, program, self._merit(program, ""), self._passes(program, AT_END))
+        return self._outcome(program, program, self._priced_cost(program, ""), self._passes(program, AT_END))
 
     def _outcome(
         self, program: Program, current: Program, least: float, is_sound: bool, tried: int = 0, known: int = 0
@@ -177,7 +177,7 @@ class Editor:
             means=tuple(trial.means(costs[0]).tolist()),
         )
 
-    def _merit(self, program: Program, focus: str) -> float:
+    def _priced_cost(self, program: Program, focus: str) -> float:
         """Return the relative cost of a program on the reference instances, with the price of its rules."""
         trial = self.reference_trial(focus)
         return float(trial.relative(trial.run([program])[0])) + self.prices.of(program)

@@ -40,8 +40,8 @@ class DiscoverConfig:
     candidates: Batch = 1024
     """Edited programs in a set."""
     instances: Batch = 300
-    """Instances of each size in the last stage of the sequential test. All candidates are run on a fiftieth of them,
-    the best ones on a seventh, and the best of those on all."""
+    """Instances of each size in the last stage of the sequential test. All candidates are run on about one in
+    25 of them, the best ones on one in seven, and the best of those on all."""
     rule_price: Weight = 0.0003
     """The share of the cost that a rule must save to be worth keeping; a condition must save 0.3 of it."""
     network: Annotated[str, OneOf(("no", "yes"))] = "no"

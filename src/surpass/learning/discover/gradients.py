@@ -84,20 +84,20 @@ def learn(task: Task, given: dict[str, Any], piece: Piece) -> LearnedPart:
     learner = TableLearner(task, config, given=base, is_taught=False)
     if piece.state is not None:
         learner.load_state(*piece.state)
-    before = _part(learner)
+    before = _milestone(learner)
     for _ in range(ROUNDS):
         try:
             learner.advance()
         except DivergedError:
             return LearnedPart(None, "")
-        if _part(learner) != before:
+        if _milestone(learner) != before:
             break
-    is_new = _part(learner) != before
+    is_new = _milestone(learner) != before
     program = write_text(program_of(learner.policy, QUICK)) if is_new else ""
     return LearnedPart(None if learner.phase == "distil" else learner.save_state(), program)
 
 
-def _part(learner: TableLearner) -> tuple[str, int]:
+def _milestone(learner: TableLearner) -> tuple[str, int]:
     """Return the phase that a run is in, and after `solve` how many policies it still improves."""
     return learner.phase, 0 if learner.phase == "solve" else len(learner.candidates)
 

@@ -336,16 +336,29 @@ class Discover:
         piece, (learned, judged) = running.piece, running.wait()
         if learned.program and all(learned.program != one.program for one in self.population.found.values()):
             if judged is None:
-                if not self.reference:
-                    self._set_scale(learned.program)
-                judged = self._workers.submit("judge", self._scale, learned.program, self.rounds)()
-            self._add(judged, f"gradients from {'the best program' if piece.program else NOTHING}", piece.parents)
+                judged = self._judge_first(learned.program, is_last=learned.state is None)
+            if judged is not None:
+                self._add(judged, f"gradients from {'the best program' if piece.program else NOTHING}", piece.parents)
         if learned.state is not None:
             self._learn(piece._replace(state=learned.state))
         elif piece.run and self.best is not None:
             self._learn(piece.next(self.best.program, (self.best.number,)))
         else:
             self._learn(piece.next("", ()))
+
+    def _judge_first(self, program: str, *, is_last: bool) -> Judged | None:
+        """Return the measures of a program that began before there was one to compare it with.
+
+        The first that is sound becomes what costs are relative to, in place; or the last one of its run, if none is.
+        """
+        before = self._scale
+        if not self.reference:
+            self._set_scale(program)
+        judged: Judged = self._workers.submit("judge", self._scale, program, self.rounds)()
+        if before.reference or judged.is_sound or is_last:
+            return judged
+        self.reference, self.sizes = before
+        return None
 
     def _add(self, outcome: Judged, how: str, parents: tuple[int, ...], *, is_start: bool = True) -> Found:
         if not self.means:  # the first program is the one that costs are relative to

@@ -4,7 +4,8 @@ A sample holds instances of sizes that double, of all distributions. Half of the
 
     cost(program) = mean over sizes and instances of  c(program) / c(reference)
 
-where c is the mean over the instances of one size and distribution, on the same instances for both. So a walk through
+where c is the mean over the instances of one size and distribution, on the same instances for both. An instance far
+above the median of its kind is a kind of its own, so that it does not outweigh the others. So a walk through
 a long list counts as much as one through a short list, and no distribution can be given up for another one.
 """
 

@@ -125,16 +125,17 @@ class Round:
         """Try a set of candidates, keep the best one that gains at every stage, and return how many were tried."""
         program = self.accepted[-1]
         states = self.random.integers(1, 1 << 32, (self.candidates, 2), np.int64)
+        # Metropolis: a gain passes with the probability min(1, exp(gain / heat)).
         allowed = -heat * float(self.random.exponential())
         is_neutral_fine = self.random.random() < ACCEPT_NEUTRAL
         gains = self.screens[0].run(states, self.prices, allowed - HOPELESS)
         if not is_neutral_fine:
             gains[gains == 0] = -np.inf
-        merits = gains
+        preferences = gains
         if heat and self.random.random() < ACCEPT_ANY:
-            merits = np.where(gains < allowed, -np.inf, self.random.random(len(gains)))
+            preferences = np.where(gains < allowed, -np.inf, self.random.random(len(gains)))
         finalists: dict[Program, int] = {}
-        for k in np.argsort(-merits, kind="stable")[: 4 * FINALISTS].tolist():
+        for k in np.argsort(-preferences, kind="stable")[: 4 * FINALISTS].tolist():
             if gains[k] < allowed or len(finalists) == FINALISTS:
                 break
             edited = self.screens[0].edited(states[k])

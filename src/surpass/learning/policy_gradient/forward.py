@@ -27,7 +27,7 @@ class Workspace(NamedTuple):
     """Room to work in."""
 
     total: Floats
-    """[WIDTH] a layer before it is cut off at 0."""
+    """[WIDTH] a layer before its ReLU."""
     products: Floats
     """[WIDTH]"""
     rows: Ints
@@ -91,7 +91,7 @@ def add_listed(work: Workspace, count: int, parameters: Floats, bias: int) -> No
 
 @kernel
 def list_outputs(work: Workspace, first: int) -> int:
-    """List the units of a layer that are not cut off, in place; return how many there are.
+    """List the units of a layer that its ReLU lets through, in place; return how many there are.
 
     No branch on the sign: writing too much is faster than guessing. A unit that is not a number stays, to be noticed.
     """
@@ -104,7 +104,7 @@ def list_outputs(work: Workspace, first: int) -> int:
 
 @kernel
 def multiply(work: Workspace, parameters: Floats, k: int) -> float:
-    """Return the product of the last hidden layer, before it is cut off at 0, with row `k` of the parameters."""
+    """Return the product of the last hidden layer, after its ReLU, with row `k` of the parameters."""
     products = work.products
     for j in range(WIDTH):
         products[j] = max(work.total[j], ZERO) * parameters[k, j]

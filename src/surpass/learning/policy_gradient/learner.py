@@ -12,6 +12,7 @@ and the loss is the mean over all steps of
     + baseline_weight * (G_t - b(s_t))^2          if the baseline is a network
     - imitation_weight * log p(teacher(s_t) | s_t)
 
+H is the sum of the entropies of the decisions that made up a_t; in the mean over a_t that is the entropy of the action.
 The reward is minus `step_cost` for each step, minus `wrong_cost` for a wrong answer, plus what the score gains.
 """
 

@@ -22,20 +22,21 @@ from surpass.table import Agent
 from surpass.tasks.task import Instances, Task
 
 CELLS_PER_UPDATE = 100
-"""A candidate has as many more updates of patience as its table has so many cells."""
+"""For every so many cells of its table, a candidate has one more update of patience."""
 
 
 class Estimator(Protocol):
     """Estimates the advantages of actions from episodes, and updates a table of logits by them."""
 
     patience: int
-    """After how many updates without a gain more of them are not worth their time."""
+    """After how many updates in a row without a gain `improve` leaves the candidate."""
     plays: int
-    """How many times an update plays each instance."""
+    """How many times an update plays each instance, from which `improve` chooses the number of instances."""
     met: Ints
-    """The observations of the last update, or of all: what a checkpoint keeps beside the logits."""
+    """The observations that the next update needs, maybe none: what a checkpoint keeps beside the logits."""
 
-    def __init__(self, logits: LogitTable, costs: Costs, deviations: int) -> None: ...
+    def __init__(self, logits: LogitTable, costs: Costs, deviations: int) -> None:
+        """Take the table to update, what episodes cost, and a setting that only `Deviations` uses."""
 
     def update(
         self,
@@ -44,15 +45,19 @@ class Estimator(Protocol):
         fresh: Callable[[], tuple[Instances, Ints]],
         random: np.random.Generator,
     ) -> tuple[float, int]:
-        """Make one update in place; return what it gained, 0 if nothing, and how many steps were played.
+        """Make one update in place; return what it gained, and how many steps were played.
 
-        `fresh` draws other instances with their limits, to test what was learned.
+        Each estimator has its own unit of gain: the curves show it, and `improve` asks only whether it is above 0.
+        `fresh` draws other instances with their limits, to test what was learned. The method calls `logits.update`.
         """
         ...
 
 
 ESTIMATORS: dict[str, type[Estimator]] = {"deviations": Deviations, "sampled-tables": SampledTables}
-"""The estimators that `improve` can use; a new one is a file of its own and a line here."""
+"""The estimators that `improve` can use; a new one is a file of its own, and an import and an entry here.
+
+The phase `solve` has the actor-critic instead, so a run from nothing comes to its estimator only after all starts.
+"""
 
 
 class Candidate:

@@ -1,11 +1,13 @@
-"""Actor-critic: learn from nothing, by sampled actions and a critic (TD(lambda) advantages; Sutton and Barto, ch. 12).
+"""Actor-critic: learn from nothing, by sampled actions and a critic.
+
+The advantages are those of generalised advantage estimation, without a discount (GAE; Schulman et al., 2016):
 
     A_t = delta_t + lambda A_{t+1},    delta_t = r_t + V(s_{t+1}) - V(s_t)
     V(s) = w . hints(s) + mean of what that leaves over, for the observation of s
 
 The task may offer hints that the agent does not see, such as the number of inversions; they only reduce the variance.
-The advantages of an action are averaged per observation, and the average of all actions there is subtracted. Logits
-are pulled back to 0 by a temperature that falls in the course of a stage, which keeps the policy exploring.
+The advantages of an action are averaged per observation, and the average of all actions there is subtracted. A
+temperature pulls logits back to 0, which keeps the policy exploring (an entropy bonus); it falls during a stage.
 """
 
 from __future__ import annotations
@@ -88,8 +90,8 @@ class ActorCritic:
         self._cumulative: Reals = np.zeros((0, len(self.actions)))
         hints = self.hint_count
         self.values = Values(np.zeros(0), np.zeros(0), np.zeros((0, hints)), np.zeros(hints), np.zeros(1))
-        self._spread = np.zeros((hints, hints + 1))
-        """How hints vary with each other and with the returns, within observations."""
+        self._scatter = np.zeros((hints, hints + 1))
+        """The scatter of the hints with each other and with the returns, within observations."""
         width = len(self.actions)
         shapes = ((0, width), (0, width), (0,), (0,), (0, hints), (hints, hints + 1))
         self._sums = [Sums(*(np.zeros(shape) for shape in shapes)) for _ in range(PARTS)]
@@ -211,9 +213,9 @@ class ActorCritic:
         products = sums.products.copy()
         products[:, :-1] += np.tril(products[:, :-1], -1).T
         within = products - (hints / visits[:, None]).T @ np.column_stack([hints, returns])
-        self._spread = DECAY * self._spread + within
-        ridge = 1e-6 * np.trace(self._spread[:, :-1]) / self.hint_count + 1e-9
-        weights = np.linalg.solve(self._spread[:, :-1] + ridge * np.eye(self.hint_count), self._spread[:, -1])
+        self._scatter = DECAY * self._scatter + within
+        ridge = 1e-6 * np.trace(self._scatter[:, :-1]) / self.hint_count + 1e-9
+        weights = np.linalg.solve(self._scatter[:, :-1] + ridge * np.eye(self.hint_count), self._scatter[:, -1])
         values = self.values
         for kept, new in zip(values[:3], (visits, returns, hints), strict=True):
             kept[rows] = DECAY * kept[rows] + new
@@ -229,7 +231,7 @@ class ActorCritic:
         arrays = [*(array[:count] for array in self.values[:3]), *self.values[3:]]
         values = {f"values.{name}": array for name, array in zip(names, arrays, strict=True)}
         logits = {f"logits.{name}": array for name, array in self.logits.save().items()}
-        return {**logits, **values, "shown": self.shown, "spread": self._spread}
+        return {**logits, **values, "shown": self.shown, "spread": self._scatter}
 
     def load(self, tensors: Tensors) -> None:
         """Go back to a saved state in place."""
@@ -241,7 +243,7 @@ class ActorCritic:
         shapes = {"visits": (count,), "returns": (count,), "hints": (count, hints), "weights": (hints,), "usual": (1,)}
         found = [checked_tensor(tensors, f"values.{name}", np.zeros(shape), SOURCE) for name, shape in shapes.items()]
         self.values = Values(*found)
-        self._spread = checked_tensor(tensors, "spread", self._spread, SOURCE)
+        self._scatter = checked_tensor(tensors, "spread", self._scatter, SOURCE)
 
 
 def explored_actions(task: Task) -> Ints:

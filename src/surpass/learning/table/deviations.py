@@ -1,7 +1,8 @@
 """Single deviations: save steps once the task is solved.
 
 An update plays episodes by the most likely actions. Then it plays each again on the same instance with one other
-action at one step. The difference of the two returns is the advantage of that action there:
+action at one step (the vine estimator of TRPO; Schulman et al., 2015). The difference of the two returns is the
+advantage of that action there:
 
     A(o, a) = return after the deviation - return without it
 
@@ -43,7 +44,7 @@ from surpass.tasks.task import Instances, Task, join_instances
 
 STEP_SIZE, PRIOR_COUNT = 0.3, 10.0
 OFF_PATH_RATE, MAX_OFF_PATH_STEPS = 0.5, 4
-"""The share of deviations after another one, and at how many of the first unmet observations they are made."""
+"""The share of episodes that deviate twice, and at which unmet observation the second comes at the latest."""
 RANDOM_ACTION_RATE = 0.5
 """The share of deviations by a random action: one operand changed, one that the policy takes elsewhere, what it would
 do if two variables changed their names, or any. The others are drawn by their logits."""

@@ -5,7 +5,7 @@
             leaves a candidate. A teacher, or the agent that `--from` names, is one more.
 2. improve  Each candidate saves steps by single deviations (`deviations.py`), or gains score by sampled tables
             (`sampled_tables.py`). After a while the worse half of the candidates is dropped, and so on until one is
-            left (successive halving; Jamieson and Talwalkar, 2016). So a run with a teacher does not end worse
+            left (successive halving in rungs; Jamieson and Talwalkar, 2016). So a run with a teacher does not end worse
             than one without.
 3. check    Changes that no instance meets are undone (`repair.py`): they are not needed, and little tested.
             `checks.find_failures` looks for counter-examples. What makes them fail is undone as well, and
@@ -341,13 +341,13 @@ class TableLearner:
     # Instances
 
     def _draw(self, sizes: tuple[int, int], count: int, purpose: int) -> tuple[Instances, Ints]:
-        """Return instances with their step limits, evenly over the doublings of their sizes; counter-examples too."""
+        """Return instances with their step limits, of sizes even in their logarithm; counter-examples too."""
         random = np.random.default_rng([self.config.seed, purpose, self.updates])
         few = round(COUNTEREXAMPLE_RATE * count) if self.counterexamples and purpose < COMPARING else 0
         parts = self._draw_usual(sizes, count - few, random)
         if few:
             chosen = random.integers(0, len(self.counterexamples), few)
-            known = self._counterexamples().rows(chosen)
+            known = self._parse_counterexamples().rows(chosen)
             cost = np.cumsum(self._limits(known.sizes))
             most = sum(int(self._limits(part.sizes).sum()) for part in parts)
             parts.append(known.part(0, max(1, int(np.searchsorted(cost, most, side="right")))))
@@ -373,7 +373,7 @@ class TableLearner:
             if own
         ]
 
-    def _counterexamples(self) -> Instances:
+    def _parse_counterexamples(self) -> Instances:
         return join_instances(self.task, [self.task.parse_instance(text)[0] for text in self.counterexamples])
 
     def _limits(self, sizes: Ints) -> Ints:
@@ -528,7 +528,9 @@ class TableLearner:
             if self.turn == len(self.candidates):
                 self._end_rung()
         elif candidate.updates % (CHECK_EVERY * ROUND) == 0:
-            self._add(find_failures(Table(self.task, candidate.logits.greedy()), QUICK, seed=self.updates))
+            self._add_counterexamples(
+                find_failures(Table(self.task, candidate.logits.greedy()), QUICK, seed=self.updates)
+            )
         return line
 
     def _update(self, candidate: Candidate) -> float:
@@ -554,19 +556,19 @@ class TableLearner:
 
     # Check and distil
 
-    def _add(self, failures: list[str]) -> None:
+    def _add_counterexamples(self, failures: list[str]) -> None:
         self.counterexamples = [*dict.fromkeys([*self.counterexamples, *failures])][-MAX_COUNTEREXAMPLES:]
 
     def _check(self) -> dict[str, float]:
         """Search for counter-examples; undo what makes them fail, or learn on them; without any, begin to distil."""
         candidate = self.candidates[0]
-        self._forget_unused(candidate)
+        self._revert_unused(candidate)
         table = Table(self.task, candidate.logits.greedy())
         failures = find_failures(
             table, THOROUGH, known=self.counterexamples, seed=self.checks, enough=MAX_COUNTEREXAMPLES
         )
         self.checks += 1
-        self._add(failures)
+        self._add_counterexamples(failures)
         if not failures or self.checks >= self.config.checks:
             self.phase = "distil"
             if self.is_taught:
@@ -575,10 +577,10 @@ class TableLearner:
             self._repair(candidate)
         return self._line(candidate.logits.greedy(), self.improved[1], failing=len(failures))
 
-    def _forget_unused(self, candidate: Candidate) -> None:
+    def _revert_unused(self, candidate: Candidate) -> None:
         """Undo what deviations off the path have changed and neither usual instances nor counter-examples meet."""
         usual, _ = self._draw((self.improved[0], self.improved[1]), self.config.episodes, COMPARING)
-        instances = join_instances(self.task, [usual, self._counterexamples()]) if self.counterexamples else usual
+        instances = join_instances(self.task, [usual, self._parse_counterexamples()]) if self.counterexamples else usual
         revert_unused(candidate.logits, instances, self._limits(instances.sizes), self.costs)
 
     def _repair(self, candidate: Candidate) -> None:
@@ -592,7 +594,7 @@ class TableLearner:
         solved = self._solved(batch)
         before = candidate.logits.logits[: candidate.logits.count].copy()
         reference = Reference(usual, limits, returns)
-        unsolved = revert_failures(candidate.logits, self._counterexamples(), reference, self.costs)
+        unsolved = revert_failures(candidate.logits, self._parse_counterexamples(), reference, self.costs)
         _, now, _ = play_all(Table(self.task, candidate.logits.greedy()), usual, limits, self.costs)
         lost = float((returns - now)[solved].sum()) / max(abs(float(returns[solved].sum())), 1e-9)
         if lost > MAX_LOSS and self.checks < LAST_CHECKS * self.config.checks:
@@ -610,11 +612,11 @@ class TableLearner:
         failures = find_failures(table, THOROUGH, known=self.counterexamples, seed=self.checks)
         self.checks += 1
         self.is_sound = not failures
-        self._add(failures)
+        self._add_counterexamples(failures)
         if failures:
             # Where the network only differs from the table, the table teaches it; else the table is repaired.
             policy = Table(self.task, self.policy)
-            failing = run(policy, self._counterexamples(), find_loops=not self.task.limit_is_budget)
+            failing = run(policy, self._parse_counterexamples(), find_loops=not self.task.limit_is_budget)
             if not failing.solved.all():
                 self.phase = "check"
             self.student.learn_again(table.observations)

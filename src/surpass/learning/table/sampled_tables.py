@@ -1,4 +1,6 @@
-"""Sampled tables: improve a score by comparing whole policies, with ranks as fitness (Wierstra et al., 2014).
+"""Sampled tables: improve a score by comparing whole policies.
+
+In the literature: natural evolution strategies, with ranks as fitness (Wierstra et al., 2014).
 
 An update draws some tables from the probabilities of the logits: one action for each observation, which then holds for
 all steps of all episodes. All tables play the same instances. On an instance a table has the advantage
@@ -34,7 +36,7 @@ STEP_SIZE, PRIOR_COUNT = 1.5, 36.0
 MAX_LOGIT_GAP = 6.0
 """How far a logit may lie below the largest of its observation."""
 ROUNDING = 1e-9
-"""The share of what tables bring by which they must differ for one of them to have brought more."""
+"""Returns that differ by a smaller share than this count as equal."""
 
 
 class SampledTables:
