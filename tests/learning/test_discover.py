@@ -104,7 +104,15 @@ def editor(program: str = INSERTION, *, sizes: tuple[int, ...] = (4, 6), data: s
 
 def attempt(program: str, **more: Any) -> Attempt:
     """Return an attempt at a program."""
-    usual = {"number": 0, "mate": "", "focus": "", "heat": 0.005, "last_heat": 0.0, "least": None, "known": ()}
+    usual = {
+        "number": 0,
+        "mate": "",
+        "focus": "",
+        "temperature": 0.005,
+        "last_temperature": 0.0,
+        "least": None,
+        "known": (),
+    }
     return Attempt(**{**usual, **more, "program": program})
 
 
@@ -567,21 +575,21 @@ def test_counter_examples_are_shared_between_islands() -> None:
 def test_a_chain_goes_on_from_where_it_stands_and_cools_until_it_ends() -> None:
     one = population()
     assert one.plan(1, 2, 0, ("sorted",))[0].focus == "sorted"
-    heats = []
+    temperatures = []
     for done in range(CHAIN):
         attempted, parents = one.plan(2 * done, 2, 0, ("sorted",))
         assert (attempted.focus, attempted.least) == ("", 0.4 if done else None)
         assert (parents[0] in one.starts) == (done == 0), "chains begin with the first programs"
-        heats += [attempted.heat, attempted.last_heat]
+        temperatures += [attempted.temperature, attempted.last_temperature]
         made = one.add(outcome(0.4), program_of_rules(5), PRICES, "edited", parents, False) if not done else None
         one.receive(0, attempted, outcome(0.4, current=f"{COSTLY}\n# {done}"), made)
         island = one.islands[0]
         assert (island is None) == (done == CHAIN - 1)
         if island is not None:
             assert island.program.endswith(f"# {done}"), "it stands where the attempt ended"
-    assert sorted(heats, reverse=True) == heats
-    assert heats[-1] == pytest.approx(0)
-    assert heats[1::2][:-1] == heats[2::2]
+    assert sorted(temperatures, reverse=True) == temperatures
+    assert temperatures[-1] == pytest.approx(0)
+    assert temperatures[1::2][:-1] == temperatures[2::2]
     assert one.plan(2 * CHAIN, 2, 0, ())[0].least is None, "a new chain"
 
 
@@ -750,7 +758,7 @@ def test_a_run_goes_on_from_the_middle_with_work_on_its_way(monkeypatch: pytest.
     search(whole, 5)
     assert len(whole._flight) == 1
     (running,) = whole._gradients
-    assert running.piece.state is not None
+    assert running.part.state is not None
     tensors, record = whole.save_state()
     resumed.load_state({name: array.copy() for name, array in tensors.items()}, json.loads(json.dumps(record)))
     assert state_of(resumed) == state_of(whole)

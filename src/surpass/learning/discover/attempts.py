@@ -58,9 +58,9 @@ class Attempt(NamedTuple):
     """Another one, whose rules may be copied; empty for none."""
     focus: str
     """The distribution that counts as the usual one does; empty for the usual one itself."""
-    heat: float
+    temperature: float
     """The temperature at first: the mean share of the cost that an edit may add and still be accepted,"""
-    last_heat: float
+    last_temperature: float
     """and in the end."""
     least: float | None
     """Only what costs less, with the price of the rules, where the focus counts most, is worth keeping."""
@@ -142,7 +142,7 @@ class Editor:
             )
             for k in range(self.budget.sets):
                 done = (turn + k / self.budget.sets) / ROUNDS
-                tried += one.try_set(attempt.heat + done * (attempt.last_heat - attempt.heat))
+                tried += one.try_set(attempt.temperature + done * (attempt.last_temperature - attempt.temperature))
             was_sound = is_sound
             program, is_sound = self._last_sound(one.accepted, is_sound)
             cost = self._priced_cost(program, attempt.focus)

@@ -38,7 +38,7 @@ RECORD = {
 """What a checkpoint says of a part beside its tensors."""
 
 
-class Piece(NamedTuple):
+class Part(NamedTuple):
     """A part of a run of the table learner."""
 
     run: int
@@ -52,13 +52,13 @@ class Piece(NamedTuple):
     """Where the run was after the part before; None to begin."""
 
     @staticmethod
-    def first(seed: int, run: int) -> Piece:
+    def first(seed: int, run: int) -> Part:
         """Return the first part of the first run."""
-        return Piece(run, 1000 * seed % (1 << 31) + run, "", (), None)
+        return Part(run, 1000 * seed % (1 << 31) + run, "", (), None)
 
-    def next(self, program: str, parents: tuple[int, ...]) -> Piece:
+    def next(self, program: str, parents: tuple[int, ...]) -> Part:
         """Return the first part of the run after this one."""
-        return Piece(self.run, self.seed + 10, program, parents, None)
+        return Part(self.run, self.seed + 10, program, parents, None)
 
 
 class LearnedPart(NamedTuple):
@@ -70,20 +70,20 @@ class LearnedPart(NamedTuple):
     """The program of the best policy, if there is a new one; else empty."""
 
 
-def learn(task: Task, given: dict[str, Any], piece: Piece) -> LearnedPart:
+def learn(task: Task, given: dict[str, Any], part: Part) -> LearnedPart:
     """Advance a run of the table learner by a part, which ends where a phase or a policy does, at the latest."""
-    base = parse_program(piece.program, "a program of the run", task) if piece.program else None
+    base = parse_program(part.program, "a program of the run", task) if part.program else None
     config = TableConfig(
         task=task.name,
-        seed=piece.seed,
+        seed=part.seed,
         starts=1 if base else STARTS,
         updates=UPDATES_FROM_PROGRAM if base else UPDATES,
         checks=CHECKS,
         **{name: given[name] for name in ("data", "queries", "digest")},
     )
     learner = TableLearner(task, config, given=base, is_taught=False)
-    if piece.state is not None:
-        learner.load_state(*piece.state)
+    if part.state is not None:
+        learner.load_state(*part.state)
     before = _milestone(learner)
     for _ in range(ROUNDS):
         try:
@@ -114,23 +114,23 @@ def program_of(agent: Agent, effort: Effort) -> Program:
     return write_program(agent.name, table)
 
 
-def save_pieces(pieces: Sequence[Piece]) -> tuple[Tensors, list[dict[str, Any]]]:
+def save_parts(parts: Sequence[Part]) -> tuple[Tensors, list[dict[str, Any]]]:
     """Return parts as tensors and records."""
     tensors: Tensors = {}
     records = []
-    for k, piece in enumerate(pieces):
-        own, state = piece.state or ({}, None)
+    for k, part in enumerate(parts):
+        own, state = part.state or ({}, None)
         tensors |= {f"gradients.{k}.{name}": array for name, array in own.items()}
-        records.append({**piece._asdict(), "parents": list(piece.parents), "state": state})
+        records.append({**part._asdict(), "parents": list(part.parents), "state": state})
     return tensors, records
 
 
-def load_pieces(tensors: Tensors, records: Sequence[dict[str, Any]]) -> list[Piece]:
+def load_parts(tensors: Tensors, records: Sequence[dict[str, Any]]) -> list[Part]:
     """Return the parts that were saved as tensors and records."""
-    pieces = []
+    parts = []
     for k, record in enumerate(records):
         found = validate(RECORD, record, SOURCE)
         own = tensors_under(f"gradients.{k}.", tensors)
         state = None if found["state"] is None else (own, found["state"])
-        pieces.append(Piece(**{**found, "parents": tuple(found["parents"]), "state": state}))
-    return pieces
+        parts.append(Part(**{**found, "parents": tuple(found["parents"]), "state": state}))
+    return parts

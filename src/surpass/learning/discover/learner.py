@@ -26,7 +26,7 @@ from surpass.extras import load, load_names
 from surpass.learning.discover.attempts import Attempt, Judged
 from surpass.learning.discover.config import DiscoverConfig
 from surpass.learning.discover.front import describe_front, write_front
-from surpass.learning.discover.gradients import LearnedPart, Piece, load_pieces, save_pieces
+from surpass.learning.discover.gradients import LearnedPart, Part, load_parts, save_parts
 from surpass.learning.discover.objective import Objective, doubling_sizes
 from surpass.learning.discover.population import Found, Population
 from surpass.learning.discover.rounds import Budget, RulePrices
@@ -53,13 +53,13 @@ GRADIENT_WINDOWS = 4
 KEPT = {**dict.fromkeys(("rounds", "tried", "tried_in_vain", "planned"), Count), "reference": str, "means": list[float]}
 """What a checkpoint keeps as it is."""
 ATTEMPT = {
-    **{"number": Count, "program": str, "mate": str, "focus": str, "heat": Weight, "last_heat": Weight},
+    **{"number": Count, "program": str, "mate": str, "focus": str, "temperature": Weight, "last_temperature": Weight},
     **{"least": float | None, "known": list[Count], "parents": list[Count]},
 }
 STATE = {
     **KEPT,
     **{"sizes": list[Size], "texts": list[str], "flight": [ATTEMPT], "population": dict[str, Any]},
-    **{"pieces": list[dict[str, Any]], "due": list[Count], "student": dict[str, Any] | None},
+    **{"parts": list[dict[str, Any]], "due": list[Count], "student": dict[str, Any] | None},
 }
 """What a checkpoint says beside its tensors."""
 COST = Measure(
@@ -85,7 +85,7 @@ class Planned(NamedTuple):
 class Running(NamedTuple):
     """A part of a gradient run that is on its way."""
 
-    piece: Piece
+    part: Part
     due: int
     """After how many attempts it is waited for."""
     wait: Callable[[], tuple[LearnedPart, Judged | None]]
@@ -226,7 +226,7 @@ class Discover:
         )
 
     def advance(self) -> dict[str, float]:
-        """Take in the next piece of work, in the order of the plan; after the last one, let the network learn."""
+        """Take in the next part of work, in the order of the plan; after the last one, let the network learn."""
         if not self.is_searching:
             curve = self.student.advance()
             return {"round": self.rounds, **{k: v for k, v in curve.items() if k != "round"}}
@@ -235,7 +235,7 @@ class Discover:
             self._judge_starts()
         if not self._gradients:
             for run in range(self.config.gradients):
-                self._learn(Piece.first(self.config.seed, run))
+                self._learn(Part.first(self.config.seed, run))
         if self.population.found:
             while len(self._flight) < min(self.config.islands, self.config.rounds - self.rounds):
                 self._try(*self.population.plan(self.planned, self.config.islands, self.config.seed, self.focuses))
@@ -310,13 +310,13 @@ class Discover:
         wait = self._workers.submit("attempt", self._scale, attempt)
         self._flight.append(Planned(attempt, parents, wait))
 
-    def _learn(self, piece: Piece, due: int | None = None) -> None:
+    def _learn(self, part: Part, due: int | None = None) -> None:
         """Have a gradient run advanced, in place."""
-        wait = self._workers.submit("learn", self._scale if self.reference else None, piece)
+        wait = self._workers.submit("learn", self._scale if self.reference else None, part)
         due = self.rounds + GRADIENT_WINDOWS * self.config.islands if due is None else due
         self._gradients = sorted(
-            [*(one for one in self._gradients if one.piece.run != piece.run), Running(piece, due, wait)],
-            key=lambda one: one.piece.run,
+            [*(one for one in self._gradients if one.part.run != part.run), Running(part, due, wait)],
+            key=lambda one: one.part.run,
         )
 
     def _take_attempt(self, planned: Planned) -> None:
@@ -329,22 +329,22 @@ class Discover:
         how = f"edited on {attempt.focus}" if attempt.focus else "edited"
         made = self._add(judged, how, planned.parents, is_start=False) if is_new else None
         self.population.receive(attempt.number % self.config.islands, attempt, judged, made)
-        self.population.drop_unused(also=[number for one in self._gradients for number in one.piece.parents])
+        self.population.drop_unused(also=[number for one in self._gradients for number in one.part.parents])
 
     def _take_learned(self, running: Running) -> None:
         """Wait for a part of a gradient run, take in its program, and have the run advanced further, in place."""
-        piece, (learned, judged) = running.piece, running.wait()
+        part, (learned, judged) = running.part, running.wait()
         if learned.program and all(learned.program != one.program for one in self.population.found.values()):
             if judged is None:
                 judged = self._judge_first(learned.program, is_last=learned.state is None)
             if judged is not None:
-                self._add(judged, f"gradients from {'the best program' if piece.program else NOTHING}", piece.parents)
+                self._add(judged, f"gradients from {'the best program' if part.program else NOTHING}", part.parents)
         if learned.state is not None:
-            self._learn(piece._replace(state=learned.state))
-        elif piece.run and self.best is not None:
-            self._learn(piece.next(self.best.program, (self.best.number,)))
+            self._learn(part._replace(state=learned.state))
+        elif part.run and self.best is not None:
+            self._learn(part.next(self.best.program, (self.best.number,)))
         else:
-            self._learn(piece.next("", ()))
+            self._learn(part.next("", ()))
 
     def _judge_first(self, program: str, *, is_last: bool) -> Judged | None:
         """Return the measures of a program that began before there was one to compare it with.
@@ -387,7 +387,7 @@ class Discover:
 
     def save_state(self) -> tuple[Tensors, dict[str, Any]]:
         """Return everything that `load_state` needs to continue exactly from here."""
-        tensors, pieces = save_pieces([one.piece for one in self._gradients])
+        tensors, parts = save_parts([one.part for one in self._gradients])
         student = None
         if self.has_network:
             learned, student = self.student.save_state()
@@ -401,7 +401,7 @@ class Discover:
             **{name: getattr(self, name) for name in KEPT},
             **{"sizes": list(self.sizes), "texts": list(texts), "flight": flight},
             **{"population": self.population.save(), "student": student},
-            **{"pieces": pieces, "due": [one.due for one in self._gradients]},
+            **{"parts": parts, "due": [one.due for one in self._gradients]},
         }
 
     def load_state(self, tensors: Tensors, record: dict[str, Any]) -> None:
@@ -421,8 +421,8 @@ class Discover:
             self._try(
                 Attempt(**{**{name: saved[name] for name in Attempt._fields}, "known": known}), tuple(saved["parents"])
             )
-        for piece, due in zip(load_pieces(tensors, state["pieces"]), state["due"], strict=False):
-            self._learn(piece, due)
+        for part, due in zip(load_parts(tensors, state["parts"]), state["due"], strict=False):
+            self._learn(part, due)
         self._student = None
         if self.has_network and state["student"] is not None:
             self.student.load_state(tensors, state["student"])

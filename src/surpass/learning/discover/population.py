@@ -23,7 +23,7 @@ from surpass.reading import Count, validate
 
 CHAIN = 6
 """How many attempts a chain has; one that stands still ends before."""
-LEAST_HEAT, MOST_HEAT = 0.0005, 0.02
+LEAST_TEMPERATURE, MOST_TEMPERATURE = 0.0005, 0.02
 """The range of the first temperatures, evenly in their logarithm."""
 FROM_STARTS, FROM_FRONT = 0.4, 0.3
 """The shares of the chains that begin with one of the first programs, and with one of the front."""
@@ -40,7 +40,7 @@ class Found:
     number: int
     program: str
     rules: int
-    merit: float
+    priced_cost: float
     """Its relative cost with the price of its rules."""
     cost: float
     """Its relative cost."""
@@ -63,7 +63,7 @@ class Island:
     """The number of the last program of the population that it came by."""
     focus: str
     """The distribution that counts most; empty for the usual one."""
-    heat: float
+    temperature: float
     """The first temperature."""
     done: int = 0
     """How many of its attempts are done."""
@@ -100,7 +100,7 @@ class Population:
             number=self.count,
             program=outcome.program,
             rules=len(program.rules),
-            merit=outcome.cost + price,
+            priced_cost=outcome.cost + price,
             cost=outcome.cost,
             means=outcome.means,
             is_sound=outcome.is_sound,
@@ -121,13 +121,13 @@ class Population:
     @property
     def best(self) -> Found | None:
         """The best program: the sound one of the least cost, rules included; if none is sound, any."""
-        return min(self.found.values(), key=lambda one: (not one.is_sound, one.merit, one.number), default=None)
+        return min(self.found.values(), key=lambda one: (not one.is_sound, one.priced_cost, one.number), default=None)
 
     @property
     def front(self) -> list[Found]:
         """The sound programs that no other one beats in both rules and cost, and the best one; the shortest first."""
         front: list[Found] = []
-        for one in sorted(self.found.values(), key=lambda one: (one.rules, one.merit, one.number)):
+        for one in sorted(self.found.values(), key=lambda one: (one.rules, one.priced_cost, one.number)):
             if one.is_sound and (one is self.best or not front or one.cost < front[-1].cost - GAIN):
                 front = [other for other in front if other.rules != one.rules or one is not self.best] + [one]
         return front
@@ -153,14 +153,14 @@ class Population:
         island = self.islands[k] or self._new_chain(k, random, focuses)
         self.islands[k] = island
         mate = self._mate(island.origin, random) if random.random() < MATING else ()
-        heats = [island.heat * (1 - done / CHAIN) for done in (island.done, island.done + 1)]
+        temperatures = [island.temperature * (1 - done / CHAIN) for done in (island.done, island.done + 1)]
         attempt = Attempt(
             number=number,
             program=island.program,
             mate=self.found[mate[0]].program if mate else "",
             focus=island.focus,
-            heat=heats[0],
-            last_heat=heats[1],
+            temperature=temperatures[0],
+            last_temperature=temperatures[1],
             least=island.least,
             known=tuple(self.counterexamples),
         )
@@ -168,7 +168,7 @@ class Population:
 
     def _new_chain(self, k: int, random: np.random.Generator, focuses: Sequence[str]) -> Island:
         """Return the beginning of a chain; the first ones begin with the first programs in turn."""
-        heat = float(np.exp(random.uniform(np.log(LEAST_HEAT), np.log(MOST_HEAT))))
+        temperature = float(np.exp(random.uniform(np.log(LEAST_TEMPERATURE), np.log(MOST_TEMPERATURE))))
         # Half of the islands look at the usual data.
         focus = "" if k % 2 == 0 or not focuses else focuses[int(random.integers(len(focuses)))]
         kind, front = random.random(), self.front
@@ -183,7 +183,7 @@ class Population:
             at = front[int(random.integers(len(front)))].number
         else:
             at = self.best.number
-        return Island(program=self.found[at].program, origin=at, focus=focus, heat=heat)
+        return Island(program=self.found[at].program, origin=at, focus=focus, temperature=temperature)
 
     def _mate(self, at: int, random: np.random.Generator) -> tuple[int, ...]:
         """Return the number of another program, of an island or of the front, if there is one."""

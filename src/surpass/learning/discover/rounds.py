@@ -121,18 +121,18 @@ class Round:
         shorter = self.prices.of(self.accepted[-1]) - self.prices.of(program)
         return float(saved.sum()) + shorter, float(np.sqrt((saved**2).sum()))
 
-    def try_set(self, heat: float) -> int:
+    def try_set(self, temperature: float) -> int:
         """Try a set of candidates, keep the best one that gains at every stage, and return how many were tried."""
         program = self.accepted[-1]
         states = self.random.integers(1, 1 << 32, (self.candidates, 2), np.int64)
-        # Metropolis: a gain passes with the probability min(1, exp(gain / heat)).
-        allowed = -heat * float(self.random.exponential())
+        # Metropolis: a gain passes with the probability min(1, exp(gain / temperature)).
+        allowed = -temperature * float(self.random.exponential())
         is_neutral_fine = self.random.random() < ACCEPT_NEUTRAL
         gains = self.screens[0].run(states, self.prices, allowed - HOPELESS)
         if not is_neutral_fine:
             gains[gains == 0] = -np.inf
         preferences = gains
-        if heat and self.random.random() < ACCEPT_ANY:
+        if temperature and self.random.random() < ACCEPT_ANY:
             preferences = np.where(gains < allowed, -np.inf, self.random.random(len(gains)))
         finalists: dict[Program, int] = {}
         for k in np.argsort(-preferences, kind="stable")[: 4 * FINALISTS].tolist():
@@ -150,7 +150,7 @@ class Round:
             found = [*finalists][best]
             costs = self.trials[-1].run([found])[0]
             gain, error = self._gain(found, costs)
-            if gain > allowed + (0.0 if heat else Z_THRESHOLD * error) or (gain == 0 and is_neutral_fine):
+            if gain > allowed + (0.0 if temperature else Z_THRESHOLD * error) or (gain == 0 and is_neutral_fine):
                 self.accepted.append(found)
                 self._measure(costs)
         return len(states)

@@ -12,7 +12,7 @@ from surpass.agents import agent_of_recipe
 from surpass.checks import NORMAL
 from surpass.errors import SettingError
 from surpass.learning.discover.attempts import Attempt, Editor, Judged
-from surpass.learning.discover.gradients import LearnedPart, Piece, learn, program_of
+from surpass.learning.discover.gradients import LearnedPart, Part, learn, program_of
 from surpass.learning.discover.rounds import Budget, RulePrices
 from surpass.programs.text import write_text
 from surpass.table import Agent
@@ -60,8 +60,8 @@ class Worker:
         """Edit a program for some rounds."""
         return self._editor(scale).attempt(attempt)
 
-    def learn(self, scale: Scale | None, piece: Piece) -> tuple[LearnedPart, Judged | None]:
+    def learn(self, scale: Scale | None, part: Part) -> tuple[LearnedPart, Judged | None]:
         """Advance a gradient run; its program, if there is a new one, is judged."""
-        learned = learn(self.task, self.given, piece)
-        judged = self.judge(scale, learned.program, piece.seed) if scale is not None and learned.program else None
+        learned = learn(self.task, self.given, part)
+        judged = self.judge(scale, learned.program, part.seed) if scale is not None and learned.program else None
         return learned, judged
