@@ -85,6 +85,8 @@ def draw(request: surpass.Request) -> Instances:
 def read(parts: Sequence[Sequence[int | float]]) -> tuple[Instances, tuple[str, ...]]:
     """Return a list and a target as an instance; surpass itself says what is expected if they do not fit."""
     values, (wanted,) = parts
+    if any(value != int(value) for value in (*values, wanted)):
+        raise ValueError("the values must be whole numbers, since they are added up")
     if list(values) != sorted(values):
         raise ValueError("the list must be in order")
     return Instances(np.array([len(values)]), np.array([[*values, wanted]], np.int64), np.zeros((1, 1))), ()

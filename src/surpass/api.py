@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -289,6 +288,8 @@ class Run(Printed):
 
     @property
     def _resuming(self) -> str:
+        from surpass.learning.runs import resuming
+
         return resuming(self.recipe, self.folder)
 
     def __str__(self) -> str:
@@ -439,7 +440,7 @@ def learn(
         try:
             runs.train(learner, folder, minutes=minutes and LEARNING_SHARE * minutes, report=end_round)
         except KeyboardInterrupt:
-            log.warning("interrupted: %s continues from the last checkpoint", resuming(made, folder.path))
+            log.warning("interrupted: %s continues from the last checkpoint", runs.resuming(made, folder.path))
             raise
         except DivergedError as error:
             if _finish(learner, folder, sizes, score_instances, show, spare or LEAST_SPARE).agent is None:
@@ -499,12 +500,6 @@ def discover(
         watch=watch,
         settings={**given, **(settings or {})},
     )
-
-
-def resuming(recipe: Mapping[str, Any], folder: Path) -> str:
-    """Return the command that continues the run in a folder."""
-    verb = "discover" if recipe["method"] == "discover" else "learn"
-    return f"surpass {verb} --out {shlex.quote(str(folder))} --resume"
 
 
 def _share_out(learner: AnyLearner, runner: Runner) -> None:

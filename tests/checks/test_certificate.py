@@ -11,6 +11,7 @@ import pytest
 
 from surpass.agents.teachers import find_teacher, known_teachers
 from surpass.agents.zoo import load_entry
+from surpass.checks.certificate import Explored
 from surpass.checks.check import MOST_INSTANCES, check
 from surpass.engine.record import record
 from surpass.engine.run import run
@@ -141,6 +142,16 @@ def test_the_search_is_told_in_words_and_numbers() -> None:
     for one in certificate.slowest:
         assert len(record(find_teacher("insertion_sort"), one.instance).steps) == one.steps
     assert check(find_teacher("insertion_sort"), up_to=4, instances=0, effort=0).explored is None
+
+
+def test_a_search_that_found_nothing_names_no_last_find_and_no_slowest_below_a_drawn_one() -> None:
+    assert "the last one" not in str(Explored(instances=50, new_observations=0, since_new=50, effort=100))
+    certificate = check(find_teacher("insertion_sort"), up_to=2, sizes=[10], instances=10, effort=500)
+    (drawn,) = certificate.drawn
+    slowest = dataclasses.replace(certificate.slowest[0], size=10)
+    for steps, is_shown in ((drawn.most_steps - 1, False), (drawn.most_steps, True)):
+        one = dataclasses.replace(certificate, slowest=(dataclasses.replace(slowest, steps=steps),))
+        assert ("the slowest of n = 10" in str(one)) == is_shown
 
 
 def test_a_certificate_is_plain_data_with_the_promised_keys() -> None:

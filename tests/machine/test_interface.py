@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from surpass import Action, Interface
 from surpass.errors import ObservationError, SurpassError, UnknownNameError
+from surpass.machine.interface import mirror
 from surpass.tasks.knapsack import KNAPSACK
 from surpass.tasks.search import SEARCH
 from surpass.tasks.sort_bubble import SORT_BUBBLE
@@ -333,3 +334,15 @@ def test_a_description_names_a_condition_for_every_feature(task: Task) -> None:
             assert interface.conditions[condition] == (k, frozenset([d]))
 
     check()
+
+
+def test_a_comparison_and_its_mirror_say_the_same() -> None:
+    conditions = [text for text in SORT_BUBBLE.interface.conditions if mirror(text)]
+    assert conditions
+    for text in conditions:
+        assert mirror(mirror(text)) == text
+        signs = [one.split()[-2] for one in (text, mirror(text))]
+        assert tuple(signs) in {("<", ">"), (">", "<"), ("<=", ">="), (">=", "<="), ("=", "="), ("!=", "!=")}
+    assert mirror("A[mid] < A[low]") == "A[low] > A[mid]"
+    assert mirror("i <= n - 1") == "n - 1 >= i"
+    assert mirror("v1 is last") == ""

@@ -128,6 +128,8 @@ class Explored:
         tried = f"a search among changed instances tried {self.instances:,} and found {found}"
         if self.since_new >= self.effort or not self.instances:
             return f"{tried}, none in the last {self.since_new:,}"
+        if not self.new_observations:
+            return f"{tried}; it ended with its time, so there may be more (--minutes and --effort make it longer)"
         return (
             f"{tried}, the last one {self.since_new:,} instances before its end: there may well be more"
             " (--minutes and --effort make it longer)"
@@ -220,7 +222,12 @@ class Certificate(Printed):
             )
         parts.append(self._describe_observations())
         parts += [str(self.explored)] if self.explored else []
-        parts += [f"the slowest of n = {one.size} found: {one.steps:,} steps, {one.instance}" for one in self.slowest]
+        most = {row.size: row.most_steps for row in self.drawn}
+        parts += [
+            f"the slowest of n = {one.size} found: {one.steps:,} steps, {one.instance}"
+            for one in self.slowest
+            if one.steps >= most.get(one.size, 0)  # else the table above shows a slower one
+        ]
         if self.narrow_choices:
             parts.append(f"{self.narrow_choices} choices of the network lead by less than 1e-4")
         mark = f"fingerprint {self.fingerprint}, " if self.fingerprint else ""

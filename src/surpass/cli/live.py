@@ -170,7 +170,7 @@ class RunView(Display):
             comparisons = (comparisons[0], comparisons[len(comparisons) // 2], comparisons[-1])
         for one in comparisons:
             has_beside = is_comparable and one.reference is not None
-            beside = f" (teacher {show_number(one.reference, 2)})" if has_beside else ""
+            beside = f" ({status.beside} {show_number(one.reference, 2)})" if has_beside else ""
             facts.append((f"{unit} at n = {one.size:,}", f"{show_number(one.ours, 2)}{beside}"))
         if measure.column in line and not (comparisons and measure.column.startswith("mean")):
             facts.append((measure.words, show_measure(measure, line[measure.column])))

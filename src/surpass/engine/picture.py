@@ -9,7 +9,7 @@ from surpass.engine.record import Episode, execute
 from surpass.machine.state import DEPTH, FIRST, FUNCTION, SIZE
 from surpass.machine.trace import Trace
 from surpass.pictures.plan import lists_above
-from surpass.printing import line_width, wrap
+from surpass.printing import count, line_width, wrap
 from surpass.tasks.task import ELEMENT, Task
 
 COLUMNS = 24
@@ -86,7 +86,7 @@ def draw_trace(task: Task, trace: Trace, progress: Callable[[int], None] | None 
         if progress:
             progress(number)
     yield ""
-    yield f"outcome: {trace.outcome} after {len(trace.steps)} steps"
+    yield f"outcome: {trace.outcome} after {count(len(trace.steps), 'step')}"
 
 
 def _name_items(

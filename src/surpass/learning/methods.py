@@ -133,4 +133,5 @@ def _parse_setting(config: Any, name: str, text: str) -> Any:
         kind: Any = type(default)
         return kind(text)
     except ValueError:
-        raise SettingError(f"setting {name} is {show(text)}; it must be like {default!r}") from None
+        like = repr(default) if default != () else "5,10"
+        raise SettingError(f"setting {name} is {show(text)}; it must be like {like}") from None

@@ -20,6 +20,7 @@ import io
 import json
 import logging
 import re
+import shlex
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -115,6 +116,12 @@ def describe_recipe(recipe: Mapping[str, Any]) -> str:
     return truncate(text, 200)
 
 
+def resuming(recipe: Mapping[str, Any], folder: Path) -> str:
+    """Return the command that continues the run in a folder."""
+    verb = "discover" if recipe.get("method") == "discover" else "learn"
+    return f"surpass {verb} --out {shlex.quote(str(folder))} --resume"
+
+
 def advise(recipe: Mapping[str, Any]) -> str:
     """Return what to try when nothing is solved by what a recipe says."""
     if recipe["method"] == "discover":
@@ -208,7 +215,7 @@ class RunFolder:
         if different:
             raise SettingError(
                 f"{self.path} is a run with {name} {values[0]}, not {values[1]};"
-                f" to resume it, leave everything else out: surpass learn --out {self.path} --resume"
+                f" to resume it, leave everything else out: {resuming(found, self.path)}"
             )
 
     def _check_removable(self, recipe: dict[str, Any]) -> None:

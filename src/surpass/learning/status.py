@@ -66,7 +66,9 @@ class Status:
     facts: tuple[tuple[str, str], ...] = ()
     """What else there is to say, by name."""
     comparisons: tuple[TeacherComparison, ...] = ()
-    """What the last round showed, beside the teacher."""
+    """What the last round showed, beside the agent that it is compared with."""
+    beside: str = "teacher"
+    """What that agent is, in a word."""
 
 
 @dataclass(frozen=True)

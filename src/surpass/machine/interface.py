@@ -24,6 +24,17 @@ NO_ACTION = -1
 """The answer of an agent that has no action for an observation."""
 WIDER = {"<=": ("<", "="), ">=": (">", "="), "!=": ("<", ">")}
 """The signs that a condition may have beside those of a comparison, and which of those each stands for."""
+MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
+"""The sign with which a comparison says the same when its sides change places."""
+
+
+def mirror(condition: str) -> str:
+    """Return a comparison with its sides exchanged, which says the same; empty if the text is none."""
+    for sign, other in MIRRORED.items():
+        left, found, right = condition.partition(f" {sign} ")
+        if found:
+            return f"{right} {other} {left}"
+    return ""
 
 
 class Slot(NamedTuple):

@@ -30,7 +30,7 @@ from pathlib import Path
 
 from surpass.bundles import write_atomically
 from surpass.errors import ProgramError, UnknownNameError, did_you_mean
-from surpass.machine.interface import NO_ACTION, Interface
+from surpass.machine.interface import NO_ACTION, Interface, mirror
 from surpass.printing import truncate
 from surpass.programs.program import START, Function, Place, Program, Rule, Test, place_features
 from surpass.programs.words import show_action, show_after, show_place, show_test
@@ -359,4 +359,5 @@ def _bare(text: str) -> str:
 def _unknown(kind: str, text: str, known: Iterable[str]) -> UnknownNameError:
     """Return an error about an unknown name, with similar ones and the first known ones."""
     known = list(known)
-    return UnknownNameError(kind, text, [*known[:12], *(["..."] if len(known) > 12 else [])], did_you_mean(text, known))
+    near = f", which is written {mirror(text)}" if mirror(text) in known else did_you_mean(text, known)
+    return UnknownNameError(kind, text, [*known[:12], *(["..."] if len(known) > 12 else [])], near)

@@ -12,7 +12,7 @@ from surpass.arrays import Ints
 from surpass.errors import DeclarationError, UnknownNameError
 from surpass.machine.features import PreviousAction
 from surpass.machine.instructions import Action
-from surpass.machine.interface import NO_ACTION, Interface
+from surpass.machine.interface import NO_ACTION, Interface, mirror
 from surpass.printing import truncate
 from surpass.reading import validate
 from surpass.tasks.task import Task
@@ -34,7 +34,8 @@ class See:
             feature, true = self._interface.conditions[condition]
         except KeyError:
             known = [text for text in self._interface.conditions if not text.startswith("previous")]
-            raise UnknownNameError("condition", condition, known) from None
+            why = f", which is written {mirror(condition)}" if mirror(condition) in known else ""
+            raise UnknownNameError("condition", condition, known, why) from None
         return self._digits[feature] in true
 
     @property

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from surpass.errors import SettingError
-from surpass.reading import Batch, Many, OneOf, Seed, Size, Weight, Whole, check_fields
+from surpass.reading import Batch, Many, OneOf, Seed, Size, Weight, Whole, check_fields, show
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,5 +49,8 @@ class DiscoverConfig:
 
     def __post_init__(self) -> None:
         check_fields(self)
+        words = [word.strip() for word in self.start.split(",")]
+        if "nothing" in words and len(words) > 1:
+            raise SettingError(f"start is {show(self.start)}; it must be nothing or agents, and not both")
         if self.start == "nothing" and not self.gradients:
             raise SettingError("start is nothing and gradients is 0; without gradients there must be an agent to edit")

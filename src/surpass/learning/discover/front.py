@@ -148,7 +148,10 @@ def _savings(learner: Discover, best: Found) -> list[str]:
 
 def _certainty(learner: Discover, best: Found) -> list[str]:
     """Return how sure it is that the program is right, and that there is no better one, in lines."""
-    lines = [f"No better program in the last {learner.tried_in_vain:,} of {learner.tried:,} tried."]
+    in_vain, tried = learner.tried_in_vain, learner.tried
+    lines = [f"No better program in the last {in_vain:,} of {tried:,} tried."]
+    if not in_vain and tried:
+        lines = [f"The last attempt found the best program, after {tried:,} tried; more rounds may find a better one."]
     if best.is_sound:
         lines.append("A search for failures of the best program found none; surpass check searches longer.")
     else:

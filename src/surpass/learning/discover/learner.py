@@ -210,6 +210,7 @@ class Discover:
             work=self.tried,
             unit="programs",
             comparisons=comparisons,
+            beside="start",
             facts=self._facts(),
         )
 
