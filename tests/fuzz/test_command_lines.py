@@ -57,6 +57,13 @@ BASE: dict[str, tuple[list[str], dict[str, str]]] = {
     "show": (["mine.rules"], {"--instances": "2", "--size": "5"}),
     "check": (["teacher:linear_search"], {"--up-to": "3", "--sizes": "5", "--instances": "2", "--effort": "0"}),
     "export": (["mine.rules"], {"--to": "python", "--out": "exported.py"}),
+    "discover": (
+        ["search", "--no-report"],
+        {
+            **{"--out": "run", "--sizes": "2", "--instances": "2", "--from": "linear_search"},
+            **{"--rounds": "1", "--minutes": "0.0001", "--set": "sets=1"},
+        },
+    ),
     "learn": (
         ["knapsack", "--no-report"],
         {"--out": "run", "--sizes": "2", "--instances": "2", "--minutes": "0.0001", "--set": "most_rounds=1"},
@@ -157,6 +164,7 @@ def is_refusal(code: int, errors: str) -> bool:
     return code == 2 and (is_usage or (len(ours) == 1 and len(ours[0]) < 2100))
 
 
+@pytest.mark.usefixtures("small_effort")
 def test_whatever_the_words_are_a_command_refuses_them_or_does_what_they_say(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
