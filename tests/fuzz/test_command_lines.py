@@ -60,7 +60,7 @@ BASE: dict[str, tuple[list[str], dict[str, str]]] = {
     "discover": (
         ["search", "--no-report"],
         {
-            **{"--out": "run", "--sizes": "2", "--instances": "2", "--from": "linear_search"},
+            **{"--out": "found", "--sizes": "2", "--instances": "2", "--from": "linear_search"},
             **{"--rounds": "1", "--minutes": "0.0001", "--set": "sets=1"},
         },
     ),
