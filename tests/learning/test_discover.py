@@ -789,3 +789,26 @@ def test_gradients_from_nothing_give_a_first_program() -> None:
     first = one.population.found[one.population.starts[0]]
     assert (first.cost, first.parents) == (1.0, ())
     assert any(found.parents for found in one.population.found.values()), "it was edited"
+
+
+def test_counter_examples_are_made_smaller() -> None:
+    """What fails on every list of two or more values fails on one of two."""
+    stuck = "task sort-bubble\nalways: AssignVar(1, 1)"
+    one = editor()
+    long = one.task.write_instance(one.task.draw(Request(size=12, count=1, data="reversed")))
+    small = one._shrink(Table(one.task, parse_program(stuck, "stuck")), long)
+    assert len(small.split(",")) == 2
+
+
+def test_costs_are_relative_to_a_program_that_is_sound() -> None:
+    """One that fails is what they are relative to only if a run of gradients ends with it."""
+    one = learner("sort-bubble", "nothing", gradients=1, sizes=(4, 6))
+    assert one._judge_first(BROKEN, is_last=False) is None
+    assert one.reference == ""
+    sound = one._judge_first(INSERTION, is_last=False)
+    assert sound is not None
+    assert sound.is_sound
+    assert one.reference == INSERTION
+    other = learner("sort-bubble", "nothing", gradients=1, sizes=(4, 6))
+    assert other._judge_first(BROKEN, is_last=True) is not None
+    assert other.reference == BROKEN

@@ -320,7 +320,7 @@ class Editor:
         return self.task.write_instance(shrink(self.task, self.task.parse_instance(failing)[0], fails))
 
     def _is_short(self, text: str) -> bool:
-        """Tell whether an instance is no longer than those on which programs are compared."""
+        """Tell whether an instance is at most as long as those on which programs are compared."""
         return int(self.task.parse_instance(text)[0].sizes[0]) <= max(self.objective.sizes)
 
 
