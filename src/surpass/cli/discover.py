@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from surpass.cli.help import FILES, LEARNING
-from surpass.cli.learn import SCORES, parse_settings, write_report
+from surpass.cli.learn import SCORES, parse_settings, show_run
 from surpass.cli.live import RunView
 from surpass.cli.options import Json, On, OutputFile, TaskArgument, option, parse_sizes
-from surpass.printing import finite
 
 MINUTES = 10.0
 """How long a search takes if nothing else is said."""
@@ -116,8 +115,4 @@ def discover_command(
             watch=watch,
             settings=settings,
         )
-    output.show(run, finite(run.as_json()))
-    if not no_report:
-        path = write_report(run.folder, task)
-        if path and not output.is_stdout:
-            print(f"the report is {path}")
+    show_run(run, output, task, has_report=not no_report)

@@ -163,14 +163,18 @@ def learn_command(
             tensorboard=tensorboard,
             settings=settings,
         )
+    show_run(run, output, task, has_report=not no_report)
+
+
+def show_run(run: Any, output: OutputFile, task: str | None, *, has_report: bool) -> None:
+    """Print a run, and write its report if it shall have one."""
     output.show(run, finite(run.as_json()))
-    if not no_report:
-        path = write_report(run.folder, task)
-        if path and not output.is_stdout:
-            print(f"the report is {path}")
+    path = _write_report(run.folder, task) if has_report else None
+    if path and not output.is_stdout:
+        print(f"the report is {path}")
 
 
-def write_report(folder: Path, task: str | None) -> Path | None:
+def _write_report(folder: Path, task: str | None) -> Path | None:
     """Write the report of a run into its folder, and return where it is; the run is done whatever comes of it."""
     from surpass.visualize.report import report
 
