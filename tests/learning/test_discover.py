@@ -16,11 +16,11 @@ from surpass.arrays import Ints
 from surpass.checks import Effort
 from surpass.engine.run import run
 from surpass.errors import SettingError, SurpassError
-from surpass.learning.discover import attempts
+from surpass.learning.discover import attempts, trials
 from surpass.learning.discover.attempts import Attempt, Editor, Judged
 from surpass.learning.discover.config import DiscoverConfig
 from surpass.learning.discover.drafts import draft_of, program_of
-from surpass.learning.discover.edits import rewritten_programs, size_of, tidy, without
+from surpass.learning.discover.edits import rewritten_programs, shorter_programs, size_of, tidy, without
 from surpass.learning.discover.learner import CONDITION_PRICE, Discover
 from surpass.learning.discover.objective import (
     FAR_ABOVE,
@@ -138,7 +138,7 @@ def edit_screen(program: Program, mate: Program | None = None) -> tuple[Screen, 
     sample = sample_of(task, *(task.draw(Request(size=n, count=8, seed=1)) for n in (8, 3, 5)))
     trial, screen = Trial(task, sample, program), Screen(task, sample)
     costs = trial.measure(program)
-    screen.prepare(program, mate, costs, trial.limits, sample.shares, trial.observations, trial.visits)
+    screen.prepare(program, mate, costs, trial.limits, sample.shares, trial.seen, trial.seen)
     return screen, trial
 
 
@@ -181,7 +181,7 @@ def test_a_program_that_saw_nothing_is_edited_into_programs_too() -> None:
     trial, screen = Trial(task, sample, program), Screen(task, sample)
     costs = trial.measure(program)
     assert not costs.any()
-    screen.prepare(program, None, costs, trial.limits, sample.shares, trial.observations, trial.visits)
+    screen.prepare(program, None, costs, trial.limits, sample.shares, trial.seen, trial.seen)
     for state in np.random.default_rng(0).integers(1, 1 << 32, (500, 2), np.int64):
         edited = screen.edited(state)
         assert parse_program(write_text(edited), "edited") == edited
@@ -268,8 +268,50 @@ def test_programs_are_run_side_by_side_as_one_by_one() -> None:
     assert (np.isfinite(costs[1]) == solved).all()
     assert not solved.all()
     assert (trial.measure(good) == results.steps).all()
-    assert trial.visits.sum() == results.steps.sum()
-    assert (np.diff(trial.observations) > 0).all()
+    assert trial.seen.visits.sum() == results.steps.sum()
+    assert (np.diff(trial.seen.observations) > 0).all()
+
+
+@pytest.mark.parametrize("teacher", ["insertion_sort", "quick_sort", "binary_search", "depth_first"])
+def test_a_shorter_program_costs_what_it_costs_when_all_is_played(teacher: str) -> None:
+    """Only what it may do otherwise is played; and where one fails that must not, nothing more is promised."""
+    program, _ = written(teacher, count=200)
+    task = program.task
+    trial = Trial(task, sample_of(task, *(task.draw(Request(size=n, count=40, seed=1)) for n in (8, 3, 5))), program)
+    costs = trial.measure(program)
+    shorter = [*shorter_programs(program), program]
+    found, whole = trial.run_shorter(shorter, costs), trial.run(shorter)
+    fails = (~np.isfinite(whole) & np.isfinite(costs)).any(axis=1)
+    assert fails.any()
+    assert not fails.all()
+    assert ((~np.isfinite(found) & np.isfinite(costs)).any(axis=1) == fails).all()
+    assert (found[~fails] == whole[~fails]).all()
+
+
+@pytest.mark.parametrize("noted", [3, 100_000])
+def test_edits_are_played_where_they_do_anything_else(monkeypatch: pytest.MonkeyPatch, noted: int) -> None:
+    """Also if only the first observations of each episode are known."""
+    monkeypatch.setattr(trials, "MOST_NOTED", noted)
+    program, _ = written("insertion_sort", count=200)
+    screen, trial = edit_screen(program)
+    states = np.random.default_rng(2).integers(1, 1 << 32, (300, 2), np.int64)
+    gains, base = screen.run(states, (0.0, 0.0), -np.inf), trial.run([program])[0]
+    for state, gain in zip(states, gains, strict=True):
+        costs = trial.run([screen.edited(state)])[0]
+        fails = (~np.isfinite(costs) & np.isfinite(base)).any()
+        expected = -np.inf if fails else float((trial.sample.shares * (base - costs)).sum())
+        assert gain == pytest.approx(expected)
+
+
+def test_a_sample_that_is_played_in_several_batches_is_noted_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    task, program = INSERTION_SORT, parse_program(INSERTION, "insertion")
+    trial = Trial(task, sample_of(task, *(task.draw(Request(size=n, count=20, seed=3)) for n in (9, 5))), program)
+    trial.measure(program)
+    whole = trial.seen
+    monkeypatch.setattr("surpass.engine.run.MEMORY_WORDS", 600)
+    trial.measure(program)
+    for name, array in whole._asdict().items():
+        assert (getattr(trial.seen, name) == array).all()
 
 
 def test_programs_that_take_much_longer_are_given_up() -> None:
@@ -466,7 +508,7 @@ def test_an_edit_that_breaks_the_program_is_taken_back() -> None:
     assert one.judge(INSERTION, 0).failing == ()
     broken = without(program, [0, 1, 2])
     assert one._last_sound([program, broken], True) == (program, True)
-    (failing,) = one._known
+    failing = one._known[0]
     again = one.objective.draw([10] * len(one.objective.sizes), (0,), known=(failing,))
     assert not run(broken, again.instances).solved.all()
     assert run(program, again.instances).solved.all()
@@ -751,11 +793,11 @@ def state_of(one: Discover) -> str:
 
 def test_a_run_goes_on_from_the_middle_with_work_on_its_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a gradient run too, which goes on from where its last part ended."""
-    monkeypatch.setattr("surpass.learning.discover.learner.GRADIENT_WINDOWS", 1)
+    monkeypatch.setattr("surpass.learning.discover.gradients.PART_WORK", 1)
     few = {"sizes": (5, 10), "rounds": 9, "islands": 2, "gradients": 1, "sets": 2, "candidates": 8}
     made = [learner("search", **few) for _ in range(2)]
     whole, resumed = made
-    search(whole, 5)
+    search(whole, 3)
     assert len(whole._flight) == 1
     (running,) = whole._gradients
     assert running.part.state is not None
@@ -781,14 +823,14 @@ def test_equal_seeds_give_equal_programs_on_any_number_of_processes(monkeypatch:
 
 def test_gradients_from_nothing_give_a_first_program() -> None:
     """Which costs are relative to, and which islands edit from then on."""
-    one = learner("search", "nothing", rounds=9, islands=1, gradients=1, sets=8, candidates=64, instances=20)
+    one = learner("search", "nothing", rounds=9, islands=1, gradients=1, sets=20, candidates=256, instances=20)
     assert one.status({}).comparisons == ()
     search(one)
     assert one.best is not None
     assert one.means
     first = one.population.found[one.population.starts[0]]
     assert (first.cost, first.parents) == (1.0, ())
-    assert any(found.parents for found in one.population.found.values()), "it was edited"
+    assert one.tried, "it was edited"
 
 
 def test_counter_examples_are_made_smaller() -> None:
@@ -801,14 +843,29 @@ def test_counter_examples_are_made_smaller() -> None:
 
 
 def test_costs_are_relative_to_a_program_that_is_sound() -> None:
-    """One that fails is what they are relative to only if a run of gradients ends with it."""
+    """One that fails is what they are relative to only if an earlier run of gradients found none that is sound."""
     one = learner("sort-bubble", "nothing", gradients=1, sizes=(4, 6))
-    assert one._judge_first(BROKEN, is_last=False) is None
+    assert one._judge_learned(BROKEN, is_late=False) is None
     assert one.reference == ""
-    sound = one._judge_first(INSERTION, is_last=False)
+    sound = one._judge_learned(INSERTION, is_late=False)
     assert sound is not None
     assert sound.is_sound
     assert one.reference == INSERTION
     other = learner("sort-bubble", "nothing", gradients=1, sizes=(4, 6))
-    assert other._judge_first(BROKEN, is_last=True) is not None
+    assert other._judge_learned(BROKEN, is_late=True) is not None
     assert other.reference == BROKEN
+
+
+def test_costs_become_relative_to_the_first_program_that_is_sound() -> None:
+    """What the failing one cost at each size says little; every chain begins anew."""
+    one = learner("sort-bubble", "nothing", gradients=1, sizes=(4, 6), rounds=4)
+    for program in (BROKEN, COSTLY):
+        judged = one._judge_learned(program, is_late=True)
+        assert judged is not None
+        one._add(judged, "gradients from nothing", ())
+    assert one.best is not None
+    assert (one.reference, one.best.number) == (BROKEN, 1)
+    search(one)
+    assert one.parse(one.reference) == parse_program(COSTLY, "costly")
+    assert one.population.found[1].cost == 1.0
+    assert one.means == list(one.population.found[1].means)

@@ -69,7 +69,7 @@ def test_discover_does_not_take_an_edit_that_answers_wrongly(minimum: Task) -> N
     sample = Sample(instances, limits, alike, alike, np.full(30, 1 / 30))
     trial = Trial(minimum, sample, program)
     screen, costs = Screen(minimum, sample), trial.measure(program)
-    screen.prepare(program, None, costs, trial.limits, sample.shares, trial.observations, trial.visits)
+    screen.prepare(program, None, costs, trial.limits, sample.shares, trial.seen, trial.seen)
     states = np.random.default_rng(0).integers(1, 1 << 32, (300, 2), np.int64)
     gains = screen.run(states, (0.0, 0.0), -np.inf)
     answers = [run(screen.edited(state), instances).solved.all() for state in states]

@@ -42,6 +42,8 @@ SHORTLIST = 8
 """How many simpler programs are checked before a program counts as simple."""
 MOST_FAILURES = 1_000
 """A search whose instances are used again does not end at the first failure."""
+MOST_SHRUNK = 8
+"""How many counter-examples of a program are kept."""
 SHRINK_TRIES = 300
 """How many smaller instances are tried in place of a counter-example."""
 MOST_COUNTEREXAMPLES = 200
@@ -223,7 +225,7 @@ class Editor:
             shorter = [one for one in shorter_programs(program) if self.prices.of(one) < self.prices.of(program)]
             if not shorter:
                 break
-            found = trial.run(shorter)
+            found = trial.run_shorter(shorter, measured)
             fails = (~np.isfinite(found) & np.isfinite(measured)).any(axis=1)
             costs = trial.relative(found) + np.array([self.prices.of(one) for one in shorter])
             even = np.array([(trial.by_size(one) <= most).all() for one in found])
@@ -233,6 +235,7 @@ class Editor:
             if taken is None:
                 break
             program, cost = shorter[taken], float(costs[taken])
+            measured = trial.measure(program)
         trial.limits = trial.sample.limits
         return program
 
@@ -281,18 +284,17 @@ class Editor:
         if key not in self._searched:
             table = Table(self.task, program)
             failing = self._search(table) if effort == EACH_ROUND else self._search_anew(table, effort)
-            if failing is not None:
-                failing = self._shrink(table, failing)
-                self._known += [] if failing in self._known else [failing]
-            self._searched[key] = failing, table.observations
+            shrunk = [self._shrink(table, one) for one in failing]
+            self._known += [one for one in dict.fromkeys(shrunk) if one not in self._known]
+            self._searched[key] = next(iter(shrunk), None), table.observations
         return self._searched[key]
 
-    def _search_anew(self, table: Table, effort: Effort, tried: list[Instances] | None = None) -> str | None:
-        enough = 1 if tried is None else MOST_FAILURES
+    def _search_anew(self, table: Table, effort: Effort, tried: list[Instances] | None = None) -> list[str]:
+        enough = MOST_SHRUNK if tried is None else MOST_FAILURES
         failures = find_failures(table, effort, known=self._known, seed=self._number, enough=enough, tried=tried)
-        return failures[0] if failures else None
+        return failures[:MOST_SHRUNK]
 
-    def _search(self, table: Table) -> str | None:
+    def _search(self, table: Table) -> list[str]:
         """Search on the instances that the first program of the attempt was tried on, and the counter-examples."""
         if not self._tried:
             tried: list[Instances] = []
@@ -300,12 +302,15 @@ class Editor:
             self._tried = _by_doublings(self.task, tried)
             return failing
         known = [self.task.parse_instance(text)[0] for text in self._known]
+        failing = []
         for instances in [*([join_instances(self.task, known)] if known else []), *self._tried]:
             solved = run(table, instances, find_loops=not self.task.limit_is_budget).solved
             if not solved.all():
                 first = int(solved.argmin())
-                return self.task.write_instance(instances.part(first, first + 1))
-        return None
+                failing.append(self.task.write_instance(instances.part(first, first + 1)))
+                if len(failing) == MOST_SHRUNK:
+                    break
+        return failing
 
     def _shrink(self, table: Table, failing: str) -> str:
         """Return a failing instance made smaller, if a few tries do that, as text."""

@@ -72,6 +72,25 @@ def firing(draft: Draft, place: int, digits: Digits) -> int:
 
 
 @inner
+def has_same_rules(draft: Draft, other: Draft, place: int) -> bool:
+    """Tell whether two drafts of the same shape have the same rules at a place."""
+    if draft.rule_counts[place] != other.rule_counts[place]:
+        return False
+    for r in range(draft.rule_counts[place]):
+        if draft.actions[place, r] != other.actions[place, r]:
+            return False
+        if draft.test_counts[place, r] != other.test_counts[place, r]:
+            return False
+        for c in range(draft.test_counts[place, r]):
+            if draft.features[place, r, c] != other.features[place, r, c]:
+                return False
+            for w in range(draft.sets.shape[3]):
+                if draft.sets[place, r, c, w] != other.sets[place, r, c, w]:
+                    return False
+    return True
+
+
+@inner
 def price(draft: Draft, rule_price: float, test_price: float) -> float:
     """Return what the rules and conditions of a draft cost."""
     cost = 0.0

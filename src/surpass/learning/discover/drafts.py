@@ -95,6 +95,16 @@ class ScreeningSet(NamedTuple):
     """[m] whether the program solves it, so that an edited one must."""
     weights: Reals
     """[m] the weight of a cost."""
+    digits: Digits
+    """[k, features] what the program sees on these instances, those of a function and previous action together."""
+    actions: Ints
+    """[k] what it does there."""
+    groups: Ints
+    """[groups + 1] where the observations of each function and previous action begin."""
+    met_by: Ints
+    """[k, words] the instances on which it sees that, as bits."""
+    always: Ints
+    """[words] the instances on which it sees more than was noted."""
 
 
 class Prices(NamedTuple):

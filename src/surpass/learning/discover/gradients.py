@@ -1,7 +1,8 @@
 """Gradients as a source of programs: runs of the table learner, from nothing or from the best program, in parts.
 
-A run from nothing solves small sizes first, so it finds what no chain of edits leads to. A run from the best program
-proposes many small changes at once, each for what it is worth.
+A run from nothing learns to solve instances of ever larger sizes, so it finds what no chain of edits leads to. All its
+policies become programs, which islands then edit: that saves steps faster than more gradients do. A run from the best
+program proposes many small changes at once, each for what it is worth.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from surpass.bundles import Tensors
-from surpass.checks import QUICK, Effort, find_failures
+from surpass.checks import NORMAL, Effort, find_failures
 from surpass.errors import DivergedError
 from surpass.learning.table.learner import TableConfig, TableLearner
 from surpass.learning.updates import SOURCE, tensors_under
@@ -21,14 +22,12 @@ from surpass.reading import Count, validate
 from surpass.table import Agent, Table
 from surpass.tasks.task import Task
 
-ROUNDS = 4
-"""Rounds of a part."""
-STARTS = 3
-"""How many policies a run from nothing begins with."""
+PART_WORK, PART_ROUNDS = 16_000_000, 40
+"""A part ends after about so many steps, or so many rounds."""
 UPDATES, UPDATES_FROM_PROGRAM = 200, 60
-"""The updates of `improve` in a run from nothing, and in one from a program."""
-CHECKS = 8
-"""How many times a run searches for counter-examples in the end."""
+"""The updates of `improve` in a run from nothing whose limit is a budget, and in one from a program."""
+NEXT_SEED = 10
+"""The difference of the seeds of two runs one after the other."""
 MOST_FAILURES = 10_000
 """A search for observations does not end at a failure."""
 RECORD = {
@@ -53,12 +52,17 @@ class Part(NamedTuple):
 
     @staticmethod
     def first(seed: int, run: int) -> Part:
-        """Return the first part of the first run."""
-        return Part(run, 1000 * seed % (1 << 31) + run, "", (), None)
+        """Return the first part of the first run, which begins with nothing."""
+        return Part(run, 1000 * (seed % (1 << 21)) + run, "", (), None)
 
-    def next(self, program: str, parents: tuple[int, ...]) -> Part:
-        """Return the first part of the run after this one."""
-        return Part(self.run, self.seed + 10, program, parents, None)
+    @property
+    def is_later(self) -> bool:
+        """Whether another run was made in this one's place before."""
+        return self.seed % 1000 >= NEXT_SEED
+
+    def next(self) -> Part:
+        """Return the first part of the run after this one, which begins with nothing."""
+        return Part(self.run, self.seed + NEXT_SEED, "", (), None)
 
 
 class LearnedPart(NamedTuple):
@@ -66,40 +70,35 @@ class LearnedPart(NamedTuple):
 
     state: tuple[Tensors, dict[str, Any]] | None
     """Where the run is; None once it has ended."""
-    program: str
-    """The program of the best policy, if there is a new one; else empty."""
+    programs: tuple[str, ...] = ()
+    """The programs of the policies, once the run has ended."""
 
 
 def learn(task: Task, given: dict[str, Any], part: Part) -> LearnedPart:
-    """Advance a run of the table learner by a part, which ends where a phase or a policy does, at the latest."""
+    """Advance a run of the table learner by a part; the run ends with its first phase."""
     base = parse_program(part.program, "a program of the run", task) if part.program else None
     config = TableConfig(
         task=task.name,
         seed=part.seed,
-        starts=1 if base else STARTS,
+        starts=1,
         updates=UPDATES_FROM_PROGRAM if base else UPDATES,
-        checks=CHECKS,
         **{name: given[name] for name in ("data", "queries", "digest")},
     )
     learner = TableLearner(task, config, given=base, is_taught=False)
     if part.state is not None:
         learner.load_state(*part.state)
-    before = _milestone(learner)
-    for _ in range(ROUNDS):
+    phase = learner.phase
+    for _ in range(PART_ROUNDS):
         try:
             learner.advance()
         except DivergedError:
-            return LearnedPart(None, "")
-        if _milestone(learner) != before:
+            return LearnedPart(None)
+        if learner.phase != phase:
+            policies = [candidate.logits.greedy() for candidate in learner.candidates]
+            return LearnedPart(None, tuple(write_text(program_of(policy, NORMAL)) for policy in policies))
+        if learner.work >= PART_WORK:
             break
-    is_new = _milestone(learner) != before
-    program = write_text(program_of(learner.policy, QUICK)) if is_new else ""
-    return LearnedPart(None if learner.phase == "distil" else learner.save_state(), program)
-
-
-def _milestone(learner: TableLearner) -> tuple[str, int]:
-    """Return the phase that a run is in, and after `solve` how many policies it still improves."""
-    return learner.phase, 0 if learner.phase == "solve" else len(learner.candidates)
+    return LearnedPart(learner.save_state())
 
 
 def program_of(agent: Agent, effort: Effort) -> Program:

@@ -48,9 +48,14 @@ if TYPE_CHECKING:
 NOTHING = "nothing"
 CONDITION_PRICE = 0.3
 """What a condition costs, as a share of the price of a rule."""
-GRADIENT_WINDOWS = 4
-"""A part of a gradient run is waited for after each island has made so many attempts."""
-KEPT = {**dict.fromkeys(("rounds", "tried", "tried_in_vain", "planned"), Count), "reference": str, "means": list[float]}
+FIRST_WINDOW, WINDOW = 1, 3
+"""A part of a gradient run is waited for after each island has made so many attempts; of the first runs sooner."""
+KEPT = {
+    **dict.fromkeys(("rounds", "tried", "tried_in_vain", "planned"), Count),
+    "reference": str,
+    "means": list[float],
+    "is_reference_sound": bool,
+}
 """What a checkpoint keeps as it is."""
 ATTEMPT = {
     **{"number": Count, "program": str, "mate": str, "focus": str, "temperature": Weight, "last_temperature": Weight},
@@ -88,7 +93,7 @@ class Running(NamedTuple):
     part: Part
     due: int
     """After how many attempts it is waited for."""
-    wait: Callable[[], tuple[LearnedPart, Judged | None]]
+    wait: Callable[[], LearnedPart]
     """Returns what came of it."""
 
 
@@ -114,6 +119,8 @@ class Discover:
         """The program that costs are relative to, as text."""
         self.means: list[float] = []
         """The mean cost of that program at each size, on the first distribution."""
+        self.is_reference_sound = False
+        """Whether a search found no failure of it."""
         self.given = {name: getattr(self.config, name) for name in ("data", "queries", "seed", "digest")}
         """What workers need to know of the settings."""
         self.names = self._names()
@@ -236,9 +243,14 @@ class Discover:
             self._judge_starts()
         if not self._gradients:
             for run in range(self.config.gradients):
-                self._learn(Part.first(self.config.seed, run))
+                first = Part.first(self.config.seed, run)
+                self._learn(self._from_best(first) if run else first)
+        if self._must_rescale and not self._flight:
+            self._rescale()
         if self.population.found:
-            while len(self._flight) < min(self.config.islands, self.config.rounds - self.rounds):
+            while not self._must_rescale and len(self._flight) < min(
+                self.config.islands, self.config.rounds - self.rounds
+            ):
                 self._try(*self.population.plan(self.planned, self.config.islands, self.config.seed, self.focuses))
                 self.planned += 1
             self._take_attempt(self._flight.popleft())
@@ -282,7 +294,7 @@ class Discover:
     def _set_scale(self, text: str) -> None:
         """Take the first program as the one that costs are relative to, in place."""
         self.reference = text
-        if not self.sizes:
+        if not self.config.sizes and not self.sources.has_files:
             self.sizes = doubling_sizes(self.task, self.parse(text), self.config.queries)
 
     @property
@@ -313,8 +325,9 @@ class Discover:
 
     def _learn(self, part: Part, due: int | None = None) -> None:
         """Have a gradient run advanced, in place."""
-        wait = self._workers.submit("learn", self._scale if self.reference else None, part)
-        due = self.rounds + GRADIENT_WINDOWS * self.config.islands if due is None else due
+        wait = self._workers.submit("learn", part)
+        window = WINDOW if part.is_later else FIRST_WINDOW
+        due = self.rounds + window * self.config.islands if due is None else due
         self._gradients = sorted(
             [*(one for one in self._gradients if one.part.run != part.run), Running(part, due, wait)],
             key=lambda one: one.part.run,
@@ -334,36 +347,57 @@ class Discover:
 
     def _take_learned(self, running: Running) -> None:
         """Wait for a part of a gradient run, take in its program, and have the run advanced further, in place."""
-        part, (learned, judged) = running.part, running.wait()
-        if learned.program and all(learned.program != one.program for one in self.population.found.values()):
-            if judged is None:
-                judged = self._judge_first(learned.program, is_last=learned.state is None)
-            if judged is not None:
-                self._add(judged, f"gradients from {'the best program' if part.program else NOTHING}", part.parents)
+        part, learned = running.part, running.wait()
+        how = f"gradients from {'the best program' if part.program else NOTHING}"
+        for program in learned.programs:
+            judged = self._judge_learned(program, is_late=part.is_later)
+            if judged is not None and all(program != one.program for one in self.population.found.values()):
+                self._add(judged, how, part.parents)
         if learned.state is not None:
             self._learn(part._replace(state=learned.state))
-        elif part.run and self.best is not None:
-            self._learn(part.next(self.best.program, (self.best.number,)))
         else:
-            self._learn(part.next("", ()))
+            self._learn(self._from_best(part.next()) if part.run else part.next())
 
-    def _judge_first(self, program: str, *, is_last: bool) -> Judged | None:
-        """Return the measures of a program that began before there was one to compare it with.
+    def _from_best(self, part: Part) -> Part:
+        """Return the first part of a gradient run that begins with the best program, if there is one."""
+        return part if self.best is None else part._replace(program=self.best.program, parents=(self.best.number,))
 
-        The first that is sound becomes what costs are relative to, in place; or the last one of its run, if none is.
+    def _judge_learned(self, program: str, *, is_late: bool) -> Judged | None:
+        """Return the measures of a program of a gradient run.
+
+        The first that is sound becomes what costs are relative to, in place; of later runs any. None for others.
         """
         before = self._scale
         if not self.reference:
             self._set_scale(program)
         judged: Judged = self._workers.submit("judge", self._scale, program, self.rounds)()
-        if before.reference or judged.is_sound or is_last:
+        if before.reference or judged.is_sound or is_late:
             return judged
         self.reference, self.sizes = before
         return None
 
+    @property
+    def _must_rescale(self) -> bool:
+        """Whether costs are relative to a program that fails, and there is one that does not.
+
+        A program that fails may answer at once where others have to work, so what it costs says little.
+        """
+        return not self.is_reference_sound and self.best is not None and self.best.is_sound
+
+    def _rescale(self) -> None:
+        """Let costs be relative to the best program, and begin all chains anew, in place."""
+        assert self.best is not None
+        self._set_scale(self.best.program)
+        found = [*self.population.found.values()]
+        waits = [self._workers.submit("judge", self._scale, one.program, one.number) for one in found]
+        for one, wait in zip(found, waits, strict=True):
+            self.population.measure_again(one.number, wait())
+        self.population.islands = [None] * self.config.islands
+        self.means, self.is_reference_sound = list(self.best.means), True
+
     def _add(self, outcome: Judged, how: str, parents: tuple[int, ...], *, is_start: bool = True) -> Found:
         if not self.means:  # the first program is the one that costs are relative to
-            self.means = list(outcome.means)
+            self.means, self.is_reference_sound = list(outcome.means), outcome.is_sound
         return self.population.add(outcome, self.parse(outcome.program), self.prices, how, parents, is_start)
 
     # The end

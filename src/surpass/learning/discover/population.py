@@ -114,6 +114,15 @@ class Population:
         self.learn_failures(outcome.failing)
         return made
 
+    def measure_again(self, number: int, outcome: Judged) -> None:
+        """Take the costs of a program from another outcome, in place."""
+        one = self.found[number]
+        price, is_sound = one.priced_cost - one.cost, one.is_sound and outcome.is_sound
+        self.found[number] = replace(
+            one, is_sound=is_sound, cost=outcome.cost, priced_cost=outcome.cost + price, means=outcome.means
+        )
+        self.learn_failures(outcome.failing)
+
     def learn_failures(self, failing: Sequence[str]) -> None:
         """Keep counter-examples for all islands, in place."""
         self.counterexamples = [*dict.fromkeys([*self.counterexamples, *failing])][-MOST_COUNTEREXAMPLES:]
@@ -178,7 +187,11 @@ class Population:
             self.begun.append(k)
             at = starts[k % len(starts)]
         elif kind < FROM_STARTS:
-            at = starts[int(random.integers(len(starts)))]
+            # The better one of two: gradients bring many, and not all are worth an attempt.
+            at = min(
+                (starts[int(k)] for k in random.integers(len(starts), size=2)),
+                key=lambda one: self.found[one].priced_cost,
+            )
         elif kind < FROM_STARTS + FROM_FRONT and front:
             at = front[int(random.integers(len(front)))].number
         else:

@@ -96,13 +96,13 @@ class Round:
         self.costs = []
         for trial in self.trials:
             trial.limits = trial.sample.limits
-            costs = known[0] if known and trial is self.trials[-1] else trial.measure(program)
+            is_last = trial is self.trials[-1]
+            costs = known[0] if known and is_last else trial.run([program])[0] if is_last else trial.measure(program)
             self.costs.append(costs)
             if self.task.measure == "steps":
                 trial.limit_steps(costs, times=STEP_BUDGET_FACTOR, more=12)
-        seen = self.trials[1].observations, self.trials[1].visits
         for screen, trial, costs in zip(self.screens, self.trials, self.costs, strict=False):
-            screen.prepare(program, self.mate, costs, trial.limits, trial.weights, *seen)
+            screen.prepare(program, self.mate, costs, trial.limits, trial.weights, trial.seen, self.trials[1].seen)
 
     def _gain(self, program: Program, costs: Reals) -> tuple[float, float]:
         """Return what a program gains in the last stage by its costs there, rules included, and the standard error.

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from surpass.arrays import Ints, Reals
+from surpass.arrays import Flags, Ints, Reals
 from surpass.engine import chance
-from surpass.engine.advance import Player
-from surpass.engine.batch import allocate, grow_stack
+from surpass.engine.advance import CountProgress
+from surpass.engine.batch import Batch, allocate, grow_stack
 from surpass.engine.pool import Call, InterruptiblePool
-from surpass.engine.run import run_by
+from surpass.engine.run import Results, run_by
 from surpass.engine.specialise import Template, specialise
 from surpass.engine.types import record_of, types_of
 from surpass.learning.discover import draft_kernels, drafts, trial_kernels
 from surpass.learning.discover.drafts import (
+    BITS,
     Draft,
     EditContext,
     Prices,
@@ -29,13 +31,12 @@ from surpass.learning.discover.edits import tidy
 from surpass.learning.discover.objective import Sample, weights_of
 from surpass.learning.unsolved import largest_loss
 from surpass.machine.calls import stack_limit
-from surpass.programs.program import Program
-from surpass.table import Table
+from surpass.programs.program import Program, place_features
 from surpass.tasks.task import Task
 
 _RECORDS = {
     "draft": record_of(Draft, "h2 i1 i1 i2 i2 h3 i4 i1"),
-    "chosen": record_of(ScreeningSet, "i1 i2 f2 i1 f1 f1 b1 f1"),
+    "chosen": record_of(ScreeningSet, "i1 i2 f2 i1 f1 f1 b1 f1 h2 i1 i1 i2 i1"),
     "prices": record_of(Prices, "f f f f b f"),
     "context": record_of(EditContext, "i1 i1 i1 i1 i2 i1 i2 i2 i2 i3 i2 b1 h2 f1"),
 }
@@ -43,11 +44,19 @@ TEMPLATE = Template(
     trial_kernels,
     {
         "screen": types_of("batch i draft draft draft context chosen prices i2 f1 i1", **_RECORDS),
+        "play_all": types_of("batch draft context i1 i1 i1 i1 i1", **_RECORDS),
         "redo": types_of("draft draft draft context i2", **_RECORDS),
     },
     (chance, drafts, draft_kernels),
     general=frozenset({"redo"}),
 )
+
+COUNTEREXAMPLE_COST = 0.01
+"""What it costs to fail on a counter-example, so that programs that fail are edited until they do not."""
+FIRST_PLAYED = 64
+"""On how many instances a shorter program is played first."""
+MOST_NOTED = 100_000
+"""How many observations of an episode are noted at most."""
 
 
 def failure_costs(task: Task, sample: Sample) -> Reals:
@@ -61,6 +70,64 @@ def failure_costs(task: Task, sample: Sample) -> Reals:
     return (step_cost + largest_loss(task)) * sample.limits.astype(np.float64)
 
 
+class Seen(NamedTuple):
+    """What a program saw on some instances."""
+
+    observations: Ints
+    """[k] in ascending order."""
+    visits: Ints
+    """[k] how often."""
+    met: Flags
+    """[k, m] which instances met which."""
+    is_cut: Flags
+    """[m] whether the instance met more than was noted."""
+
+    @staticmethod
+    def nothing(count: int) -> Seen:
+        """Return what is seen on so many instances that are solved at the start."""
+        none = np.zeros(0, np.int64)
+        return Seen(none, none, np.zeros((0, count), np.bool_), np.zeros(count, np.bool_))
+
+
+class DraftPlayer:
+    """Plays episodes by a program as a draft: it is read at every step, so that no table has to be filled first."""
+
+    def __init__(self, program: Program, size: int) -> None:
+        self.task, self._draft, none = program.task, draft_of(program), np.zeros(0, np.int64)
+        self._context = edit_context(program, none, none)
+        self._stack = np.zeros((stack_limit(size) + 2) * self.task.frame_size, np.int64)
+        self.notes = none
+        """What the episodes see, one after the other."""
+        self._played = 0
+        """How many episodes were played since then."""
+        self._ends: Ints = none
+        """[B + 1] where the notes of each begin, and where the last ones end; empty if nothing is noted."""
+
+    def note(self, steps: Ints) -> None:
+        """Note in place, from now on, what episodes see in so many steps [B]."""
+        self._ends, self._played = np.append(0, np.cumsum(np.minimum(steps, MOST_NOTED))), 0
+        self.notes = np.zeros(self._ends[-1], np.int64)
+
+    def seen(self, steps: Ints) -> Seen:
+        """Return what episodes that took so many steps [B] saw."""
+        observations, which, visits = np.unique(self.notes, return_inverse=True, return_counts=True)
+        met = np.zeros((len(observations), len(steps)), np.bool_)
+        met[which.reshape(-1), np.repeat(np.arange(len(steps)), np.diff(self._ends))] = True
+        return Seen(observations, visits, met, steps > MOST_NOTED)
+
+    def finish(self, batch: Batch, limits: Ints, progress: CountProgress | None = None) -> Batch:
+        """Return a batch whose episodes are played to their ends, with at most so many steps [B]."""
+        ends, stop = np.zeros(len(limits) + 1, np.int64), np.zeros(1, np.int64)
+        if len(self._ends):  # a large sample is played in several batches
+            ends = self._ends[self._played : self._played + len(limits) + 1]
+            self._played += len(limits)
+        kernel = specialise(self.task, TEMPLATE).play_all
+        arguments = (batch, self._draft, self._context, limits, self._stack, self.notes, ends, stop)
+        with InterruptiblePool(1, stop, self.task.name) as pool:
+            pool.make([(kernel, arguments)])
+        return batch
+
+
 class Trial:
     """A sample on which programs are compared with the reference."""
 
@@ -70,10 +137,14 @@ class Trial:
         self.limits: Ints = sample.limits
         """[m] after how many steps a program is stopped."""
         self.failure_costs = failure_costs(task, sample)
-        self.observations, self.visits = np.zeros(0, np.int64), np.zeros(0, np.int64)
-        """What the last measured program saw, in ascending order, and how often."""
+        self.seen = Seen.nothing(self.count)
+        """What the last measured program saw,"""
+        self._actions: Ints = np.zeros(0, np.int64)
+        """and what it did there."""
         self.reference_costs: Reals = self.finite(self._play(reference))
         self.weights: Reals = weights_of(sample, self.reference_costs)
+        known = (sample.sizes < 0) & (self.failure_costs > 0)
+        self.weights[known] = COUNTEREXAMPLE_COST / self.failure_costs[known]
 
     def finite(self, costs: Reals) -> Reals:
         """Return costs [..., m] with that of a failure in the place of infinite ones."""
@@ -110,18 +181,42 @@ class Trial:
 
     def measure(self, program: Program) -> Reals:
         """Return the costs [m] of a program, and keep what it sees, in place."""
-        return self._play(program, is_counting=True)
-
-    def _play(self, program: Program, *, is_counting: bool = False) -> Reals:
-        table = Table(self.task, program)
-        # Edited programs see much of what the measured one saw: so they have few questions while they play.
-        table.extend(self.observations)
-        player = Player(table, is_counting=is_counting, threads=self.threads)
+        player = self._player(program)
         results = run_by(player.finish, self.task, self.instances, self.limits)
-        if is_counting:
-            places = np.flatnonzero(player.counts)
-            places = places[np.argsort(table.keys[places])]
-            self.observations, self.visits = table.keys[places], player.counts[places]
+        player.note(results.steps)
+        run_by(player.finish, self.task, self.instances, self.limits, judged=False)
+        self.seen = player.seen(results.steps)
+        self._actions = program.actions(self.seen.observations)
+        return self._costs(results)
+
+    def run_shorter(self, programs: Sequence[Program], costs: Reals) -> Reals:
+        """Return the costs [K, m] of programs that differ little from the last measured one, which has costs [m].
+
+        Each is played where it does anything else, on small instances first. Where one fails that must not, those
+        behind it count as failures, too.
+        """
+        found = np.tile(costs, (len(programs), 1))
+        for own, program in zip(found, programs, strict=True):
+            differs = program.actions(self.seen.observations) != self._actions
+            rows = np.flatnonzero(self.seen.met[differs].any(axis=0) | self.seen.is_cut)
+            rows = rows[np.argsort(self.instances.sizes[rows], kind="stable")]
+            player, done = self._player(program), 0
+            while done < len(rows):
+                part = rows[done : max(FIRST_PLAYED, 2 * done)]
+                done += len(part)
+                own[part] = self._costs(run_by(player.finish, self.task, self.instances.rows(part), self.limits[part]))
+                if (~np.isfinite(own[part]) & np.isfinite(costs[part])).any():
+                    own[rows[done:]] = np.inf
+                    break
+        return found
+
+    def _player(self, program: Program) -> DraftPlayer:
+        return DraftPlayer(program, int(self.instances.sizes.max()))
+
+    def _play(self, program: Program) -> Reals:
+        return self._costs(run_by(self._player(program).finish, self.task, self.instances, self.limits))
+
+    def _costs(self, results: Results) -> Reals:
         return np.where(results.solved, results.steps if self.task.measure == "steps" else -results.rewards, np.inf)
 
     def limit_steps(self, costs: Reals, times: float, more: int) -> None:
@@ -147,15 +242,15 @@ class Screen:
         costs: Reals,
         limits: Ints,
         weights: Reals,
-        observations: Ints,
-        visits: Ints,
+        seen: Seen,
+        edited: Seen,
     ) -> None:
-        """Take in a program to edit, what it does on the instances, and what it sees.
+        """Take in a program to edit, what it does on the instances, and what it has `seen` there.
 
         It may copy from its `mate`. Its `costs` [m] are infinite where it fails; edits may take as many steps as
-        `limits` [m]; `weights` [m] are those of the costs. It sees `observations` [k], each as often as `visits` [k]
-        say.
+        `limits` [m]; `weights` [m] are those of the costs. Edits are made where it goes according to `edited`.
         """
+        observations, visits = edited.observations, edited.visits
         if not len(observations):  # all instances are solved at the start; edits are made where something was seen
             observations, visits = np.zeros(1, np.int64), np.ones(1, np.int64)
         self._program, self._draft = program, draft_of(program)
@@ -171,7 +266,25 @@ class Screen:
             failure_costs=penalty,
             needed=is_solved,
             weights=weights,
+            **self._group(program, seen),
         )
+
+    def _group(self, program: Program, seen: Seen) -> dict[str, Any]:
+        """Return what a program has seen, in the order in which edited programs are compared with it."""
+        digits = self.task.interface.digits(seen.observations).astype(np.int16)
+        where = np.stack(
+            [np.zeros_like(digits[:, 0]) if k is None else digits[:, k] for k in place_features(self.task.interface)]
+        )
+        order = np.lexsort((-seen.visits, *where))
+        places = where[:, order]
+        begins = np.flatnonzero((places[:, 1:] != places[:, :-1]).any(axis=0)) + 1
+        return {
+            "digits": np.ascontiguousarray(digits[order]),
+            "actions": program.actions(seen.observations[order]),
+            "groups": np.array([0, *begins, len(order)] if len(order) else [0], np.int64),
+            "met_by": _as_bits(seen.met[order]),
+            "always": _as_bits(seen.is_cut[None])[0],
+        }
 
     def run(self, states: Ints, rule_prices: tuple[float, float], least: float) -> Reals:
         """Return what the program gains, rules included, when it is edited with each of some generators [K, 2]."""
@@ -196,3 +309,12 @@ class Screen:
         room = blank(self._draft)
         specialise(self.task, TEMPLATE).redo(self._draft, room, self._mate, self._context, state[None].copy())
         return tidy(program_of(room, self._program))
+
+
+def _as_bits(flags: Flags) -> Ints:
+    """Return flags [k, m] as words of bits [k, words]."""
+    words = -(-flags.shape[1] // BITS)
+    padded = np.zeros((len(flags), words * BITS), np.int64)
+    padded[:, : flags.shape[1]] = flags
+    bits: Ints = (padded.reshape(len(flags), words, BITS) << np.arange(BITS)).sum(axis=2)
+    return bits

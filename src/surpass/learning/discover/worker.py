@@ -13,10 +13,16 @@ from surpass.checks import NORMAL
 from surpass.errors import SettingError
 from surpass.learning.discover.attempts import Attempt, Editor, Judged
 from surpass.learning.discover.gradients import LearnedPart, Part, learn, program_of
+from surpass.learning.discover.objective import doubling_sizes
 from surpass.learning.discover.rounds import Budget, RulePrices
-from surpass.programs.text import write_text
+from surpass.programs.text import parse_program, write_text
 from surpass.table import Agent
 from surpass.tasks.task import Task
+
+REPAIRS = 3
+"""How many attempts are made to repair a program of a gradient run."""
+FIRST_REPAIR = 1_000_001
+"""The number of the first of them; those of attempts are smaller."""
 
 
 class Scale(NamedTuple):
@@ -42,11 +48,14 @@ class Worker:
         self.task, self.given, self.prices, self.budget = task, given, prices, budget
         self._editors: dict[Scale, Editor] = {}
 
-    def _editor(self, scale: Scale) -> Editor:
-        if scale not in self._editors:
-            given = {**self.given, "sizes": scale.sizes}
-            self._editors[scale] = Editor(self.task, given, self.prices, self.budget, scale.reference)
-        return self._editors[scale]
+    def _editor(self, scale: Scale, *, is_kept: bool = True) -> Editor:
+        if scale in self._editors:
+            return self._editors[scale]
+        given = {**self.given, "sizes": scale.sizes}
+        editor = Editor(self.task, given, self.prices, self.budget, scale.reference)
+        if is_kept:
+            self._editors[scale] = editor
+        return editor
 
     def extract(self, name: str) -> str:
         """Return the program of an agent, as text."""
@@ -60,8 +69,20 @@ class Worker:
         """Edit a program for some rounds."""
         return self._editor(scale).attempt(attempt)
 
-    def learn(self, scale: Scale | None, part: Part) -> tuple[LearnedPart, Judged | None]:
-        """Advance a gradient run; its program, if there is a new one, is judged."""
+    def learn(self, part: Part) -> LearnedPart:
+        """Advance a gradient run; once it has ended, its programs are repaired."""
         learned = learn(self.task, self.given, part)
-        judged = self.judge(scale, learned.program, part.seed) if scale is not None and learned.program else None
-        return learned, judged
+        programs = [self._repair(text, part.seed + k) for k, text in enumerate(learned.programs)]
+        return learned._replace(programs=tuple(programs))
+
+    def _repair(self, program: str, number: int) -> str:
+        """Return a program that was edited until a search finds no failure of it, or for a few attempts."""
+        parsed = parse_program(program, "a program of a gradient run", self.task)
+        editor = self._editor(Scale(program, doubling_sizes(self.task, parsed, self.given["queries"])), is_kept=False)
+        judged = editor.judge(program, number)
+        for k in range(REPAIRS):
+            if judged.is_sound:
+                break
+            part = FIRST_REPAIR + REPAIRS * number + k
+            judged = editor.attempt(Attempt(part, judged.program, "", "", 0.0, 0.0, None, judged.failing))
+        return judged.program

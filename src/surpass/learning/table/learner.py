@@ -27,7 +27,7 @@ from surpass.agents import agent_of_recipe
 from surpass.agents.teachers import teacher_of
 from surpass.arrays import Flags, Ints
 from surpass.bundles import Tensors
-from surpass.checks import QUICK, THOROUGH, find_failures
+from surpass.checks import NORMAL, QUICK, THOROUGH, find_failures
 from surpass.engine.batch import Batch
 from surpass.engine.run import AnyAgent, run
 from surpass.errors import DivergedError, SavedFileError, SettingError
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from surpass.learning.imitation import Imitation
 
 FIRST_SIZES = (4, 6, 8)
-"""The largest size of each stage of `solve`."""
+"""The largest sizes of the first stages of `solve`; then they double."""
 MIN_SOLVED = 0.9
 """The share of episodes that must be solved for the next stage of `solve`."""
 STAGE_UPDATES = 80
@@ -129,6 +129,8 @@ class TableConfig:
     """The kind of queries, for a task that has several; the task's first if empty."""
     limit: str = ""
     """The step limit while learning, or several, separated by commas, which instances take in turn."""
+    solve_to: Whole = 0
+    """The largest size of `solve`; if 0, the largest that its episodes have time for."""
     updates: Many = 300
     """The updates of `improve` for the best candidate; the worse ones get fewer."""
     estimator: Annotated[str, OneOf(("", *ESTIMATORS))] = ""
@@ -174,7 +176,7 @@ class TableLearner:
         self.method = "rl+imitation" if config.teacher else "rl"
         self.costs = Costs(self.config.step_cost, config.wrong_cost, largest_loss(task))
         self.smallest = smallest_size(task)
-        self.tops = [top for top in FIRST_SIZES if top >= self.smallest] or [self.smallest]
+        self.tops = self._stages()
         if config.sizes:
             self.sources.check_sizes(*read_ranges(config.sizes, (1, 1))[-1])
         self._reset()
@@ -195,6 +197,16 @@ class TableLearner:
             self.candidates.append(self._new_candidate(self.given))
         if self.phase == "improve":
             self.candidates += [self._new_candidate(None) for _ in range(self._from_nothing)]
+
+    def _stages(self) -> list[int]:
+        """Return the largest size of each stage of `solve`.
+
+        A way that pays on long instances only, such as halving, is found on long instances only.
+        """
+        tops, largest = list(FIRST_SIZES), self.config.solve_to or max(self.task.sizes)
+        while self._limits(np.array([2 * tops[-1]])).max() * MIN_EPISODES <= STEPS_PER_UPDATE:
+            tops.append(2 * tops[-1])
+        return [top for top in tops if self.smallest <= top <= max(largest, FIRST_SIZES[0])] or [self.smallest]
 
     @property
     def _from_nothing(self) -> int:
@@ -565,7 +577,11 @@ class TableLearner:
         self._revert_unused(candidate)
         table = Table(self.task, candidate.logits.greedy())
         failures = find_failures(
-            table, THOROUGH, known=self.counterexamples, seed=self.checks, enough=MAX_COUNTEREXAMPLES
+            table,
+            THOROUGH if self.is_taught else NORMAL,
+            known=self.counterexamples,
+            seed=self.checks,
+            enough=MAX_COUNTEREXAMPLES,
         )
         self.checks += 1
         self._add_counterexamples(failures)
