@@ -39,6 +39,7 @@ from surpass.tasks.task import Limit, Request, Task
 from surpass.workers.runner import Runner, open_runner
 
 if TYPE_CHECKING:
+    from surpass.learning.discover.front import Front
     from surpass.learning.methods import AnyLearner
     from surpass.learning.runs import RunFolder
     from surpass.learning.status import RunState
@@ -274,6 +275,8 @@ class Run(Printed):
     scores: Evaluation | None
     notes: str = ""
     """What the learner has to say at the end: the front of `discover`, and what held-out lists do."""
+    front: Front | None = None
+    """The programs that `discover` began with and found, as they print at its end."""
 
     @property
     def program(self) -> Program | None:
@@ -284,7 +287,8 @@ class Run(Printed):
         """Return the run as plain data."""
         about = {"folder": str(self.folder), "recipe": self.recipe, "seconds": round(self.seconds, 1)}
         scores = self.scores.as_json() if self.scores else None
-        return {**about, "finished": self.is_finished, "curves": self.curves, "scores": scores}
+        front = {"front": self.front.as_json()} if self.front else {}
+        return {**about, "finished": self.is_finished, "curves": self.curves, "scores": scores, **front}
 
     @property
     def _resuming(self) -> str:
@@ -471,7 +475,7 @@ def discover(
     watch: Callable[[RunState], None] | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> Run:
-    """Find the best program of a task, and return the run with it; the front of programs is in the run's folder.
+    """Find the best program of a task, and return the run with it and its `front` of programs.
 
     It begins with every teacher of the task, with the agents of `start`, or with none if that is `nothing`. It ends
     after `minutes`, or after so many `rounds`; equal seeds and rounds give equal programs. All else is as in `learn`.
@@ -559,12 +563,17 @@ def _finish(
         else:
             save_agent(stem, learner.task, taught.network, about)
         runs.write_json(folder.path / "scores.json", scores.as_json())
-    notes = ""
-    if agent is not None and hasattr(learner, "describe"):
+    notes, front = "", None
+    if agent is not None and hasattr(learner, "front"):
+        progress("comparing the programs of the front", 0, None)
+        front = learner.front()
+        notes = str(front)
+    elif agent is not None and hasattr(learner, "describe"):
         progress("finding what was saved", 0, None)
         notes = learner.describe(agent)
     if notes:
         write_atomically(folder.path / "notes.txt", notes.encode())
     if hasattr(learner, "write_files"):
         learner.write_files(folder.path)
-    return Run(folder.path, learner.recipe, folder.curves, folder.seconds, learner.finished, agent, scores, notes)
+    about_run = (folder.path, learner.recipe, folder.curves, folder.seconds, learner.finished)
+    return Run(*about_run, agent, scores, notes, front)

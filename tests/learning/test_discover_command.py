@@ -29,6 +29,10 @@ def front_of(folder: Path) -> dict[str, str]:
     return {path.name: path.read_text() for path in (folder / "front").iterdir()}
 
 
+def programs_of(folder: Path) -> list[str]:
+    return [name for name in front_of(folder) if name.endswith(".rules")]
+
+
 def test_discover_leaves_its_best_program_and_the_front(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     shown = call_here(*DISCOVER, "--rounds", "8", "--out", folder)
@@ -51,6 +55,27 @@ def test_discover_leaves_its_best_program_and_the_front(tmp_path: Path) -> None:
     assert [(row["size"], row["solved"]) for row in rows] == [(5, 1.0), (10, 1.0)]
     assert json.loads(call_here("evaluate", folder, "--sizes", "5", "--json", "-").stdout)["rows"][0]["solved"] == 1.0
     assert call_here("show", folder / "front" / records[0]["file"]).returncode == 0
+
+
+def test_the_json_of_a_run_has_what_it_prints(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shown = call_here(*DISCOVER, "--rounds", "8", "--out", folder, "--json", tmp_path / "run.json")
+    assert shown.returncode == 0, shown.stderr
+    front = json.loads((tmp_path / "run.json").read_text())["front"]
+    assert sorted(one["file"] for one in front["programs"]) == sorted(f"front/{name}" for name in programs_of(folder))
+    assert {one["name"] for one in front["starts"]} == {
+        *("teacher:binary_search", "teacher:linear_search", "teacher:bracket_search")
+    }
+    for one in (*front["starts"], *front["programs"], front["best"]):
+        row = [str(one["rules"]), f"{one['cost']:.3f}", *(f"{mean:,.1f}" for mean in one["means"].values())]
+        assert any(line.split()[-len(row) :] == row for line in shown.stdout.splitlines())
+        assert one["lineage"][-1]["rules"] == one["rules"]
+    best = front["best"]
+    assert len(best["savings"]) == best["rules"] == len(surpass.program(folder).rules)
+    assert all(saving["rule"] in shown.stdout for saving in best["savings"])
+    assert front["best_is_sound"] is best["sound"] is True
+    assert f"{front['tried']:,}" in shown.stdout
+    assert front["tried_since_the_last_gain"] <= front["tried"]
 
 
 def test_a_run_that_is_stopped_goes_on_to_the_same_end(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from surpass.errors import SavedFileError, SettingError
 from surpass.extras import load, load_names
 from surpass.learning.discover.attempts import Attempt, Judged
 from surpass.learning.discover.config import DiscoverConfig
-from surpass.learning.discover.front import describe_front, write_front
+from surpass.learning.discover.front import Front, find_front, write_front
 from surpass.learning.discover.gradients import LearnedPart, Part, load_parts, save_parts
 from surpass.learning.discover.objective import Objective, doubling_sizes
 from surpass.learning.discover.population import Found, Population
@@ -376,9 +376,11 @@ class Discover:
 
     def describe(self, agent: AnyAgent | None = None) -> str:
         """Return the front, how the best program came about, and how sure it is, as text."""
-        if self.best is None:
-            return ""
-        return describe_front(self)
+        return str(self.front() or "")
+
+    def front(self) -> Front | None:
+        """Return the front, how the best program came about, and how sure it is; None before there is a program."""
+        return find_front(self)
 
     def write_files(self, folder: Path) -> None:
         """Write the programs of the front into a folder of a run, with a record of where each came from."""
