@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surpass.agents import AgentLike, TaskLike, as_agent, as_task, task_of_run
-from surpass.agents.run_task import write_task_record
+from surpass.agents.run_task import resuming, write_task_record
 from surpass.checks.certificate import Certificate
 from surpass.checks.check import check as check_agent
 from surpass.engine.check_task import check_once
@@ -292,8 +292,6 @@ class Run(Printed):
 
     @property
     def _resuming(self) -> str:
-        from surpass.learning.runs import resuming
-
         return resuming(self.recipe, self.folder)
 
     def __str__(self) -> str:
@@ -402,7 +400,8 @@ def learn(
     for size in score_sizes or ():
         check_range("size", size, SIZE)
     if resume and out is None and isinstance(task, str) and (Path(task) / "recipe.json").is_file():
-        raise SettingError(f"{task} is the folder of a run, not a task; to resume: surpass learn --out {task} --resume")
+        goes_on = resuming({"method": method}, Path(task))
+        raise SettingError(f"{task} is the folder of a run, not a task; to resume: {goes_on}")
     if task is None and recipe is None and resume and out is not None:
         if not (as_path(out) / "recipe.json").exists():
             raise SettingError(f"{out} holds no run to resume; name a task to begin one there")
@@ -444,7 +443,7 @@ def learn(
         try:
             runs.train(learner, folder, minutes=minutes and LEARNING_SHARE * minutes, report=end_round)
         except KeyboardInterrupt:
-            log.warning("interrupted: %s continues from the last checkpoint", runs.resuming(made, folder.path))
+            log.warning("interrupted: %s continues from the last checkpoint", resuming(made, folder.path))
             raise
         except DivergedError as error:
             if _finish(learner, folder, sizes, score_instances, show, spare or LEAST_SPARE).agent is None:
@@ -489,7 +488,10 @@ def discover(
     if task is None and out is not None and (as_path(out) / "recipe.json").exists():
         made_by = find_recipe(str(out)).method
         if made_by != "discover":
-            raise SettingError(f"{out} holds a run of {made_by}; surpass learn --out {out} --resume continues it")
+            raise SettingError(f"{out} holds a run of {made_by}; {resuming({}, as_path(out))} continues it")
+        if not (resume or overwrite):
+            goes_on = resuming({"method": made_by}, as_path(out))
+            raise SettingError(f"{out} holds a run of discover; {goes_on} continues it; to begin anew, name a task")
     return learn(
         task,
         "discover" if task is not None else None,
@@ -573,7 +575,5 @@ def _finish(
         notes = learner.describe(agent)
     if notes:
         write_atomically(folder.path / "notes.txt", notes.encode())
-    if hasattr(learner, "write_files"):
-        learner.write_files(folder.path)
     about_run = (folder.path, learner.recipe, folder.curves, folder.seconds, learner.finished)
     return Run(*about_run, agent, scores, notes, front)

@@ -384,7 +384,8 @@ class Discover:
 
     def write_files(self, folder: Path) -> None:
         """Write the programs of the front into a folder of a run, with a record of where each came from."""
-        write_front(self, folder)
+        if self.best is not None:
+            write_front(self, folder)
 
     # State
 
