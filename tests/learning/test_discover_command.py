@@ -129,7 +129,7 @@ def test_a_run_without_a_program_is_refused_with_what_to_do(start: str, rounds: 
         assert shown.returncode == 2
         assert "resume" in shown.stderr
     shown = call_here("report", folder.path, "--out", tmp_path / "report.html")
-    assert f"surpass discover --out {folder.path} --resume continues it" in shown.stdout
+    assert f"To continue it: surpass discover --out {folder.path} --resume" in shown.stdout
 
 
 def test_the_front_can_be_read_while_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,7 @@ def write_headline(subject: Subject, table: ComparisonTable | None, teacher: str
             return Headline(missing, "bad")
         done = count(len(subject.history.rows), "round")
         goes_on = resuming(subject.history.recipe, subject.history.folder)
-        return Headline(f"{missing} It has done {done} so far; {goes_on} continues it.", "bad")
+        return Headline(f"{missing} It has done {done} so far. To continue it: {goes_on}", "bad")
     own = next(row for row in table.rows if row.label == subject.label and row.against in (teacher, ""))
     cells = [cell for cell in own.cells if cell.instances]
     tried = sum(cell.instances for cell in cells)
