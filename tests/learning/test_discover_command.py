@@ -113,6 +113,10 @@ def test_a_run_that_was_stopped_is_its_best_program_so_far(verb: str, tmp_path: 
     }
     shown = call_here(verb, folder, *words[verb])
     assert shown.returncode == 0, shown.stderr
+    if verb == "report":
+        page = (tmp_path / "r.html").read_text()
+        assert "Relative cost of the best program" in page
+        assert "The learning is not finished" in page
 
 
 @pytest.mark.parametrize(
