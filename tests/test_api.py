@@ -90,6 +90,10 @@ def test_discover_gives_a_program_and_a_front(tmp_path: Path) -> None:
     assert run.program.rules in [program.rules for program in front]
     assert str(tmp_path) not in (tmp_path / "run" / "agent.rules").read_text()  # so that it is the same in any folder
     assert surpass.evaluate(tmp_path / "run", sizes=[5]).rows[0].solved == 1
+    assert run.front is not None
+    assert check_printed(run.front) == run.notes
+    assert [one.found.how for one in run.front.starts] == [str(path), "teacher:bubble_sort"]
+    assert run.as_json()["front"] == run.front.as_json()
 
 
 def test_agents_are_taken_by_name_path_or_as_objects(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surpass.agents import AgentLike, TaskLike, as_agent, as_task, task_of_run
-from surpass.agents.run_task import write_task_record
+from surpass.agents.run_task import resuming, write_task_record
 from surpass.checks.certificate import Certificate
 from surpass.checks.check import check as check_agent
 from surpass.engine.check_task import check_once
@@ -39,6 +39,7 @@ from surpass.tasks.task import Limit, Request, Task
 from surpass.workers.runner import Runner, open_runner
 
 if TYPE_CHECKING:
+    from surpass.learning.discover.front import Front
     from surpass.learning.methods import AnyLearner
     from surpass.learning.runs import RunFolder
     from surpass.learning.status import RunState
@@ -274,6 +275,8 @@ class Run(Printed):
     scores: Evaluation | None
     notes: str = ""
     """What the learner has to say at the end: the front of `discover`, and what held-out lists do."""
+    front: Front | None = None
+    """The programs that `discover` began with and found, as they print at its end."""
 
     @property
     def program(self) -> Program | None:
@@ -284,12 +287,11 @@ class Run(Printed):
         """Return the run as plain data."""
         about = {"folder": str(self.folder), "recipe": self.recipe, "seconds": round(self.seconds, 1)}
         scores = self.scores.as_json() if self.scores else None
-        return {**about, "finished": self.is_finished, "curves": self.curves, "scores": scores}
+        front = {"front": self.front.as_json()} if self.front else {}
+        return {**about, "finished": self.is_finished, "curves": self.curves, "scores": scores, **front}
 
     @property
     def _resuming(self) -> str:
-        from surpass.learning.runs import resuming
-
         return resuming(self.recipe, self.folder)
 
     def __str__(self) -> str:
@@ -398,7 +400,8 @@ def learn(
     for size in score_sizes or ():
         check_range("size", size, SIZE)
     if resume and out is None and isinstance(task, str) and (Path(task) / "recipe.json").is_file():
-        raise SettingError(f"{task} is the folder of a run, not a task; to resume: surpass learn --out {task} --resume")
+        goes_on = resuming({"method": method}, Path(task))
+        raise SettingError(f"{task} is the folder of a run, not a task; to resume: {goes_on}")
     if task is None and recipe is None and resume and out is not None:
         if not (as_path(out) / "recipe.json").exists():
             raise SettingError(f"{out} holds no run to resume; name a task to begin one there")
@@ -440,7 +443,7 @@ def learn(
         try:
             runs.train(learner, folder, minutes=minutes and LEARNING_SHARE * minutes, report=end_round)
         except KeyboardInterrupt:
-            log.warning("interrupted: %s continues from the last checkpoint", runs.resuming(made, folder.path))
+            log.warning("interrupted: %s continues from the last checkpoint", resuming(made, folder.path))
             raise
         except DivergedError as error:
             if _finish(learner, folder, sizes, score_instances, show, spare or LEAST_SPARE).agent is None:
@@ -471,7 +474,7 @@ def discover(
     watch: Callable[[RunState], None] | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> Run:
-    """Find the best program of a task, and return the run with it; the front of programs is in the run's folder.
+    """Find the best program of a task, and return the run with it and its `front` of programs.
 
     It begins with every teacher of the task, with the agents of `start`, or with none if that is `nothing`. It ends
     after `minutes`, or after so many `rounds`; equal seeds and rounds give equal programs. All else is as in `learn`.
@@ -485,7 +488,10 @@ def discover(
     if task is None and out is not None and (as_path(out) / "recipe.json").exists():
         made_by = find_recipe(str(out)).method
         if made_by != "discover":
-            raise SettingError(f"{out} holds a run of {made_by}; surpass learn --out {out} --resume continues it")
+            raise SettingError(f"{out} holds a run of {made_by}; {resuming({}, as_path(out))} continues it")
+        if not (resume or overwrite):
+            goes_on = resuming({"method": made_by}, as_path(out))
+            raise SettingError(f"{out} holds a run of discover; {goes_on} continues it; to begin anew, name a task")
     return learn(
         task,
         "discover" if task is not None else None,
@@ -559,12 +565,15 @@ def _finish(
         else:
             save_agent(stem, learner.task, taught.network, about)
         runs.write_json(folder.path / "scores.json", scores.as_json())
-    notes = ""
-    if agent is not None and hasattr(learner, "describe"):
+    notes, front = "", None
+    if agent is not None and hasattr(learner, "front"):
+        progress("comparing the programs of the front", 0, None)
+        front = learner.front()
+        notes = str(front)
+    elif agent is not None and hasattr(learner, "describe"):
         progress("finding what was saved", 0, None)
         notes = learner.describe(agent)
     if notes:
         write_atomically(folder.path / "notes.txt", notes.encode())
-    if hasattr(learner, "write_files"):
-        learner.write_files(folder.path)
-    return Run(folder.path, learner.recipe, folder.curves, folder.seconds, learner.finished, agent, scores, notes)
+    about_run = (folder.path, learner.recipe, folder.curves, folder.seconds, learner.finished)
+    return Run(*about_run, agent, scores, notes, front)

@@ -11,7 +11,7 @@ from surpass.agents.networks.files import network_tensors
 from surpass.agents.networks.structured import StructuredPolicy
 from surpass.agents.storage import load_saved, save_program
 from surpass.agents.zoo import find_entry, load_entry
-from surpass.bundles import load_bundle
+from surpass.bundles import interface_fingerprint, load_bundle, save_bundle
 from surpass.errors import SavedFileError
 from surpass.programs.program import Program
 from surpass.programs.text import parse_program
@@ -30,6 +30,21 @@ def test_a_program_without_a_network_is_saved_and_found(tmp_path):
     tensors, record = load_bundle(tmp_path / "agent")
     assert tensors == {}
     assert (record["seconds"], record["task"], record["rules"]) == (3, "sort-bubble", 2)
+
+
+@pytest.mark.parametrize(("finished", "rounds", "is_newer"), [(False, 2, True), (False, 3, False), (True, 2, False)])
+def test_a_search_that_goes_on_is_the_program_of_its_newest_checkpoint(tmp_path, finished, rounds, is_newer):
+    save_program(tmp_path / "agent", PROGRAM, {"rounds": rounds, "finished": finished})
+    (tmp_path / "checkpoints").mkdir()
+    newer = parse_program("task sort-bubble\nelse: SwapWithNext(2)\n", "newer")
+    record = {"task": "sort-bubble", "interface": interface_fingerprint(SORT_BUBBLE.interface), "program": newer.text}
+    save_bundle(tmp_path / "checkpoints" / "00000003", None, record)
+    found = find_agent(str(tmp_path))
+    assert found == (newer if is_newer else PROGRAM)
+    assert found.name == str(tmp_path)
+    save_bundle(tmp_path / "checkpoints" / "00000003", None, {**record, "interface": "another"})
+    with pytest.raises(SavedFileError, match="another version"):
+        find_agent(str(tmp_path / "checkpoints" / "00000003.json"))
 
 
 def test_the_network_beside_it_is_its_neural_form(tmp_path):

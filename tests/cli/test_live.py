@@ -15,7 +15,7 @@ from rich.console import Console
 from surpass.cli import display, live
 from surpass.cli.display import Display, DisplayHandler, ProgressDisplay, brief, clock, fit
 from surpass.cli.live import RunView, sparkline
-from surpass.learning.status import STEPS, RunState, Status, TeacherComparison
+from surpass.learning.status import STEPS, Measure, RunState, Status, TeacherComparison
 from surpass.tasks.registry import find_task
 
 
@@ -181,6 +181,54 @@ def test_lines_without_a_terminal_come_at_a_calm_pace(clock_at: Clock, capsys: p
     assert 15 < len(rounds) < 40
     assert all(2 * (b - a) >= a - c for c, a, b in zip(rounds, rounds[1:], rounds[2:], strict=False))
     assert told[-1] == "scoring it, 33:20"
+
+
+class Searching(Pretended):
+    """A search that compares its best program at five sizes, and has more rounds than its time allows."""
+
+    doing = ""
+
+    def status(self, curve: Mapping[str, float]) -> Status:
+        means = [(5, 14.546), (10, 48.8), (20, 129.0), (40, 321.7), (80, 770.9)]
+        return Status(
+            measure=Measure("cost", "best so far", is_share=True, of="of the cost of quick_sort", is_best=True),
+            done=self.rounds,
+            expected=2000,
+            comparisons=tuple(TeacherComparison(size, mean, 2 * mean) for size, mean in means) if curve else (),
+            beside="quick_sort",
+            facts=(("by", "15 rules, teacher:hoare_sort"),),
+        )
+
+
+def search_for(clock_at: Clock, rounds: int, minutes: float | None) -> RunView:
+    """Return a view of a search, each round of which took two seconds."""
+    view, learner, curves = RunView(), Searching(), list[Mapping[str, float]]()
+    for done in range(1, rounds + 1):
+        clock_at.now += 2
+        learner.rounds = done
+        curves.append({"cost": 0.6})
+        view(RunState(learner, Path("runs/mine"), curves, 0, minutes))
+    return view
+
+
+def test_a_line_of_a_search_says_each_thing_once(clock_at: Clock) -> None:
+    assert search_for(clock_at, 3, 10).describe() == (
+        "round 3: best so far 60.0% of the cost of quick_sort, steps at n = 5 / 20 / 80: 14.5 / 129 / 771"
+        " (quick_sort 29.1 / 258 / 1,542), by 15 rules, teacher:hoare_sort, 0:06 of 10:00"
+    )
+
+
+def test_rounds_that_the_time_does_not_allow_are_not_promised(clock_at: Clock) -> None:
+    assert search_for(clock_at, 3, 10).describe().startswith("round 3: ")
+    assert search_for(clock_at, 3, 100).describe().startswith("round 3 of 2,000: ")
+    assert search_for(clock_at, 3, None).describe().startswith("round 3 of 2,000: ")
+    view = search_for(clock_at, 30, 2)
+    view._is_drawn = True
+    bar = next(line for line in picture(view, 80).splitlines() if "━" in line)
+    assert bar.count("━") == live.WIDE // 2, "half of the time is over"
+    shown = " ".join(picture(view, 80).split())
+    assert "steps at n = 20 129.00 (quick_sort 258.00)" in shown
+    assert "best so far, 60.0% to 60.0% of the cost of quick_sort in 30 rounds" in shown
 
 
 def test_a_line_in_which_only_the_round_and_the_time_differ_is_not_told(

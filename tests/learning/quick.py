@@ -41,11 +41,13 @@ LEARNERS: dict[str, tuple[str, str, str, dict[str, str]]] = {
 """Of each quick learner its task, its method, the setting that says how long it goes on at least, and the others."""
 
 
-def quick_learner(kind: str, rounds: int, *, seed: int = 0) -> AnyLearner:
+def quick_learner(kind: str, rounds: int, *, seed: int = 0, **more: str) -> AnyLearner:
     """Return one of the quick learners."""
     task, method, lasts, settings = LEARNERS[kind]
     teacher = "binary_search" if kind == "imitation" else None
-    return new_learner(find_task(task), method, teacher=teacher, seed=seed, settings={**settings, lasts: str(rounds)})
+    return new_learner(
+        find_task(task), method, teacher=teacher, seed=seed, settings={**settings, **more, lasts: str(rounds)}
+    )
 
 
 def knapsack_learner(rounds: int, *, seed: int = 0) -> AnyLearner:

@@ -785,6 +785,28 @@ def test_the_end_says_how_the_best_program_came_about_and_what_its_rules_save(tm
     assert learner("sort-bubble", "nothing", gradients=1).describe() == "", "before there is a program"
 
 
+def test_a_search_tells_what_it_does_from_the_first_moment_on(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "surpass")
+    one = learner("search")
+    one.advance()
+    told = [record.getMessage() for record in caplog.records if "compiling" not in record.getMessage()]
+    names = ("binary_search", "linear_search", "bracket_search")
+    assert told[:3] == [f"writing the program of teacher:{name}" for name in names]
+    assert told[3:6] == [f"checking the program of teacher:{name}" for name in names]
+    assert told[6].startswith("editing the programs on 2 islands; the best so far is teacher:bracket_search, ")
+    assert told[6].endswith("% of the cost of teacher:binary_search")
+
+
+def test_what_is_shown_of_the_best_program_is_where_it_came_from(tmp_path: Path) -> None:
+    path = write(tmp_path / "costly.rules", COSTLY)
+    one = search(learner("sort-bubble", path, sizes=(4, 6), rounds=3, sets=2))
+    assert one.best is not None
+    facts = dict(one.status(one._line()).facts)
+    assert facts["by"] == f"{one.best.rules} rules, {one.best.how}, from {path}"
+    assert facts.get("tried since the last gain") == (f"{one.tried_in_vain:,} programs" if one.tried_in_vain else None)
+    assert one.status(one._line()).measure.of.startswith("of the cost of ")
+
+
 def state_of(one: Discover) -> str:
     """Return everything that a run has found, as text."""
     tensors, record = one.save_state()

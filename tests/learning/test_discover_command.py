@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 import surpass
+from surpass.bundles import write_atomically
+from surpass.learning.runs import RunFolder
 from tests.cli.here import call_here
-from tests.learning.quick import checkpoint_files
+from tests.learning.quick import checkpoint_files, quick_learner, run_in
 
 pytestmark = pytest.mark.usefixtures("small_effort")
 
@@ -27,6 +29,10 @@ def rounds_in(folder: Path) -> int:
 def front_of(folder: Path) -> dict[str, str]:
     """Return the files of a front by their names."""
     return {path.name: path.read_text() for path in (folder / "front").iterdir()}
+
+
+def programs_of(folder: Path) -> list[str]:
+    return sorted(name for name in front_of(folder) if name.endswith(".rules"))
 
 
 def test_discover_leaves_its_best_program_and_the_front(tmp_path: Path) -> None:
@@ -53,6 +59,27 @@ def test_discover_leaves_its_best_program_and_the_front(tmp_path: Path) -> None:
     assert call_here("show", folder / "front" / records[0]["file"]).returncode == 0
 
 
+def test_the_json_of_a_run_has_what_it_prints(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shown = call_here(*DISCOVER, "--rounds", "8", "--out", folder, "--json", tmp_path / "run.json")
+    assert shown.returncode == 0, shown.stderr
+    front = json.loads((tmp_path / "run.json").read_text())["front"]
+    assert sorted(one["file"] for one in front["programs"]) == sorted(f"front/{name}" for name in programs_of(folder))
+    assert {one["name"] for one in front["starts"]} == {
+        *("teacher:binary_search", "teacher:linear_search", "teacher:bracket_search")
+    }
+    for one in (*front["starts"], *front["programs"], front["best"]):
+        row = [str(one["rules"]), f"{one['cost']:.3f}", *(f"{mean:,.1f}" for mean in one["means"].values())]
+        assert any(line.split()[-len(row) :] == row for line in shown.stdout.splitlines())
+        assert one["lineage"][-1]["rules"] == one["rules"]
+    best = front["best"]
+    assert len(best["savings"]) == best["rules"] == len(surpass.program(folder).rules)
+    assert all(saving["rule"] in shown.stdout for saving in best["savings"])
+    assert front["best_is_sound"] is best["sound"] is True
+    assert f"{front['tried']:,}" in shown.stdout
+    assert front["tried_since_the_last_gain"] <= front["tried"]
+
+
 def test_a_run_that_is_stopped_goes_on_to_the_same_end(tmp_path: Path) -> None:
     """With the same curves, checkpoints and front, whatever the time is."""
     whole, parts = tmp_path / "whole", tmp_path / "parts"
@@ -66,6 +93,63 @@ def test_a_run_that_is_stopped_goes_on_to_the_same_end(tmp_path: Path) -> None:
     assert (parts / "curves.csv").read_bytes() == (whole / "curves.csv").read_bytes()
     assert checkpoint_files(parts) == checkpoint_files(whole)
     assert front_of(parts) == front_of(whole)
+
+
+@pytest.mark.parametrize("verb", ["show", "evaluate", "check", "report"])
+def test_a_run_that_was_stopped_is_its_best_program_so_far(verb: str, tmp_path: Path) -> None:
+    """From its first checkpoint on; the front stands in its folder too."""
+    learner = quick_learner("discover", 3)
+    folder = run_in(tmp_path / "run", learner).path
+    assert not (folder / "agent.json").exists()
+    assert surpass.program(folder).rules == learner.program.rules
+    assert {len(surpass.program(folder / "front" / name).rules) for name in programs_of(folder)} == {
+        one.rules for one in learner.population.front
+    }
+    words = {
+        "show": (),
+        "evaluate": ("--sizes", "5"),
+        "check": ("--up-to", "2"),
+        "report": ("--out", tmp_path / "r.html"),
+    }
+    shown = call_here(verb, folder, *words[verb])
+    assert shown.returncode == 0, shown.stderr
+    if verb == "report":
+        page = (tmp_path / "r.html").read_text()
+        assert "Relative cost of the best program" in page
+        assert "The learning is not finished" in page
+
+
+@pytest.mark.parametrize(
+    ("start", "rounds"), [("", 0), ("nothing", 1)], ids=["before the first checkpoint", "before the first program"]
+)
+def test_a_run_without_a_program_is_refused_with_what_to_do(start: str, rounds: int, tmp_path: Path) -> None:
+    learner = quick_learner("discover", 3, start=start)
+    folder = RunFolder(tmp_path / "run")
+    folder.begin(learner.recipe, resume=False)
+    if rounds:
+        folder.save(learner)
+    for words in (("show", folder.path), ("evaluate", folder.path), ("discover", "--out", folder.path)):
+        shown = call_here(*words)
+        assert shown.returncode == 2
+        assert "resume" in shown.stderr
+    shown = call_here("report", folder.path, "--out", tmp_path / "report.html")
+    assert f"To continue it: surpass discover --out {folder.path} --resume" in shown.stdout
+
+
+def test_the_front_can_be_read_while_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No file of it is missing or half written at any moment, and what does not belong to it any more goes."""
+    learner = quick_learner("discover", 3)
+    folder = run_in(tmp_path / "run", learner).path
+    names = programs_of(folder)
+    (folder / "front" / "99.rules").write_text("of a longer program, which another one beats now")
+
+    def write(path: Path, data: bytes) -> None:
+        assert {*names} <= {*programs_of(folder)}
+        write_atomically(path, data)
+
+    monkeypatch.setattr("surpass.learning.discover.front.write_atomically", write)
+    learner.write_files(folder)
+    assert programs_of(folder) == names
 
 
 def test_discover_from_nothing_tells_when_there_is_no_program_yet(tmp_path: Path) -> None:

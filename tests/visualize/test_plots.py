@@ -115,6 +115,16 @@ def test_the_teacher_of_a_search_is_measured_on_the_runs_own_data(method: str, d
     assert [line.label for line in plot(folder).charts[0].lines] == [str(folder)]
 
 
+def test_a_search_is_first_seen_by_the_cost_of_its_best_program_over_the_programs_tried(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", task="sort-bubble", method="discover")
+    lines = ("round,tried,rules,relative_cost,cost_5", "1,10,,,", "2,20,9,1,12", "3,30,8,0.75,9")
+    (folder / "curves.csv").write_text("\n".join(lines) + "\n")
+    cost, steps, rules = plot(folder).charts
+    assert (cost.title, cost.x_label) == ("Relative cost of the best program", "programs tried")
+    assert (cost.lines[0].x.tolist(), cost.lines[0].y.tolist()) == ([20, 30], [1, 0.75])
+    assert (steps.y_label, rules.y_label) == ("mean steps at n = 5", "rules of the program")
+
+
 def test_any_column_of_the_curves_can_be_drawn(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     made = plot(run, columns=["solved", "mean_reward"])

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from surpass.agents.adapted import AdaptedAgent
-from surpass.agents.run_task import RECORD, recorded_file, warn_of_change
+from surpass.agents.run_task import RECORD, recorded_file, resuming, warn_of_change
 from surpass.agents.storage import load_saved, read_about
 from surpass.agents.teachers import find_teacher, known_teachers
 from surpass.agents.zoo import load_entry
@@ -16,7 +16,7 @@ from surpass.engine.check_task import check_once
 from surpass.engine.run import AnyAgent
 from surpass.errors import ProgramError, SavedFileError, SettingError, UnknownNameError
 from surpass.programs.text import read_program, read_text
-from surpass.reading import as_path, show
+from surpass.reading import Setting, as_path, read_record, show
 from surpass.table import Agent
 from surpass.tasks.registry import find_task
 from surpass.tasks.task import Task
@@ -155,17 +155,31 @@ def _task_of_bundle(stem: Path) -> Task:
 
 
 def _bundle_of(path: Path) -> Path:
-    """Return the stem of the bundle that a path means: a file's own, or a run's final or newest whole one."""
+    """Return the stem of the bundle that a path means: a file's own, or a run's final or newest whole one.
+
+    A search that goes on has found more than was final before: then it is the newest.
+    """
     if not path.is_dir():
         if path.suffix != ".json":
             raise SavedFileError(
                 f"{path} is not an agent: it must be a .json, .safetensors or .rules file, or the folder of a run"
             )
         return path.with_suffix("")
-    if (path / "agent.json").exists():
-        return path / "agent"
+    final, ended = path / "agent", ""
+    if final.with_suffix(".json").exists():
+        about = read_about(final)
+        if "rules_sha256" not in about or about.get("finished", True):
+            return final
+        ended = f"{about.get('rounds', 0):08d}"
     for candidate in sorted((path / "checkpoints").glob("[0-9]*.json"), reverse=True):
+        if candidate.stem <= ended:
+            break
         with suppress(SavedFileError):
             load_bundle(candidate.with_suffix(""))
             return candidate.with_suffix("")
+    if ended:
+        return final
+    if (path / "recipe.json").exists():
+        recipe = read_record(path / "recipe.json", dict[str, Setting])
+        raise SavedFileError(f"the run {path} has saved nothing yet; {resuming(recipe, path)} continues it")
     raise SavedFileError(f"{path} is not the folder of a run: it holds no agent and no whole checkpoint")

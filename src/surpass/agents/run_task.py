@@ -1,11 +1,14 @@
-"""The task of a run: each run's folder records the file that its task came from."""
+"""What the folder of a run says of its task and method: each records the file that its task came from."""
 
 from __future__ import annotations
 
 import json
 import logging
+import shlex
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from surpass.bundles import digest, write_atomically
 from surpass.errors import SettingError
@@ -42,6 +45,12 @@ def recorded_file(folder: Path, name: str, give: str) -> Path | None:
         raise SettingError(f"task {name!r} came from {path}, which has changed since; give it with {give} {path}")
     log.info("task %s is that of %s", name, path)
     return path
+
+
+def resuming(recipe: Mapping[str, Any], folder: Path) -> str:
+    """Return the command that continues the run in a folder."""
+    verb = "discover" if recipe.get("method") == "discover" else "learn"
+    return f"surpass {verb} --out {shlex.quote(str(folder))} --resume"
 
 
 def warn_of_change(folder: Path, task: Task) -> None:

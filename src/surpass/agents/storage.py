@@ -1,7 +1,8 @@
 """Saved agents: a network, or a program with, perhaps, the network that learned it beside it.
 
 `NAME.json` is the record. With `NAME.rules` beside it the agent is that program, and `NAME.safetensors`, if there is
-one, is its neural form; else the agent is the network in `NAME.safetensors`.
+one, is its neural form; else the agent is the network in `NAME.safetensors`. The checkpoint of a search holds its
+program itself.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from surpass.bundles import Tensors, check_interface, digest, interface_fingerpr
 from surpass.engine.run import AnyAgent
 from surpass.errors import SavedFileError
 from surpass.programs.program import Program
-from surpass.programs.text import SUFFIX, read_program
-from surpass.reading import read_bytes, validate
+from surpass.programs.text import SUFFIX, parse_program, read_program
+from surpass.reading import Count, read_bytes, validate
 from surpass.tasks.registry import find_task
 
-ABOUT = {"task": str, "interface": str, "rules_sha256?": str}
+ABOUT = {"task": str, "interface": str, "rules_sha256?": str, "program?": str, "rounds?": Count, "finished?": bool}
 """The fields that the record of every saved agent has."""
 
 
@@ -41,6 +42,12 @@ def load_saved(stem: Path, name: str) -> AnyAgent:
     Else it is its network.
     """
     path, record = _rules_of(stem), read_about(stem)
+    if "program" in record:
+        if not record["program"]:
+            raise SavedFileError(f"{name} has no program yet: the run was stopped before it found one; resume it first")
+        task = find_task(record["task"])
+        check_interface(stem, record["interface"], task.interface, task.name)
+        return parse_program(record["program"], f"{stem}.json", task, name)
     if not path.exists() and "rules_sha256" not in record:
         from surpass.agents.networks.files import load_agent
 

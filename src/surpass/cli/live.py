@@ -54,6 +54,17 @@ def show_measure(measure: Measure, value: float) -> str:
     return show_number(value, 2 if abs(value) >= 10 else 3)
 
 
+def _few_digits(value: float | None) -> str:
+    """Return a number in about three digits."""
+    size = abs(value or 0)
+    return show_number(value, 0 if size >= 100 else 1 if size >= 10 else 2)
+
+
+def _solved(line: Mapping[str, float]) -> float | None:
+    """Return the share that a round solved, if it tells."""
+    return line.get("solved", line.get("sampled_solved"))
+
+
 class RunView(Display):
     """Shows how far a run has come: a view on a terminal from the first moment, plain lines elsewhere."""
 
@@ -141,39 +152,63 @@ class RunView(Display):
     def _is_in_first_round(self) -> bool:
         return len(self.state.curves) == self.state.began_with and not self.state.afterwards
 
+    def _ends_before_its_time(self) -> bool:
+        """Whether the learning ends before the time that is set for it, as far as is known."""
+        minutes, left = self.state.minutes, self.pace()[1]
+        return minutes is None or (left is not None and left < 60 * minutes - self.seconds)
+
     def _round(self) -> str:
+        """Return the number of the round, of how many if it comes so far; or what is done afterwards."""
         state, status = self.state, self.status
         if state.afterwards:
             return state.afterwards + (f": {state.done:,} of {state.total:,}" if state.total else "")
-        return f"round {status.done:,}" + ("" if status.expected is None else f" of {status.expected:,}")
+        is_known = status.expected is not None and (status.doing or self._ends_before_its_time())
+        return f"round {status.done:,}" + (f" of {status.expected:,}" if is_known else "")
 
     def _time(self) -> str:
         """Return how long the run has taken, of how long if that is set, and when it comes to the scores."""
         minutes, left = self.state.minutes, None if self.state.afterwards else self.pace()[1]
         spent = clock(self.seconds) + ("" if minutes is None else f" of {clock(60 * minutes)}")
-        is_sooner = left is not None and (minutes is None or left < 60 * minutes - self.seconds)
-        return f"{spent}, scored in about {clock(left)}" if left is not None and is_sooner else spent
+        return f"{spent}, scored in about {clock(left)}" if left is not None and self._ends_before_its_time() else spent
+
+    def _comparisons(self) -> list[tuple[str, str]]:
+        """Return the means of the last round beside those of the agent that it is compared with, a fact for each size.
+
+        Where there is no terminal they are a single one, with fewer digits.
+        """
+        status, line = self.status, self.state.curves[-1]
+        unit = "reward" if self.state.learner.task.measure == "reward" else "steps"
+        # What failures took or brought is not set beside what solutions did.
+        is_comparable = self.state.learner.task.limit_is_budget or _solved(line) in (None, 1)
+        shown = status.comparisons
+        if len(shown) > MOST_COMPARED:
+            shown = (shown[0], shown[len(shown) // 2], shown[-1])
+        has_beside = is_comparable and all(one.reference is not None for one in shown)
+        if len(shown) > 1 and not self._is_drawn:
+            sizes = " / ".join(f"{one.size:,}" for one in shown)
+            ours = " / ".join(_few_digits(one.ours) for one in shown)
+            theirs = " / ".join(_few_digits(one.reference) for one in shown)
+            told = [(f"{sizes}:", ours, theirs)]
+        else:
+            told = [(f"{one.size:,}", show_number(one.ours, 2), show_number(one.reference, 2)) for one in shown]
+        return [
+            (f"{unit} at n = {size}", f"{ours} ({status.beside} {theirs})" if has_beside else ours)
+            for size, ours, theirs in told
+        ]
 
     def _facts(self) -> list[tuple[str, str]]:
-        """Return what the last round showed: what, and how much."""
+        """Return what the last round showed: what, and how much; first what it is measured by if that is a best."""
         state, status = self.state, self.status
         if not state.curves:
             return []
         line, measure, facts = state.curves[-1], status.measure, []
-        solved = line.get("solved", line.get("sampled_solved"))
+        solved = _solved(line)
         if solved is not None:
             facts.append(("solved", f"{solved:.1%}"))
-        unit, comparisons = "reward" if state.learner.task.measure == "reward" else "steps", status.comparisons
-        # What failures took or brought is not set beside what solutions did.
-        is_comparable = state.learner.task.limit_is_budget or solved is None or solved == 1
-        if len(comparisons) > MOST_COMPARED:
-            comparisons = (comparisons[0], comparisons[len(comparisons) // 2], comparisons[-1])
-        for one in comparisons:
-            has_beside = is_comparable and one.reference is not None
-            beside = f" ({status.beside} {show_number(one.reference, 2)})" if has_beside else ""
-            facts.append((f"{unit} at n = {one.size:,}", f"{show_number(one.ours, 2)}{beside}"))
-        if measure.column in line and not (comparisons and measure.column.startswith("mean")):
-            facts.append((measure.words, show_measure(measure, line[measure.column])))
+        facts += self._comparisons()
+        if measure.column in line and not (status.comparisons and measure.column.startswith("mean")):
+            place = 0 if measure.is_best else len(facts)
+            facts.insert(place, (measure.words, show_measure(measure, line[measure.column])))
         return facts + self._best() + list(status.facts)
 
     def _rate(self) -> list[tuple[str, str]]:
@@ -198,7 +233,9 @@ class RunView(Display):
         if not self._has_begun:
             return f"{self.gist()}, {clock(self.seconds)}"
         is_round = not self.state.afterwards and not self._is_in_first_round()
-        rate = [f"{name} {value}" for name, value in self._rate()] if is_round else []
+        # What a search has tried is among its facts.
+        has_rate = is_round and not self.status.measure.is_best
+        rate = [f"{name} {value}" for name, value in self._rate()] if has_rate else []
         return (f"{self._round()}: " if is_round else "") + ", ".join([self.gist(), *rate, self._time()])
 
     def draw(self) -> RenderableType:
@@ -221,6 +258,8 @@ class RunView(Display):
         lines.append(Text(f"{self._round()}   {self._time()}"))
         if state.afterwards and state.total:
             lines.append(_bar(state.done, state.total))
+        elif state.minutes is not None and not status.doing and not self._ends_before_its_time():
+            lines.append(_bar(round(self.seconds), round(60 * state.minutes)))
         elif status.expected:
             lines.append(_bar(status.done, status.expected))
         elif status.ends:
@@ -232,7 +271,8 @@ class RunView(Display):
         measure = self._measure()
         values = [line[measure.column] for _, line in self._alike() if measure.column in line]
         if len(values) > 1:
-            ends = f"{show_measure(measure, values[0])} to {show_measure(measure, values[-1])}"
+            first = show_measure(measure, values[0]).removesuffix(f" {measure.of}")
+            ends = f"{first} to {show_measure(measure, values[-1])}"
             lines.append(Text(f"  {sparkline(values, WIDE)}", style="cyan", no_wrap=True, overflow="crop"))
             lines.append(Text(f"  {measure.words}, {ends} in {len(values):,} rounds", style="dim"))
         if self._is_in_first_round() and not message:

@@ -20,7 +20,6 @@ import io
 import json
 import logging
 import re
-import shlex
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -29,6 +28,7 @@ from typing import Any, Protocol
 
 from filelock import FileLock, Timeout
 
+from surpass.agents.run_task import resuming
 from surpass.bundles import (
     Tensors,
     check_interface,
@@ -95,8 +95,13 @@ LEFT = {
     *("scores.json", "report.html", "tensorboard", "notes.txt", "front", "task.json", *BEFORE),
 }
 """What a run leaves in its folder; only a folder with nothing else is replaced."""
-CHECKPOINT = {"task": str, "interface": str, "recipe": str, "state": dict[str, Any], "curves": list[Curve]}
-"""What a checkpoint says beside its tensors; the recipe by its checksum, the state for the learner."""
+CHECKPOINT = {
+    **{"task": str, "interface": str, "recipe": str, "state": dict[str, Any], "curves": list[Curve], "program?": str},
+}
+"""What a checkpoint says beside its tensors; the recipe by its checksum, the state for the learner.
+
+A learner of programs also leaves the best one so far, as text, which is empty before there is any.
+"""
 
 
 def write_json(path: Path, record: dict[str, Any]) -> None:
@@ -114,12 +119,6 @@ def describe_recipe(recipe: Mapping[str, Any]) -> str:
     teacher = f" from {recipe['teacher']}" if recipe.get("teacher") else ""
     text = f"{recipe.get('task')} by {recipe.get('method')}{teacher}, seed {recipe.get('seed')}"
     return truncate(text, 200)
-
-
-def resuming(recipe: Mapping[str, Any], folder: Path) -> str:
-    """Return the command that continues the run in a folder."""
-    verb = "discover" if recipe.get("method") == "discover" else "learn"
-    return f"surpass {verb} --out {shlex.quote(str(folder))} --resume"
 
 
 def advise(recipe: Mapping[str, Any]) -> str:
@@ -258,7 +257,11 @@ class RunFolder:
             "state": state,
             "curves": self.curves,
         }
+        if hasattr(learner, "program"):
+            record["program"] = learner.program.text if learner.program else ""
         save_bundle(stem, tensors, record)
+        if hasattr(learner, "write_files"):
+            learner.write_files(self.path)
         self.write_curves()
         write_atomically(self.path / "time.json", json.dumps({"seconds": round(self.seconds, 1)}).encode())
         kept = [found.name for found in self.checkpoints() if found.name <= stem.name][:KEPT]

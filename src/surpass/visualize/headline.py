@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from surpass.agents.run_task import resuming
 from surpass.evaluation.comparison import ComparisonCell, ComparisonRow, ComparisonTable
 from surpass.printing import count, show_number
 from surpass.visualize.subjects import Subject
@@ -31,9 +32,12 @@ class Headline(NamedTuple):
 def write_headline(subject: Subject, table: ComparisonTable | None, teacher: str) -> Headline:
     """Return the sentence at the top of a report; `teacher` is the label of the row to compare with."""
     if subject.agent is None or table is None:
-        done = count(len(subject.history.rows) if subject.history else 0, "round")
         missing = "This run has not come far enough to leave an agent that can be run."
-        return Headline(f"{missing} It has done {done} so far.", "bad")
+        if subject.history is None:
+            return Headline(missing, "bad")
+        done = count(len(subject.history.rows), "round")
+        goes_on = resuming(subject.history.recipe, subject.history.folder)
+        return Headline(f"{missing} It has done {done} so far. To continue it: {goes_on}", "bad")
     own = next(row for row in table.rows if row.label == subject.label and row.against in (teacher, ""))
     cells = [cell for cell in own.cells if cell.instances]
     tried = sum(cell.instances for cell in cells)

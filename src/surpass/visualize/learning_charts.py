@@ -16,7 +16,14 @@ from surpass.printing import Progress, count
 from surpass.visualize.charts import Chart, ChartLine
 from surpass.visualize.subjects import History, SettingHistories
 
-LABELS = {"solved": "share solved", "agreement": "share answered like the teacher", "rules": "rules of the program"}
+COST = "relative_cost"
+"""The column of what the best program of a search costs, where the first start costs 1."""
+LABELS = {
+    "solved": "share solved",
+    "agreement": "share answered like the teacher",
+    "rules": "rules of the program",
+    COST: "relative cost of the best program",
+}
 STUDENT_LABELS = {"agreement": "share answered like the table"}
 SHARES = ("solved", "agreement", "sampled_solved")
 """Columns whose values are shares."""
@@ -57,7 +64,10 @@ def learning_charts(
 
 
 def _best_seen_by(histories: Sequence[History]) -> list[str]:
-    """Return the columns that show best how runs learned: what the task is measured by, and how much is solved."""
+    """Return the columns that show best how runs learned: what the task is measured by, and how much is solved.
+
+    A search over programs is first seen by the cost that it lowers.
+    """
     measure = histories[0].measure
     known = {name for run in histories for name in run.columns} - {measure}
     if any(np.isfinite(run.measured()[0]).any() for run in histories):
@@ -67,7 +77,8 @@ def _best_seen_by(histories: Sequence[History]) -> list[str]:
         raise SettingError("these runs have measured nothing that a chart shows by itself; name columns")
     if not any((run.values("solved")[~run.is_of_student] < 1).any() for run in histories):
         known.discard("solved")
-    return [first, *[name for name in ("rules", "solved") if name in known and name != first][:1]]
+    costs = [COST] if COST in known else []
+    return [*costs, first, *[name for name in ("rules", "solved") if name in known and name != first][:1]]
 
 
 def _places(run: History, x: str) -> Reals:

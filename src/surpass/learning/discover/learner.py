@@ -12,6 +12,7 @@ number of workers.
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
@@ -25,7 +26,7 @@ from surpass.errors import SavedFileError, SettingError
 from surpass.extras import load, load_names
 from surpass.learning.discover.attempts import Attempt, Judged
 from surpass.learning.discover.config import DiscoverConfig
-from surpass.learning.discover.front import describe_front, write_front
+from surpass.learning.discover.front import Front, find_front, write_front
 from surpass.learning.discover.gradients import LearnedPart, Part, load_parts, save_parts
 from surpass.learning.discover.objective import Objective, doubling_sizes
 from surpass.learning.discover.population import Found, Population
@@ -33,6 +34,7 @@ from surpass.learning.discover.rounds import Budget, RulePrices
 from surpass.learning.discover.worker import Scale, Worker, find_start
 from surpass.learning.status import AGREEMENT, Measure, Status, TeacherComparison
 from surpass.learning.updates import SOURCE
+from surpass.printing import count, truncate
 from surpass.programs.program import Program
 from surpass.programs.text import parse_program
 from surpass.reading import Count, Size, Weight, validate
@@ -45,7 +47,11 @@ if TYPE_CHECKING:
     from surpass.agents.networks.structured import StructuredPolicy
     from surpass.learning.imitation import Imitation
 
+log = logging.getLogger("surpass")
+
 NOTHING = "nothing"
+LONGEST_NAME = 40
+"""How long the name of the first start may be in what is shown while it searches."""
 CONDITION_PRICE = 0.3
 """What a condition costs, as a share of the price of a rule."""
 FIRST_WINDOW, WINDOW = 1, 3
@@ -72,7 +78,7 @@ COST = Measure(
     "best so far",
     is_share=True,
     is_lower_better=True,
-    of="of the cost at the start",
+    of="of the cost of",
     is_best=True,
 )
 
@@ -211,26 +217,33 @@ class Discover:
             if f"cost_{size}" in curve
         )
         return Status(
-            measure=COST,
+            measure=self._measure,
             done=self.rounds,
             expected=self.config.rounds,
             work=self.tried,
             unit="programs",
             comparisons=comparisons,
-            beside="start",
+            beside=truncate(self.reference_name.removeprefix("teacher:"), LONGEST_NAME),
             facts=self._facts(),
         )
+
+    @property
+    def _measure(self) -> Measure:
+        """The cost, with the name of what it is relative to."""
+        return replace(COST, of=f"{COST.of} {truncate(self.reference_name, LONGEST_NAME)}")
 
     def _facts(self) -> tuple[tuple[str, str], ...]:
         """Return what the best program is, and what the islands do, in words."""
         if self.best is None:
             return (("best so far", "none yet: gradients from nothing look for a first program"),)
-        best = self.best
+        best, first = self.best, self.population.lineage(self.best.number)[0]
+        source = f", from {first.how}" if first is not best else ""
         islands = [island.focus or self.task.inputs.usual_data for island in self.population.islands if island]
+        since = (("tried since the last gain", f"{self.tried_in_vain:,} programs"),) if self.tried_in_vain else ()
         return (
-            ("best program", f"{best.rules} rules, {best.how}; it is number {best.number:,}"),
-            ("islands", ", ".join(f"{name} {islands.count(name)}" for name in dict.fromkeys(islands)) or "none"),
-            ("since the last gain", f"{self.tried_in_vain:,} programs"),
+            ("by", f"{count(best.rules, 'rule')}, {best.how}{source}"),
+            ("islands", ", ".join(f"{islands.count(name)} {name}" for name in dict.fromkeys(islands)) or "none"),
+            *since,
         )
 
     def advance(self) -> dict[str, float]:
@@ -285,11 +298,18 @@ class Discover:
     def _judge_starts(self) -> None:
         """Write the programs of the agents to begin with, and measure them, in place."""
         waits = [self._workers.submit("extract", name) for name in self.names]
-        texts = [wait() for wait in waits]
+        texts = []
+        for name, wait in zip(self.names, waits, strict=True):
+            log.info("writing the program of %s", name)
+            texts.append(wait())
         self._set_scale(texts[0])
         waits = [self._workers.submit("judge", self._scale, text, 0) for text in texts]
         for name, wait in zip(self.names, waits, strict=True):
+            log.info("checking the program of %s", name)
             self._add(wait(), name, ())
+        if self.best is not None:
+            found = f"{self.best.how}, {count(self.best.rules, 'rule')}, {self.best.cost:.1%} {self._measure.of}"
+            log.info("editing the programs on %d islands; the best so far is %s", self.config.islands, found)
 
     def _set_scale(self, text: str) -> None:
         """Take the first program as the one that costs are relative to, in place."""
@@ -410,13 +430,16 @@ class Discover:
 
     def describe(self, agent: AnyAgent | None = None) -> str:
         """Return the front, how the best program came about, and how sure it is, as text."""
-        if self.best is None:
-            return ""
-        return describe_front(self)
+        return str(self.front() or "")
+
+    def front(self) -> Front | None:
+        """Return the front, how the best program came about, and how sure it is; None before there is a program."""
+        return find_front(self)
 
     def write_files(self, folder: Path) -> None:
         """Write the programs of the front into a folder of a run, with a record of where each came from."""
-        write_front(self, folder)
+        if self.best is not None:
+            write_front(self, folder)
 
     # State
 
