@@ -19,7 +19,7 @@ from surpass.errors import SettingError, SurpassError
 from surpass.learning.discover import attempts, trials
 from surpass.learning.discover.attempts import Attempt, Editor, Judged
 from surpass.learning.discover.config import DiscoverConfig
-from surpass.learning.discover.drafts import draft_of, program_of
+from surpass.learning.discover.drafts import draft_of, program_of, with_functions_of
 from surpass.learning.discover.edits import rewritten_programs, shorter_programs, size_of, tidy, without
 from surpass.learning.discover.learner import CONDITION_PRICE, Discover
 from surpass.learning.discover.objective import (
@@ -171,6 +171,19 @@ def test_rules_are_copied_from_the_mate_too() -> None:
         texts = [write_text(screen.edited(state)) for state in states]
         counts.append(sum("A[v1] < A[v2]: AssignVar(3, 2)" in text for text in texts))
     assert counts[1] > counts[0]
+
+
+def test_rules_of_a_mate_with_other_functions_are_those_of_the_same_function() -> None:
+    program, table = written("quick_sort")
+    mate = replace(program, functions=program.functions[1:][::-1])
+    adapted = with_functions_of(program, mate)
+    assert [function.ids for function in adapted.functions] == [function.ids for function in program.functions]
+    assert adapted.functions[0].places == ()
+    assert adapted.functions[1:] == program.functions[1:]
+    screen, _ = edit_screen(program, mate)
+    for state in np.random.default_rng(0).integers(1, 1 << 32, (300, 2), np.int64):
+        actions = screen.edited(state).actions(table.observations)
+        assert ((actions >= -1) & (actions < program.task.interface.action_count)).all()
 
 
 def test_a_program_that_saw_nothing_is_edited_into_programs_too() -> None:

@@ -154,6 +154,15 @@ def draft_of(program: Program) -> Draft:
     return draft
 
 
+def with_functions_of(program: Program, mate: Program) -> Program:
+    """Return a mate with the functions of a program, in their order; those that it lacks are empty.
+
+    In the drafts of both, a function then has the same number.
+    """
+    own = {function.ids: function for function in mate.functions}
+    return replace(mate, functions=tuple(own.get(f.ids, Function(f.ids, ())) for f in program.functions))
+
+
 def blank(draft: Draft) -> Draft:
     """Return room for a draft of the same shape."""
     return Draft._make(np.zeros_like(array) for array in draft)

@@ -26,6 +26,7 @@ from surpass.learning.discover.drafts import (
     draft_of,
     edit_context,
     program_of,
+    with_functions_of,
 )
 from surpass.learning.discover.edits import tidy
 from surpass.learning.discover.objective import Sample, weights_of
@@ -254,7 +255,7 @@ class Screen:
         if not len(observations):  # all instances are solved at the start; edits are made where something was seen
             observations, visits = np.zeros(1, np.int64), np.ones(1, np.int64)
         self._program, self._draft = program, draft_of(program)
-        self._mate = self._draft if mate is None else draft_of(mate)
+        self._mate = self._draft if mate is None else draft_of(with_functions_of(program, mate))
         self._context = edit_context(program, observations, visits)
         is_solved, penalty = np.isfinite(costs), failure_costs(self.task, self.sample)
         self._chosen = ScreeningSet(
