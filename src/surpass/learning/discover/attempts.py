@@ -30,7 +30,7 @@ REFERENCE_PART = 1_000_000
 """Stands in the place of an attempt's number for the instances on which programs of all attempts are measured."""
 EACH_ROUND = replace(QUICK, enumerated=20_000)
 """How hard to search for failures at the end of a round,"""
-AT_END = NORMAL
+AT_END = replace(NORMAL, changed=3_000)
 """and at the end of an attempt."""
 GAIN = 0.0002
 """What share of the cost a program must gain to be worth making simpler."""

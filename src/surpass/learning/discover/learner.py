@@ -302,7 +302,7 @@ class Discover:
         for name, wait in zip(self.names, waits, strict=True):
             log.info("writing the program of %s", name)
             texts.append(wait())
-        self._set_scale(texts[0])
+        self._set_scale(*texts)
         waits = [self._workers.submit("judge", self._scale, text, 0) for text in texts]
         for name, wait in zip(self.names, waits, strict=True):
             log.info("checking the program of %s", name)
@@ -311,11 +311,12 @@ class Discover:
             found = f"{self.best.how}, {count(self.best.rules, 'rule')}, {self.best.cost:.1%} {self._measure.of}"
             log.info("editing the programs on %d islands; the best so far is %s", self.config.islands, found)
 
-    def _set_scale(self, text: str) -> None:
-        """Take the first program as the one that costs are relative to, in place."""
+    def _set_scale(self, text: str, *others: str) -> None:
+        """Take the first program as the one that costs are relative to, and sizes for the fastest of all, in place."""
         self.reference = text
         if not self.config.sizes and not self.sources.has_files:
-            self.sizes = doubling_sizes(self.task, self.parse(text), self.config.queries)
+            sizes = [doubling_sizes(self.task, self.parse(one), self.config.queries) for one in (text, *others)]
+            self.sizes = max(sizes, key=len)
 
     @property
     def reference_name(self) -> str:
