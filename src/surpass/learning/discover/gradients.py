@@ -22,7 +22,7 @@ from surpass.reading import Count, validate
 from surpass.table import Agent, Table
 from surpass.tasks.task import Task
 
-PART_WORK, PART_ROUNDS = 32_000_000, 40
+PART_WORK, PART_ROUNDS = 32_000_000, 16
 """A part ends after about so many steps, or so many rounds."""
 UPDATES, UPDATES_FROM_PROGRAM = 200, 60
 """The updates of `improve` in a run from nothing whose limit is a budget, and in one from a program."""

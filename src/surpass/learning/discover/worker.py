@@ -19,7 +19,7 @@ from surpass.programs.text import parse_program, write_text
 from surpass.table import Agent
 from surpass.tasks.task import Task
 
-REPAIRS = 2
+REPAIRS = 1
 """How many attempts are made to repair a program of a gradient run."""
 FIRST_REPAIR = 1_000_001
 """The number of the first of them; those of attempts are smaller."""
