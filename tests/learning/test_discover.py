@@ -285,6 +285,21 @@ def test_programs_are_run_side_by_side_as_one_by_one() -> None:
     assert (np.diff(trial.seen.observations) > 0).all()
 
 
+def test_an_instance_that_was_not_solved_gets_some_times_the_steps_of_the_longest_solved_one() -> None:
+    """Not its whole limit, which may be thousands of times as many."""
+    task = INSERTION_SORT
+    broken = parse_program(BROKEN, "broken")
+    trial = Trial(task, sample_of(task, task.draw(Request(size=30, count=50, seed=3, data="few-distinct"))), broken)
+    costs = trial.measure(broken)
+    solved = np.isfinite(costs)
+    assert solved.any()
+    assert not solved.all()
+    trial.limit_steps(costs, times=1, more=10)
+    assert (trial.limits[~solved] > costs[solved].max()).all()
+    assert (trial.limits[~solved] < trial.sample.limits[~solved]).all()
+    assert (trial.limits[solved] == np.minimum(costs[solved] + 10, trial.sample.limits[solved])).all()
+
+
 @pytest.mark.parametrize("teacher", ["insertion_sort", "quick_sort", "binary_search", "depth_first"])
 def test_a_shorter_program_costs_what_it_costs_when_all_is_played(teacher: str) -> None:
     """Only what it may do otherwise is played; and where one fails that must not, nothing more is promised."""

@@ -9,9 +9,12 @@ import time
 
 import pytest
 
+from surpass.engine.cache import source_version
 from surpass.errors import SettingError
 from surpass.workers.local import LocalReplica, LocalRunner, ProcessReplicas
+from surpass.workers.processes import start_replica, write_message
 from surpass.workers.runner import open_runner
+from surpass.workers.worker import write_call
 
 
 def test_one_process_is_this_one() -> None:
@@ -69,3 +72,14 @@ def test_what_is_under_way_ends_with_its_runner() -> None:
     assert time.monotonic() - began < 30
     assert all(process.poll() is not None for process in replicas._processes)
     assert len(replicas._processes) == 2
+
+
+def test_a_process_ends_with_whoever_asked_it_in_the_midst_of_its_work() -> None:
+    """Killed, that side says nothing; its end of the pipe is closed by the system."""
+    process = start_replica()
+    write_message(process.stdin, source_version().encode(), write_call(threading.Event, ()), write_call("wait", ()))
+    time.sleep(0.2)
+    assert process.poll() is None
+    assert process.stdin is not None
+    process.stdin.close()
+    assert process.wait(timeout=30) == 0

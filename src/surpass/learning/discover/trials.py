@@ -54,6 +54,8 @@ TEMPLATE = Template(
 
 COUNTEREXAMPLE_COST = 0.01
 """What it costs to fail on a counter-example, so that programs that fail are edited until they do not."""
+UNSOLVED_FACTOR = 4
+"""How many times the steps of the longest solved instance an edited program gets for one that was not solved."""
 FIRST_PLAYED = 64
 """On how many instances a shorter program is played first."""
 MOST_NOTED = 100_000
@@ -221,8 +223,13 @@ class Trial:
         return np.where(results.solved, results.steps if self.task.measure == "steps" else -results.rewards, np.inf)
 
     def limit_steps(self, costs: Reals, times: float, more: int) -> None:
-        """Stop programs from now on that take much longer than one with costs [m]."""
-        allowed = np.where(np.isfinite(costs), times * costs + more, self.sample.limits)
+        """Stop programs from now on that take much longer than one with costs [m].
+
+        Where that one fails, they get some times as many steps as it takes for any instance that it solves.
+        """
+        solved = np.isfinite(costs)
+        most = UNSOLVED_FACTOR * (costs[solved].max() + more) if solved.any() else np.inf
+        allowed = np.where(solved, times * costs + more, most)
         self.limits = np.minimum(allowed, self.sample.limits).astype(np.int64)
 
 
