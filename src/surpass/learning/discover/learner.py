@@ -373,7 +373,7 @@ class Discover:
         for program in learned.programs:
             judged = self._judge_learned(program, is_late=part.is_later)
             if judged is not None and all(program != one.program for one in self.population.found.values()):
-                self._add(judged, how, part.parents)
+                self._add(judged, how, part.parents, is_start=not part.program)
         if learned.state is not None:
             self._learn(part._replace(state=learned.state))
         else:
