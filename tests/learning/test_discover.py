@@ -620,6 +620,18 @@ def test_fewer_rules_cost_more_along_the_front() -> None:
     assert one.best.number == 4, "nor is it the best"
 
 
+def test_the_front_has_one_program_of_each_number_of_rules() -> None:
+    """Also where one of them has more conditions and costs less, and where the best one is among them."""
+    one = population()
+    rules = one.found[4].rules
+    one.found[6] = replace(one.found[4], number=6, cost=one.found[4].cost - 0.001, priced_cost=2.0)
+    assert [found.number for found in one.front] == [0, 1, 6, 5]
+    one.found[7] = replace(one.found[4], number=7, cost=one.found[4].cost + 0.0001, priced_cost=0.0)
+    assert one.best is not None
+    assert one.best.number == 7
+    assert [found.number for found in one.front if found.rules == rules] == [7]
+
+
 def test_what_nobody_needs_is_forgotten_and_lineages_stay() -> None:
     one = population()
     one.add(outcome(2.0), program_of_rules(20), PRICES, "edited", (5,), False)

@@ -134,12 +134,16 @@ class Population:
 
     @property
     def front(self) -> list[Found]:
-        """The sound programs that no other one beats in both rules and cost, and the best one; the shortest first."""
-        front: list[Found] = []
-        for one in sorted(self.found.values(), key=lambda one: (one.rules, one.priced_cost, one.number)):
-            if one.is_sound and (one is self.best or not front or one.cost < front[-1].cost - GAIN):
-                front = [other for other in front if other.rules != one.rules or one is not self.best] + [one]
-        return front
+        """The sound programs that no other one beats in both rules and cost, and the best one; the shortest first.
+
+        There is one of each number of rules.
+        """
+        best, front = self.best, dict[int, Found]()
+        for one in sorted(self.found.values(), key=lambda one: (one.rules, one is not best, one.cost, one.number)):
+            costs = [other.cost for other in front.values()]
+            if one.is_sound and one.rules not in front and (one is best or not costs or one.cost < min(costs) - GAIN):
+                front[one.rules] = one
+        return [*front.values()]
 
     def lineage(self, number: int) -> list[Found]:
         """Return a program and those that it came from, the first one first."""
