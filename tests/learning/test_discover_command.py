@@ -65,11 +65,10 @@ def test_the_json_of_a_run_has_what_it_prints(tmp_path: Path) -> None:
     assert shown.returncode == 0, shown.stderr
     front = json.loads((tmp_path / "run.json").read_text())["front"]
     assert sorted(one["file"] for one in front["programs"]) == sorted(f"front/{name}" for name in programs_of(folder))
-    assert {one["name"] for one in front["starts"]} == {
-        *("teacher:binary_search", "teacher:linear_search", "teacher:bracket_search")
-    }
+    assert {"teacher:binary_search", "teacher:linear_search"} <= {one["name"] for one in front["starts"]}
     for one in (*front["starts"], *front["programs"], front["best"]):
-        row = [str(one["rules"]), f"{one['cost']:.3f}", *(f"{mean:,.1f}" for mean in one["means"].values())]
+        means = ("-" if mean is None else f"{mean:,.1f}" for mean in one["means"].values())
+        row = [str(one["rules"]), f"{one['cost']:.3f}", *means]
         assert any(line.split()[-len(row) :] == row for line in shown.stdout.splitlines())
         assert one["lineage"][-1]["rules"] == one["rules"]
     best = front["best"]

@@ -57,7 +57,7 @@ class Measured(NamedTuple):
         }
 
 
-class Saving(NamedTuple):
+class RuleSaving(NamedTuple):
     """What a rule saves."""
 
     rule: str
@@ -81,7 +81,7 @@ class Front(Printed):
     programs: tuple[Measured, ...]
     """The front, the shortest first; a start may be one of them."""
     best: Measured
-    savings: tuple[Saving, ...]
+    savings: tuple[RuleSaving, ...]
     """What each rule of the best program saves."""
     tried: int
     """How many programs were tried,"""
@@ -260,10 +260,10 @@ def _measure(learner: Discover, program: Program, sizes: Sequence[int]) -> list[
     return means
 
 
-def _savings(learner: Discover, best: Found) -> list[Saving]:
+def _savings(learner: Discover, best: Found) -> list[RuleSaving]:
     """Return what each rule of a program saves."""
     editor = Editor(
         learner.task, {**learner.given, "sizes": learner.sizes}, learner.prices, learner.budget, learner.reference
     )
     texts = [line.strip() for line in best.program.splitlines() if ": " in line and not line.startswith("#")]
-    return [Saving(text, share) for share, text in zip(editor.savings(best.program), texts, strict=True)]
+    return [RuleSaving(text, share) for share, text in zip(editor.savings(best.program), texts, strict=True)]
