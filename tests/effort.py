@@ -26,7 +26,6 @@ SMALL = {
     "surpass.learning.discover.worker.REPAIRS": 1,
     "surpass.learning.discover.front.COMPARED": 10,
     "surpass.learning.table.learner.QUICK": SMALL_EFFORT,
-    "surpass.learning.table.learner.NORMAL": SMALL_EFFORT,
     "surpass.learning.table.learner.THOROUGH": SMALL_EFFORT,
     "surpass.learning.table.learner.ROUND": 2,
     "surpass.learning.table.learner.STAGE_UPDATES": 4,

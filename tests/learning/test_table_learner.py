@@ -277,3 +277,23 @@ def test_a_damaged_state_is_refused(small_effort: None) -> None:
     ):
         with pytest.raises(SavedFileError):
             one.load_state(tensors, damaged)
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, [4, 6, 8, 16, 32, 64, 128, 256]),
+        ({"solve_to": "8"}, [4, 6, 8]),
+        ({"solve_to": "1"}, [4]),
+        ({"limit": "5000"}, [4, 6, 8, 16, 32, 64, 128, 256, 512]),
+        ({"limit": "10n^2"}, [4, 6, 8, 16]),
+        ({"limit": "1000000"}, [4, 6, 8]),
+    ],
+)
+def test_sizes_of_solve_double_as_far_as_the_task_and_the_time_go(
+    settings: dict[str, str], expected: list[int]
+) -> None:
+    """Also where the limit is the same for all sizes."""
+    found = new_learner(find_task("search"), "rl", settings=settings)
+    assert isinstance(found, TableLearner)
+    assert found.tops == expected

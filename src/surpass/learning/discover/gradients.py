@@ -75,7 +75,7 @@ class LearnedPart(NamedTuple):
 
 
 def learn(task: Task, given: dict[str, Any], part: Part) -> LearnedPart:
-    """Advance a run of the table learner by a part; the run ends with its first phase."""
+    """Advance a run of the table learner by a part; the run ends with the phase that it began with."""
     base = parse_program(part.program, "a program of the run", task) if part.program else None
     config = TableConfig(
         task=task.name,

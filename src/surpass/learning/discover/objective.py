@@ -43,7 +43,7 @@ class Sample(NamedTuple):
     limits: Ints
     """[m] how many steps are allowed."""
     sizes: Ints
-    """[m] the number of the size, or -1 for a counter-example, which has no weight."""
+    """[m] the number of the size, or -1 for a counter-example, which has no share: a trial gives it a small weight."""
     sources: Ints
     """[m] the number of the distribution or file, or -1 for a counter-example."""
     shares: Reals

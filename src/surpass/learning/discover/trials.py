@@ -134,8 +134,8 @@ class DraftPlayer:
 class Trial:
     """A sample on which programs are compared with the reference."""
 
-    def __init__(self, task: Task, sample: Sample, reference: Program, threads: int = 1) -> None:
-        self.task, self.sample, self.threads = task, sample, threads
+    def __init__(self, task: Task, sample: Sample, reference: Program) -> None:
+        self.task, self.sample = task, sample
         self.instances, self.count = sample.instances, sample.instances.count
         self.limits: Ints = sample.limits
         """[m] after how many steps a program is stopped."""

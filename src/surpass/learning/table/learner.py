@@ -27,7 +27,7 @@ from surpass.agents import agent_of_recipe
 from surpass.agents.teachers import teacher_of
 from surpass.arrays import Flags, Ints
 from surpass.bundles import Tensors
-from surpass.checks import NORMAL, QUICK, THOROUGH, find_failures
+from surpass.checks import QUICK, THOROUGH, find_failures
 from surpass.engine.batch import Batch
 from surpass.engine.run import AnyAgent, run
 from surpass.errors import DivergedError, SavedFileError, SettingError
@@ -203,10 +203,16 @@ class TableLearner:
 
         A way that pays on long instances only, such as halving, is found on long instances only.
         """
-        tops, largest = list(FIRST_SIZES), self.config.solve_to or max(self.task.sizes)
-        while self._limits(np.array([2 * tops[-1]])).max() * MIN_EPISODES <= STEPS_PER_UPDATE:
-            tops.append(2 * tops[-1])
-        return [top for top in tops if self.smallest <= top <= max(largest, FIRST_SIZES[0])] or [self.smallest]
+        largest = max(self.config.solve_to or max(self.task.sizes), FIRST_SIZES[0])
+        longest = [*FIRST_SIZES, *(FIRST_SIZES[-1] << k for k in range(1, largest.bit_length()))]
+        tops = [
+            top for top in longest if self.smallest <= top <= largest and (top in FIRST_SIZES or self._has_time(top))
+        ]
+        return tops or [self.smallest]
+
+    def _has_time(self, size: int) -> bool:
+        """Tell whether an update of `solve` has time for enough episodes of a size, if all reach their limit."""
+        return int(self._limits(np.array([size])).max()) * MIN_EPISODES <= STEPS_PER_UPDATE
 
     @property
     def _from_nothing(self) -> int:
@@ -577,11 +583,7 @@ class TableLearner:
         self._revert_unused(candidate)
         table = Table(self.task, candidate.logits.greedy())
         failures = find_failures(
-            table,
-            THOROUGH if self.is_taught else NORMAL,
-            known=self.counterexamples,
-            seed=self.checks,
-            enough=MAX_COUNTEREXAMPLES,
+            table, THOROUGH, known=self.counterexamples, seed=self.checks, enough=MAX_COUNTEREXAMPLES
         )
         self.checks += 1
         self._add_counterexamples(failures)
